@@ -1,0 +1,172 @@
+"""Between people and models: the only part of the platform that speaks to a model.
+
+A request goes: known in the store? already under way? within the budget? then to the model; and
+its reply into the store before it goes anywhere else. What a process paid for, the next finds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from populace.broker.budget import FREE, Budget, Price, price_of
+from populace.broker.store import CallStore
+from populace.broker.usage import Usage
+from populace.errors import InterruptedRunError, TooManyFailuresError, UsageError
+from populace.models import Failure, Model, Outcome, Reply, Request, open_model
+
+FAILURES_IN_A_ROW = 20
+"""After so many calls without a single reply, the model is taken to be down."""
+
+
+class Broker:
+    """Replies to requests, each bought at most once.
+
+    Args:
+        store: Where replies are kept.
+        budget: What may be spent.
+        opener: From a model string to a model; another one serves tests.
+        watch: Called after every lot of replies, for a progress display.
+    """
+
+    def __init__(
+        self,
+        store: CallStore,
+        *,
+        budget: Budget | None = None,
+        opener: Callable[[str], Model] = open_model,
+        watch: Callable[[], None] | None = None,
+    ) -> None:
+        self.store = store
+        self.budget = budget or Budget()
+        self.usage = Usage()
+        self.failing: str | None = None
+        self.under_way = 0
+        self._opener = opener
+        self._watch = watch or (lambda: None)
+        self._models: dict[str, Model] = {}
+        self._prices: dict[str, Price] = {}
+        self._coming: dict[str, asyncio.Future[Outcome]] = {}
+        self._failed_in_a_row = 0
+        self._started = time.monotonic()
+
+    async def model(self, spec: str | Model) -> Model:
+        """The model of this name, started on first use."""
+        name = spec if isinstance(spec, str) else spec.spec
+        if name not in self._models:
+            model = self._opener(spec) if isinstance(spec, str) else spec
+            price = price_of(model)
+            if price is None and self.budget.money is not None:
+                raise UsageError(
+                    f"the budget is in money, and no price is known for {name}.",
+                    "Add it to the price table (`populace models` prints where that is), or limit calls or tokens.",
+                )
+            await model.start(self.store.recall(name))
+            if model.learned:
+                self.store.learn(name, model.learned)
+            model.halted = False
+            self._models[name], self._prices[name] = model, price or FREE
+        return self._models[name]
+
+    @property
+    def models(self) -> list[Model]:
+        """The models in use."""
+        return list(self._models.values())
+
+    def halt(self) -> None:
+        """Let calls under way end, keep their replies, and begin no more."""
+        for model in self._models.values():
+            model.halted = True
+
+    async def close(self) -> None:
+        """Close models and store."""
+        for model in self._models.values():
+            await model.close()
+        self._models.clear()
+        self.store.close()
+
+    async def fetch(self, model: Model, requests: Sequence[Request], purpose: str) -> tuple[list[str], list[Outcome]]:
+        """The key of each request and its reply, or the failure to get one; equal requests are asked once."""
+        keys = [request.key(model.fingerprint) for request in requests]
+        wanted = dict(zip(keys, requests, strict=True))
+        found: dict[str, Outcome] = dict(self.store.get(list(wanted)))
+        self.usage.reused += len(found)
+        missing = [key for key in wanted if key not in found]
+        shared = {key: self._coming[key] for key in missing if key in self._coming}
+        own = [key for key in missing if key not in shared]
+        if own:
+            found |= await self._buy(model, own, wanted, purpose)
+        for key, coming in shared.items():
+            found[key] = await coming
+            self.usage.reused += 1
+        return keys, [found[key] for key in keys]
+
+    async def _buy(self, model: Model, keys: list[str], wanted: dict[str, Request], purpose: str) -> dict[str, Outcome]:
+        """Ask the model, within the budget; every reply is stored as it arrives."""
+        loop = asyncio.get_running_loop()
+        bought: dict[str, Outcome] = {}
+        left = self.budget.calls_left(self.usage)
+        allowed = keys if left is None else keys[:left]
+        for key in allowed:
+            self._coming[key] = loop.create_future()
+        self.under_way += len(allowed)
+        try:
+            self._check_budget()
+            retried = model.retried
+            began = time.monotonic()
+            async for lot in model.replies([wanted[key] for key in allowed]):
+                now = time.monotonic()
+                self._keep(
+                    model, [(allowed[index], outcome) for index, outcome in lot], wanted, bought, purpose, now - began
+                )
+                began = now
+                self.under_way -= len(lot)
+                self.usage.retried += model.retried - retried
+                retried = model.retried
+                self._watch()
+                if len(bought) < len(allowed):
+                    self._check_budget(calls=False)
+            if model.halted:
+                raise InterruptedRunError("interrupted; the step under way was abandoned.")
+            if len(allowed) < len(keys):
+                self._check_budget()
+        finally:
+            self.under_way -= sum(key not in bought for key in allowed)
+            for key in allowed:
+                coming = self._coming.pop(key)
+                if not coming.done():
+                    coming.set_result(bought.get(key, Failure("unanswered", "the call was abandoned")))
+        return bought
+
+    def _keep(
+        self,
+        model: Model,
+        lot: list[tuple[str, Outcome]],
+        wanted: dict[str, Request],
+        bought: dict[str, Outcome],
+        purpose: str,
+        seconds: float,
+    ) -> None:
+        """Store a lot of replies, count it, and only then make it known."""
+        replies = [(key, wanted[key], outcome) for key, outcome in lot if isinstance(outcome, Reply)]
+        earlier = self.store.put(model, replies, seconds / len(lot)) if replies else {}
+        price = self._prices.get(model.spec, FREE)
+        for key, outcome in lot:
+            if isinstance(outcome, Failure):
+                self.usage.failures += 1
+                self._failed_in_a_row += 1
+                self.failing = outcome.detail
+            else:
+                self._failed_in_a_row = 0
+                self.usage.add_call(outcome, price.of(outcome), purpose)
+            bought[key] = earlier.get(key, outcome)
+        if self._failed_in_a_row >= FAILURES_IN_A_ROW and not model.halted:
+            raise TooManyFailuresError(
+                f"{self._failed_in_a_row} calls to {model.spec} failed one after the other ({self.failing}); "
+                "the run stopped rather than record failures as answers."
+            )
+
+    def _check_budget(self, *, calls: bool = True) -> None:
+        budget = self.budget if calls else Budget(None, self.budget.tokens, self.budget.money, self.budget.seconds)
+        budget.check(self.usage, time.monotonic() - self._started)

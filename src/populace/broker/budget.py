@@ -1,0 +1,96 @@
+"""Limits on what a run may spend, and the prices that turn tokens into money."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from populace.broker.usage import Usage
+from populace.errors import BudgetError, UsageError
+from populace.models import Model, Reply
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may spend before it stops, resumable; None sets no limit.
+
+    Attributes:
+        calls: Calls to the model.
+        tokens: Tokens read and written.
+        money: In the currency of the price table.
+        seconds: Wall time.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+    seconds: float | None = None
+
+    def check(self, usage: Usage, seconds: float) -> None:
+        """Raise BudgetError where a limit is reached."""
+        for name, allowed, spent in (
+            ("calls", self.calls, usage.calls),
+            ("tokens", self.tokens, usage.tokens),
+            ("money", self.money, usage.cost),
+            ("seconds", self.seconds, seconds),
+        ):
+            if allowed is not None and spent >= allowed:
+                raise BudgetError(name, allowed, spent)
+
+    def calls_left(self, usage: Usage) -> int | None:
+        """How many more calls may be made, or None for any number."""
+        return None if self.calls is None else max(0, self.calls - usage.calls)
+
+
+@dataclass(frozen=True)
+class Price:
+    """Money for a million tokens read and written."""
+
+    prompt: float
+    completion: float
+
+    def of(self, reply: Reply) -> float:
+        """What a reply cost."""
+        return (reply.prompt_tokens * self.prompt + reply.completion_tokens * self.completion) / 1e6
+
+
+FREE = Price(0.0, 0.0)
+
+
+def price_file() -> Path:
+    """The user's price table: POPULACE_PRICES, else prices.toml in the user's configuration folder."""
+    if named := os.environ.get("POPULACE_PRICES"):
+        return Path(named)
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "populace" / "prices.toml"
+
+
+def price_of(model: Model | str) -> Price | None:
+    """The price of a model: nothing for one that runs here, the table's for any other, None where it has none.
+
+    The table maps a pattern for the model string to money for a million tokens::
+
+        ["openai:gpt-*"]
+        prompt = 0.15
+        completion = 0.60
+    """
+    spec = model if isinstance(model, str) else model.spec
+    if spec.startswith(("embedded", "scripted")):
+        return FREE
+    path = price_file()
+    if not path.is_file():
+        return None
+    try:
+        table = tomllib.loads(path.read_text())
+        for pattern, entry in table.items():
+            if fnmatch.fnmatchcase(spec, pattern):
+                return Price(float(entry["prompt"]), float(entry["completion"]))
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"the price table {path} cannot be read: {error}.",
+            'Each entry is ["pattern"] with prompt and completion, money for a million tokens.',
+        ) from error
+    return None

@@ -1,0 +1,64 @@
+"""What was asked, what it cost, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from populace.models import Reply
+
+
+@dataclass
+class Usage:
+    """Counts over a run, or over a part of one.
+
+    Attributes:
+        decisions: Answers given to people.
+        calls: Requests that a model answered for this run.
+        reused: Requests that the call store answered.
+        failures: Requests that got no reply.
+        retried: Attempts that were repeated.
+        prompt_tokens: Tokens read by the model in calls.
+        completion_tokens: Tokens written by the model in calls.
+        cost: Money for the calls, where a price is known.
+        purposes: Calls by what they were for.
+    """
+
+    decisions: int = 0
+    calls: int = 0
+    reused: int = 0
+    failures: int = 0
+    retried: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    purposes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def reused_share(self) -> float:
+        """The share of requests that cost nothing because the reply was known."""
+        asked = self.calls + self.reused
+        return self.reused / asked if asked else 0.0
+
+    def add_call(self, reply: Reply, cost: float, purpose: str) -> None:
+        """Count one call."""
+        self.calls += 1
+        self.prompt_tokens += reply.prompt_tokens
+        self.completion_tokens += reply.completion_tokens
+        self.cost += cost
+        self.purposes[purpose] += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**self.__dict__, "purposes": dict(sorted(self.purposes.items()))}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Usage:
+        """From plain data."""
+        return cls(**{**data, "purposes": Counter(data.get("purposes", {}))})

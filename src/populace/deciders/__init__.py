@@ -1,0 +1,22 @@
+"""Who answers: a model, a rule, a recording, mixed in one population by a column."""
+
+from populace.deciders.decide import decide
+from populace.deciders.decision import PROMPT_SCHEMA, Decided, Inquiry, Invalid, Rule
+from populace.deciders.drawing import drawn, tempered
+from populace.deciders.recorded import RecordedAsk, RecordedStep, replay
+from populace.deciders.split import DECIDERS
+
+__all__ = [
+    "DECIDERS",
+    "PROMPT_SCHEMA",
+    "Decided",
+    "Inquiry",
+    "Invalid",
+    "RecordedAsk",
+    "RecordedStep",
+    "Rule",
+    "decide",
+    "drawn",
+    "replay",
+    "tempered",
+]

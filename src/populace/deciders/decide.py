@@ -1,0 +1,56 @@
+"""One inquiry, answered by whoever decides for each of the people asked."""
+
+from __future__ import annotations
+
+from populace.broker import Broker
+from populace.deciders.decision import Decided, Inquiry, merged
+from populace.deciders.recorded import RecordedStep, decide_recorded
+from populace.deciders.rule import decide_by_rule
+from populace.deciders.sampled import decide_sampled
+from populace.deciders.scored import decide_scored
+from populace.deciders.split import by_decider, by_model
+from populace.errors import InvalidAnswerError, QuestionError
+from populace.questions import Finite
+
+
+async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | None = None) -> Decided:
+    """Answer an inquiry by model, by rule and from a recording, as the population says.
+
+    Args:
+        inquiry: What is asked, of whom.
+        broker: The way to the models.
+        recording: The same step of another run, for people whose decider is a recording.
+    """
+    if not len(inquiry.people):
+        raise QuestionError(f"{inquiry.question.text!r} was put to nobody.", "Check first whether anybody is selected.")
+    parts = []
+    for rows, decider, part in by_decider(inquiry):
+        if decider == "rule":
+            parts.append((rows, decide_by_rule(part)))
+        elif decider == "replay":
+            parts.append((rows, decide_recorded(part, recording)))
+    for rows, spec, part in by_model(inquiry):
+        parts.append((rows, await decide_by_model(part, spec, broker)))
+    decided = merged(inquiry, parts)
+    broker.usage.decisions += len(inquiry.people)
+    if inquiry.invalid == "raise":
+        _insist(inquiry, decided)
+    return decided
+
+
+async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> Decided:
+    """Answer by one model: with a distribution where the question and the model allow it."""
+    model = await broker.model(spec)
+    question = inquiry.question
+    if isinstance(question, Finite) and model.capabilities.top_tokens:
+        return await decide_scored(inquiry, question, model, broker)
+    return await decide_sampled(inquiry, model, broker)
+
+
+def _insist(inquiry: Inquiry, decided: Decided) -> None:
+    bad = decided.answers.frame.filter(~decided.answers.valid)
+    if bad.height:
+        raise InvalidAnswerError(
+            f"{inquiry.path}: the answer of person {bad['id'][0]!r} to {inquiry.question.text!r} is "
+            f"{bad['status'][0]}, one of {bad.height} invalid answers, and the scenario says invalid='raise'.",
+        )

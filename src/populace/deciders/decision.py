@@ -1,0 +1,136 @@
+"""What goes into a decision and what comes out of it, whoever decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.minds import Mind, Situation
+from populace.people import People
+from populace.questions import STATUS_DTYPE, Answers, Question
+from populace.randomness import Keys, path_key, person_keys
+
+Invalid = Literal["keep", "resample", "raise"]
+Rule = Callable[[People], Any]
+
+PROMPT_SCHEMA: dict[str, pl.DataType] = {
+    "prompt": pl.Int32(),
+    "arrangement": pl.List(pl.Int8()),
+    "model": pl.String(),
+    "method": pl.String(),
+    "labels": pl.Boolean(),
+    "system": pl.String(),
+    "user": pl.String(),
+    "lead": pl.String(),
+    "reasoning": pl.String(),
+    "replies": pl.List(pl.String()),
+    "status": pl.String(),
+    "mass": pl.Float64(),
+    "probabilities": pl.List(pl.Float64()),
+    "call": pl.String(),
+    "prompt_tokens": pl.Int32(),
+    "completion_tokens": pl.Int32(),
+}
+"""The columns of one distinct prompt in the journal."""
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """One question to some people, with everything that a decider may need.
+
+    Attributes:
+        path: The place in the run, which keys every random number.
+        people: Who is asked.
+        mind: What they bring to it.
+        situation: What they are told and asked.
+        seed: The seed of the run.
+        temperature: Applied to distributions after the fact, and to sampling.
+        model: The model for those whom no column gives another.
+        decider: Who decides for those whom no column gives another.
+        rule: The rule that stands in for a model, where there is one.
+        purpose: What the calls are counted under.
+    """
+
+    path: str
+    people: People
+    mind: Mind
+    situation: Situation
+    seed: int
+    temperature: float = 1.0
+    model: str = "embedded"
+    decider: str = "model"
+    rule: Rule | None = None
+    invalid: Invalid = "keep"
+    purpose: str = "decision"
+
+    @property
+    def question(self) -> Question:
+        """What is asked."""
+        return self.situation.question
+
+    @property
+    def key(self) -> int:
+        """The key of every draw made for this question."""
+        return path_key(self.seed, self.path)
+
+    def person_keys(self) -> Keys:
+        """The keys of the people asked."""
+        return person_keys(self.people.ids)
+
+    def about(self, rows: npt.NDArray[np.int64], **changes: Any) -> Inquiry:
+        """The same question to some of the people only."""
+        columns = {name: column.gather(rows) for name, column in self.situation.columns.items()}
+        return replace(
+            self,
+            people=self.people.rows(rows),
+            situation=replace(self.situation, columns=columns),
+            **changes,
+        )
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The answers to an inquiry, and the prompts behind them as the journal keeps them."""
+
+    answers: Answers
+    prompts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROMPT_SCHEMA))
+
+
+def merged(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decided]]) -> Decided:
+    """Put the answers of parts of the people together again, in the order in which all were asked."""
+    if len(parts) == 1:
+        return parts[0][1]
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
+    offset, prompts, numbers, probabilities, masses = 0, [], [], [], []
+    options = next((d.answers.probabilities.shape[1] for _, d in parts if d.answers.probabilities is not None), 0)
+    for _, decided in parts:
+        answers = decided.answers
+        numbers.append(np.where(answers.prompt >= 0, answers.prompt + offset, -1).astype(np.int32))
+        prompts.append(decided.prompts.with_columns(pl.col("prompt") + offset))
+        count = int(decided.prompts["prompt"].max() or 0) + 1 if decided.prompts.height else 0  # type: ignore[arg-type]
+        offset += count
+        blank = np.full((count, options), np.nan)
+        probabilities.append(blank if answers.probabilities is None else answers.probabilities)
+        masses.append(np.full(count, np.nan) if answers.mass is None else answers.mass)
+    values = pl.concat([decided.answers.values for _, decided in parts]).gather(order)
+    status = pl.concat([decided.answers.status for _, decided in parts]).gather(order)
+    answers = Answers(
+        inquiry.question,
+        inquiry.people.ids,
+        values,
+        status,
+        np.concatenate(numbers)[order],
+        np.concatenate(probabilities) if options else None,
+        np.concatenate(masses) if options else None,
+    )
+    return Decided(answers, pl.concat(prompts))
+
+
+def statuses(codes: npt.NDArray[np.uint8]) -> pl.Series:
+    """Status codes as a column."""
+    return pl.Series("status", codes).cat.to(STATUS_DTYPE)

@@ -1,0 +1,180 @@
+"""From an inquiry to the conversations that open it.
+
+A row is one conversation with the model. Where only distributions are read, a row serves
+everybody who shares the prompt; where words are sampled, each person has a row of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.broker import Broker
+from populace.deciders.decision import PROMPT_SCHEMA, Inquiry
+from populace.models import Failure, Message, Model, Outcome, Request
+from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, mode_for
+from populace.randomness import bits, path_key, uniforms
+
+_THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
+_REASONING_TOKENS = 120
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The conversations of one inquiry, before any reply.
+
+    Attributes:
+        of_person: For each person asked, the row.
+        talks: For each row, what is said to the model.
+        arrangements: For each row, the order in which options are shown; empty where there are none.
+        mode: Whether options are worded or labelled.
+        seeds: For each row, the seed of its sampling; None where nothing is sampled.
+        orders: How many consecutive rows show one prompt in different orders.
+        reasoning: For each row, what was thought aloud.
+        failed: For each row, the status of a conversation that already broke off, or None.
+    """
+
+    of_person: npt.NDArray[np.int32]
+    talks: list[tuple[Message, ...]]
+    arrangements: list[Arrangement]
+    mode: Mode = "words"
+    seeds: list[int] | None = None
+    orders: int = 1
+    reasoning: list[str | None] | None = None
+    failed: list[int | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.talks)
+
+
+def scoring_mode(question: Question, model: Model) -> Mode:
+    """Words or labels, by the model's own tokens where it can tell them."""
+    if not isinstance(question, Finite):
+        return "words"
+    return mode_for(question, model.first_tokens(question.words) if question.scoring == "auto" else None)
+
+
+def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
+    """Compose the prompts, with options in every order that is to be shown.
+
+    Args:
+        inquiry: What is asked, of whom.
+        mode: Whether options are worded or labelled.
+        scored: Whether distributions will be read; then orders can be averaged.
+    """
+    question = inquiry.question
+    if not isinstance(question, Finite):
+        prompts = inquiry.mind.compose(inquiry.people, inquiry.situation)
+        ending = _THINK if question.reason else question.instruction()
+        user = [
+            _joined(told, f"{wording}\n{ending}")
+            for told, wording in zip(prompts.situation, prompts.wording, strict=True)
+        ]
+        return Opening(prompts.of_person, _talks(prompts.system, user), [()] * len(prompts))
+    labels = mode == "labels"
+    orders = question.arrangements()
+    averaged = question.order == "rotate" and scored and not question.reason
+    variant = None
+    if question.order != "fixed" and not averaged:
+        key = path_key(inquiry.seed, f"order/{question.canonical()}")
+        variant = (uniforms(key, inquiry.person_keys()) * len(orders)).astype(np.int32)
+    prompts = inquiry.mind.compose(inquiry.people, inquiry.situation, variant)
+    each = orders if averaged else ()
+    shown = list(orders) * len(prompts) if each else [orders[number] for number in prompts.variant]
+    ending = _THINK if question.reason else question.instruction(labels)
+    tail = {order: f"{question.options_text(order, labels)}\n{ending}" for order in set(shown)}
+    repeat = max(1, len(each))
+    user = [
+        _joined(prompts.situation[row // repeat], f"{prompts.wording[row // repeat]}\n{tail[order]}")
+        for row, order in enumerate(shown)
+    ]
+    system = prompts.system if repeat == 1 else [text for text in prompts.system for _ in range(repeat)]
+    return Opening(prompts.of_person, _talks(system, user), shown, mode, orders=repeat)
+
+
+def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
+    """A row for each person, with a seed of its own; at temperature 0, one for each distinct prompt."""
+    if inquiry.temperature == 0.0:
+        return replace(opening, seeds=[0] * len(opening))
+    seeds = (bits(inquiry.key, inquiry.person_keys()) & np.uint64(0x7FFFFFFF)).tolist()
+    rows = opening.of_person.tolist()
+    return replace(
+        opening,
+        of_person=np.arange(len(rows), dtype=np.int32),
+        talks=[opening.talks[row] for row in rows],
+        arrangements=[opening.arrangements[row] for row in rows],
+        seeds=seeds,
+    )
+
+
+async def reasoned(inquiry: Inquiry, opening: Opening, model: Model, broker: Broker) -> Opening:
+    """Let every row think aloud first, and ask for the answer in a second turn."""
+    opening = sampled(inquiry, opening)
+    requests = [
+        Request(talk, max_tokens=_REASONING_TOKENS, temperature=inquiry.temperature, seed=seed)
+        for talk, seed in zip(opening.talks, opening.seeds or [], strict=True)
+    ]
+    _, outcomes = await broker.fetch(model, requests, f"{inquiry.purpose}: reasoning")
+    question = inquiry.question
+    labels = opening.mode == "labels"
+    ask = question.instruction(labels) if isinstance(question, Finite) else question.instruction()
+    thoughts = [None if isinstance(outcome, Failure) else outcome.text.strip() for outcome in outcomes]
+    talks = [
+        (*talk, ("assistant", thought or "…"), ("user", f"Now give your answer. {ask}"))
+        for talk, thought in zip(opening.talks, thoughts, strict=True)
+    ]
+    failed = [status_of(outcome) for outcome in outcomes]
+    return replace(opening, talks=talks, reasoning=thoughts, failed=failed)
+
+
+def status_of(outcome: Outcome) -> int | None:
+    """The status of an outcome that cannot be read any further, or None where it can."""
+    if isinstance(outcome, Failure):
+        return STATUSES.index(outcome.status)
+    return STATUSES.index("refused") if outcome.finish == "refusal" else None
+
+
+def prompt_table(
+    opening: Opening, model: Model, method: str, lead: str, outcomes: dict[str, list[object]]
+) -> pl.DataFrame:
+    """The journal's rows for these conversations.
+
+    Args:
+        opening: The conversations.
+        model: Who answered.
+        method: How: scored or sampled.
+        lead: How replies were made to begin.
+        outcomes: The columns that replies fill: replies, status, mass, probabilities, call, tokens.
+    """
+    count = len(opening)
+    systems = [talk[0][1] if talk[0][0] == "system" else "" for talk in opening.talks]
+    users = [next(text for role, text in talk if role == "user") for talk in opening.talks]
+    columns = {
+        "prompt": np.arange(count, dtype=np.int32) // opening.orders,
+        "arrangement": [list(order) for order in opening.arrangements],
+        "model": [model.spec] * count,
+        "method": [method] * count,
+        "labels": [opening.mode == "labels"] * count,
+        "system": systems,
+        "user": users,
+        "lead": [lead] * count,
+        "reasoning": opening.reasoning or [None] * count,
+        "mass": [None] * count,
+        "probabilities": [None] * count,
+        **outcomes,
+    }
+    return pl.DataFrame({name: columns[name] for name in PROMPT_SCHEMA}, schema=PROMPT_SCHEMA)
+
+
+def _joined(told: str, asked: str) -> str:
+    return f"{told}\n\n{asked}" if told else asked
+
+
+def _talks(systems: list[str], users: list[str]) -> list[tuple[Message, ...]]:
+    return [
+        (("system", system), ("user", user)) if system else (("user", user),)
+        for system, user in zip(systems, users, strict=True)
+    ]

@@ -1,0 +1,74 @@
+"""Deciding by rule: ordinary code over columns in the place of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.deciders.decision import Decided, Inquiry, statuses
+from populace.deciders.drawing import drawn
+from populace.deciders.scored import option_values
+from populace.errors import QuestionError
+from populace.questions import Answers, Choice, Finite
+from populace.randomness import uniforms
+
+
+def decide_by_rule(inquiry: Inquiry) -> Decided:
+    """Give the rule the people, with what they are told as further columns, and take its word.
+
+    A rule returns a value for each person, or for a finite question a table of probabilities with
+    a row for each person; these are drawn from with the same random numbers as a model's.
+    """
+    if inquiry.rule is None:
+        raise QuestionError(
+            f"{inquiry.question.text!r} is to be decided by rule, and it has none.",
+            "Pass rule=… to ask, a function from people to a value for each.",
+        )
+    situation = inquiry.situation
+    fields: dict[str, Any] = {**situation.constants, **situation.columns}
+    made = inquiry.rule(inquiry.people.with_columns(**fields) if fields else inquiry.people)
+    values = _drawn(inquiry, made) if isinstance(made, np.ndarray) and made.ndim == 2 else _taken(inquiry, made)
+    count = len(inquiry.people)
+    codes = np.zeros(count, np.uint8)
+    return Decided(Answers(inquiry.question, inquiry.people.ids, values, statuses(codes), np.full(count, -1, np.int32)))
+
+
+def _taken(inquiry: Inquiry, made: Any) -> pl.Series:
+    question, count = inquiry.question, len(inquiry.people)
+    if not hasattr(made, "__len__") or len(made) != count:
+        size = len(made) if hasattr(made, "__len__") else "no"
+        raise QuestionError(f"the rule for {question.text!r} gave {size} values for {count} people.")
+    values = pl.Series("value", made)
+    if isinstance(question, Finite):
+        allowed = pl.Series(question.values)
+        plain = values.cast(pl.String) if isinstance(question, Choice) else values
+        stray = plain.filter(~plain.is_in(allowed.implode()) | plain.is_null())
+        if stray.len():
+            raise QuestionError(
+                f"the rule for {question.text!r} gave {stray[0]!r}, which is not an option.",
+                f"The options are {', '.join(map(str, question.values))}.",
+            )
+        values = plain
+    try:
+        return values.cast(question.dtype)
+    except pl.exceptions.PolarsError as error:
+        raise QuestionError(f"the rule for {question.text!r} gave values of type {values.dtype}: {error}.") from error
+
+
+def _drawn(inquiry: Inquiry, probabilities: np.ndarray[Any, Any]) -> pl.Series:
+    question, count = inquiry.question, len(inquiry.people)
+    if not isinstance(question, Finite) or probabilities.shape != (count, len(question.words)):
+        raise QuestionError(
+            f"the rule for {question.text!r} gave a table of {probabilities.shape}.",
+            "Probabilities need a row for each person and a column for each option.",
+        )
+    table = probabilities.astype(np.float64)
+    if (table < 0).any() or not np.allclose(table.sum(axis=1), 1.0, atol=1e-6):
+        row = int(np.argmax((table < 0).any(axis=1) | ~np.isclose(table.sum(axis=1), 1.0, atol=1e-6)))
+        raise QuestionError(
+            f"the rule for {question.text!r} gave person {inquiry.people.ids[row]!r} {table[row].tolist()}."
+        )
+    rows = np.arange(count, dtype=np.int32)
+    return option_values(question, drawn(table, rows, uniforms(inquiry.key, inquiry.person_keys())))

@@ -1,0 +1,148 @@
+"""Deciding by words: the model writes, and what it writes is read.
+
+A reply that cannot be read is put back to the same model, at most twice, with a fixed reminder;
+nothing of an error enters a prompt. A refusal is respected and recorded.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from populace.broker import Broker
+from populace.deciders.decision import Decided, Inquiry, statuses
+from populace.deciders.opening import Opening, opened, prompt_table, reasoned, sampled, scoring_mode, status_of
+from populace.models import Failure, Message, Model, Outcome, Request
+from populace.questions import STATUSES, Answer, Answers, Finite, Question
+
+REPAIRS = 2
+"""How often a reply that cannot be read is put back to the model."""
+RESAMPLES = 3
+"""How often an invalid answer is drawn anew where the scenario says `invalid="resample"`."""
+
+_OK = STATUSES.index("ok")
+_REPAIRED = STATUSES.index("repaired")
+_UNPARSEABLE = STATUSES.index("unparseable")
+_SEED_SPACE = 0x7FFFFFFF
+
+
+@dataclass
+class _Row:
+    """One conversation, as far as it has gone."""
+
+    talk: tuple[Message, ...]
+    seed: int
+    status: int = _UNPARSEABLE
+    value: object = None
+    replies: list[str] = field(default_factory=list)
+    call: str | None = None
+    tokens: tuple[int, int] = (0, 0)
+
+
+async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Decided:
+    """Let the model write an answer for each person and read it."""
+    question = inquiry.question
+    opening = opened(inquiry, mode=scoring_mode(question, model), scored=False)
+    opening = await reasoned(inquiry, opening, model, broker) if question.reason else sampled(inquiry, opening)
+    rows = [_Row(talk, seed) for talk, seed in zip(opening.talks, opening.seeds or [], strict=True)]
+    open_rows = list(range(len(rows)))
+    if opening.failed:
+        for index in [i for i, early in enumerate(opening.failed) if early is not None]:
+            rows[index].status = opening.failed[index] or 0
+        open_rows = [i for i, early in enumerate(opening.failed) if early is None]
+    for attempt in range(REPAIRS + 1):
+        open_rows = await _turn(inquiry, opening, rows, open_rows, attempt, model, broker)
+    if inquiry.invalid == "resample" and inquiry.temperature > 0:
+        await _resample(inquiry, opening, rows, model, broker)
+    return _decided(inquiry, opening, rows, model)
+
+
+async def _turn(
+    inquiry: Inquiry, opening: Opening, rows: list[_Row], which: list[int], attempt: int, model: Model, broker: Broker
+) -> list[int]:
+    """Ask these rows once more; returns those whose reply still cannot be read."""
+    if not which:
+        return []
+    question = inquiry.question
+    schema = question.schema()
+    spelled = json.dumps(schema, sort_keys=True) if schema and model.capabilities.schema else None
+    reminder = ("user", question.reminder())
+    requests = []
+    for index in which:
+        row = rows[index]
+        if attempt:
+            row.talk = (*row.talk, ("assistant", row.replies[-1]), reminder)
+        seed = (row.seed + attempt) & _SEED_SPACE
+        requests.append(
+            Request(
+                row.talk, "", question.max_tokens, inquiry.temperature, seed, schema=spelled, options=_options(question)
+            )
+        )
+    purpose = f"{inquiry.purpose}: repair" if attempt else inquiry.purpose
+    calls, outcomes = await broker.fetch(model, requests, purpose)
+    for index, call, outcome in zip(which, calls, outcomes, strict=True):
+        _take(rows[index], question, opening, index, call, outcome, attempt)
+    return [index for index in which if rows[index].status == _UNPARSEABLE]
+
+
+def _take(
+    row: _Row, question: Question, opening: Opening, index: int, call: str, outcome: Outcome, attempt: int
+) -> None:
+    """Read one reply into its row."""
+    early = status_of(outcome)
+    if isinstance(outcome, Failure):
+        row.status = early or 0
+        return
+    row.replies.append(outcome.text)
+    row.call = call
+    row.tokens = (row.tokens[0] + outcome.prompt_tokens, row.tokens[1] + outcome.completion_tokens)
+    if early is not None:
+        row.status = early
+        return
+    read = _parse(question, opening, index, outcome.text)
+    row.value = read.value
+    row.status = STATUSES.index(read.status)
+    if row.status == _OK and attempt:
+        row.status = _REPAIRED
+
+
+def _parse(question: Question, opening: Opening, index: int, text: str) -> Answer:
+    if isinstance(question, Finite):
+        return question.parse(text, opening.arrangements[index], opening.mode == "labels")
+    return question.parse(text)
+
+
+async def _resample(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model, broker: Broker) -> None:
+    """Draw invalid answers anew, from the opening of their conversation."""
+    for attempt in range(1, RESAMPLES + 1):
+        which = [i for i, row in enumerate(rows) if row.status not in (_OK, _REPAIRED)]
+        for index in which:
+            seed = (rows[index].seed + attempt * 7919) & _SEED_SPACE
+            rows[index] = _Row(opening.talks[index], seed, replies=rows[index].replies, tokens=rows[index].tokens)
+        left = await _turn(inquiry, opening, rows, which, 0, model, broker)
+        if not left:
+            return
+
+
+def _decided(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model) -> Decided:
+    question = inquiry.question
+    status = np.array([row.status for row in rows], np.uint8)
+    written = [question.encode(row.value) if row.value is not None else None for row in rows]
+    values = question.decode(pl.Series("value", written, dtype=pl.String)).gather(opening.of_person)
+    columns: dict[str, list[object]] = {
+        "replies": [row.replies for row in rows],
+        "status": [STATUSES[row.status] for row in rows],
+        "call": [row.call for row in rows],
+        "prompt_tokens": [row.tokens[0] for row in rows],
+        "completion_tokens": [row.tokens[1] for row in rows],
+    }
+    table = prompt_table(opening, model, "sampled", "", columns)
+    answers = Answers(question, inquiry.people.ids, values, statuses(status[opening.of_person]), opening.of_person)
+    return Decided(answers, table)
+
+
+def _options(question: Question) -> tuple[str, ...]:
+    return question.words if isinstance(question, Finite) else ()

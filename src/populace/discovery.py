@@ -1,0 +1,110 @@
+"""Finding a scenario: shipped by name, in a file, in a module, or in another package.
+
+Loading a scenario runs its file, like any import of Python does. Only files that the user names
+are loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from populace.errors import ScenarioError, UnknownNameError
+from populace.scenario import Scenario
+
+SHIPPED = {"norms": "populace.scenarios.norms:Norms", "epidemic": "populace.scenarios.epidemic:Epidemic"}
+"""The scenarios that ship, by name."""
+
+GROUP = "populace.scenarios"
+"""The entry points under which other packages offer theirs."""
+
+
+def known_scenarios() -> dict[str, str]:
+    """All scenarios that can be named: shipped ones and those of other packages."""
+    return {point.name: point.value for point in entry_points(group=GROUP)} | SHIPPED
+
+
+def find_scenario(name: str) -> type[Scenario]:
+    """A scenario class by name, `file.py`, `file.py:Class` or `module:Class`.
+
+    Example:
+        >>> find_scenario("norms").__name__
+        'Norms'
+    """
+    known = known_scenarios()
+    where, _, wanted = known.get(name, name).rpartition(":") if ":" in known.get(name, name) else (name, "", "")
+    if where.endswith(".py"):
+        return _only(_load_file(Path(where)), wanted, where)
+    if ":" not in known.get(name, name):
+        raise UnknownNameError("scenario", name, known, "A file of your own is named as file.py or file.py:Class.")
+    try:
+        module = importlib.import_module(where)
+    except ImportError as error:
+        raise ScenarioError(f"the scenario {name} could not be imported: {error}.") from error
+    return _only(module, wanted, where)
+
+
+def reference(scenario: type[Scenario]) -> str:
+    """How to find the scenario again: what `find_scenario` takes."""
+    written = f"{scenario.__module__}:{scenario.__qualname__}"
+    for name, target in known_scenarios().items():
+        if target == written:
+            return name
+    module = sys.modules.get(scenario.__module__)
+    file = getattr(module, "__file__", None)
+    if file and (getattr(module, "__populace_file__", False) or scenario.__module__ == "__main__"):
+        return f"{Path(file).resolve()}:{scenario.__qualname__}"
+    return written
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ScenarioError(f"there is no file {path}.", "`populace new NAME` writes a scenario to begin with.")
+    resolved = path.resolve()
+    name = f"populace_file_{resolved.stem}_{hashlib.blake2b(str(resolved).encode(), digest_size=6).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, resolved)
+    if spec is None or spec.loader is None:
+        raise ScenarioError(f"{path} cannot be loaded as Python.")
+    module = importlib.util.module_from_spec(spec)
+    module.__populace_file__ = True  # type: ignore[attr-defined]
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        del sys.modules[name]
+        raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.") from error
+    except Exception as error:
+        del sys.modules[name]
+        line = next((frame.lineno for frame in _frames(error) if frame.filename == str(resolved)), None)
+        where = f", line {line}" if line else ""
+        raise ScenarioError(f"{path}{where}: {type(error).__name__}: {error}.") from error
+    return module
+
+
+def _frames(error: BaseException) -> list[inspect.FrameInfo]:
+    return list(reversed(inspect.getinnerframes(error.__traceback__))) if error.__traceback__ else []
+
+
+def _only(module: ModuleType, wanted: str, where: str) -> type[Scenario]:
+    found = {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Scenario) and value.__module__ == module.__name__
+    }
+    if wanted:
+        named = found.get(wanted) or getattr(module, wanted, None)
+        if not (inspect.isclass(named) and issubclass(named, Scenario)):
+            raise UnknownNameError(f"scenario in {where}", wanted, found)
+        return named
+    if len(found) != 1:
+        names = ", ".join(found) or "none"
+        raise ScenarioError(f"{where} holds {len(found)} scenarios: {names}.", f"Write {where}:NAME for one of them.")
+    return next(iter(found.values()))

@@ -1,0 +1,254 @@
+"""Append-only record of one run: every question, answer and event, in order.
+
+The journal is the only durable state. Anything that a run cannot rebuild by replaying it must be
+written here before it is used.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, Self
+
+import polars as pl
+
+from populace.errors import JournalError, RunBusyError, RunNotFoundError
+from populace.journal.manifest import Manifest
+from populace.journal.segments import (
+    Commit,
+    committed_steps,
+    read_commit,
+    read_table,
+    verify_segment,
+    write_segment,
+    writing,
+)
+
+START = "start"
+"""What the first segment of a run follows from."""
+
+
+class Record:
+    """What a run left behind, step by step, wherever it is kept."""
+
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.manifest.run
+
+    def steps(self) -> list[int]:
+        """The numbers of all committed steps, from 0, the beginning."""
+        raise NotImplementedError
+
+    def facts(self, step: int) -> dict[str, Any]:
+        """What was noted with a step, without opening a table."""
+        raise NotImplementedError
+
+    def table(self, step: int, name: str) -> pl.DataFrame | None:
+        """One table of a step, or None where the step has none."""
+        raise NotImplementedError
+
+    def commit(
+        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+    ) -> None:
+        """Write a step and make it part of the run."""
+        raise NotImplementedError
+
+    def usage(self) -> list[dict[str, Any]]:
+        """What each of this run's own steps used."""
+        raise NotImplementedError
+
+    def set_status(self, **changes: Any) -> None:
+        """Change the status in the manifest, the only thing in it that changes."""
+        self.manifest.status = self.manifest.status.model_copy(update=changes)
+
+    def people(self, step: int) -> pl.DataFrame:
+        """The population after a step, put together from the columns that each step changed."""
+        parts: dict[str, pl.Series] = {}
+        wanted: list[str] = self.facts(step)["people"]["columns"]
+        for earlier in range(step, -1, -1):
+            facts = self.facts(earlier)["people"]
+            fresh = [name for name in facts["written"] if name in wanted and name not in parts]
+            table = self.table(earlier, "people") if fresh else None
+            if table is not None:
+                parts |= {name: table[name] for name in fresh}
+            if facts["rows"] or len(parts) == len(wanted):
+                break
+        return pl.DataFrame([parts[name] for name in wanted])
+
+
+class MemoryRecord(Record):
+    """A record that is kept for as long as the process lives."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._steps: list[tuple[dict[str, pl.DataFrame], dict[str, Any], dict[str, Any]]] = []
+
+    def steps(self) -> list[int]:
+        """The numbers of all steps so far."""
+        return list(range(len(self._steps)))
+
+    def facts(self, step: int) -> dict[str, Any]:
+        """What was noted with a step."""
+        return self._steps[step][1]
+
+    def table(self, step: int, name: str) -> pl.DataFrame | None:
+        """One table of a step."""
+        return self._steps[step][0].get(name)
+
+    def commit(
+        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+    ) -> None:
+        """Keep a step."""
+        self._steps.append((dict(tables), dict(facts), {"step": step, **usage}))
+
+    def usage(self) -> list[dict[str, Any]]:
+        """What each step used."""
+        return [usage for _, _, usage in self._steps]
+
+
+class Journal(Record):
+    """A run folder: its manifest, its committed steps and, for a fork, its parent's.
+
+    Args:
+        folder: The run folder.
+        manifest: Its manifest, where that was read already.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
+        self.folder = folder
+        self.manifest = manifest or Manifest.read(folder)
+        self._parent: Journal | None = None
+        self._commits: dict[int, Commit] = {}
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def create(cls, folder: Path, manifest: Manifest) -> Self:
+        """Make a run folder; the manifest is written before anything else."""
+        with writing(folder / "manifest.json"):
+            folder.mkdir(parents=True)
+            manifest.write(folder)
+            (folder / "steps").mkdir()
+        return cls(folder, manifest)
+
+    @property
+    def parent(self) -> Journal | None:
+        """The journal that a fork grew from."""
+        if self._parent is None and self.manifest.parent is not None:
+            folder = self.folder.parent / self.manifest.parent.run
+            if not (folder / "manifest.json").is_file():
+                raise RunNotFoundError(
+                    f"{self.name} is a fork of {folder.name}, which is not there.",
+                    f"A fork does not copy its parent's steps: put {folder.name} back beside it.",
+                )
+            self._parent = Journal(folder)
+        return self._parent
+
+    @property
+    def first_own_step(self) -> int:
+        """The first step that is in this folder rather than in a parent's."""
+        return self.manifest.parent.at if self.manifest.parent else 0
+
+    def steps(self) -> list[int]:
+        """The numbers of all committed steps, from 0, the beginning."""
+        own = committed_steps(self.folder / "steps")
+        if own and own[0] != self.first_own_step:
+            raise JournalError(f"{self.name}: its first step is {own[0]}, not {self.first_own_step}.")
+        return [*range(self.first_own_step), *own]
+
+    def holder(self, step: int) -> Journal:
+        """The journal whose folder holds a step."""
+        journal = self
+        while step < journal.first_own_step and journal.parent is not None:
+            journal = journal.parent
+        return journal
+
+    def commit_of(self, step: int) -> Commit:
+        """What was committed with a step."""
+        holder = self.holder(step)
+        if step not in holder._commits:
+            holder._commits[step] = read_commit(holder.folder / "steps", step)
+        return holder._commits[step]
+
+    def table(self, step: int, name: str) -> pl.DataFrame | None:
+        """One table of a step, or None where the step has none."""
+        return read_table(self.holder(step).folder / "steps", self.commit_of(step), name)
+
+    def facts(self, step: int) -> dict[str, Any]:
+        """What was noted with a step, without opening a table."""
+        return self.commit_of(step).facts
+
+    def verify(self, step: int) -> None:
+        """Raise DamagedRunError unless the segment is as it was committed."""
+        before = self.commit_of(step - 1).digest if step else START
+        verify_segment(self.holder(step).folder / "steps", self.commit_of(step), before)
+
+    def digest(self) -> str:
+        """One hash for everything committed."""
+        steps = self.steps()
+        return self.commit_of(steps[-1]).digest if steps else START
+
+    def commit(
+        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+    ) -> None:
+        """Write a step and make it part of the run."""
+        previous = self.commit_of(step - 1).digest if step else START
+        self._commits[step] = write_segment(self.folder / "steps", step, tables, previous, facts)
+        with writing(self.folder / "usage.jsonl"), (self.folder / "usage.jsonl").open("a") as file:
+            file.write(json.dumps({"step": step, **usage}) + "\n")
+
+    def usage(self) -> list[dict[str, Any]]:
+        """What each of this run's own steps used."""
+        path = self.folder / "usage.jsonl"
+        lines = path.read_text().splitlines() if path.is_file() else []
+        return [json.loads(line) for line in lines if line.endswith("}")]
+
+    def set_status(self, **changes: Any) -> None:
+        """Change the status in the manifest and write it."""
+        super().set_status(**changes)
+        with writing(self.folder / "manifest.json"):
+            self.manifest.write(self.folder)
+
+    def lock(self) -> None:
+        """Hold the run for writing until `release`; a second process is refused."""
+        with writing(self.folder / ".lock"):
+            file = (self.folder / ".lock").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            holder = file.read().strip()
+            file.close()
+            raise RunBusyError(
+                f"{self.name} is being written by another process{f' ({holder})' if holder else ''}.",
+                "Wait for it to end; watch it with `populace show`.",
+            ) from error
+        file.truncate(0)
+        file.write(f"pid {os.getpid()}")
+        file.flush()
+        self._lock = file
+
+    def release(self) -> None:
+        """Let other processes write the run."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def busy(self) -> bool:
+        """Whether a process is writing the run now."""
+        if self._lock is not None:
+            return True
+        path = self.folder / ".lock"
+        if not path.is_file():
+            return False
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False

@@ -1,0 +1,167 @@
+"""One committed folder for each step.
+
+A segment is written beside its place and renamed into it, COMMIT last. COMMIT holds the size and
+hash of every file and the digest of the segment before, so the digest of the last segment stands
+for the whole journal, and whatever was truncated or edited is found and named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from populace.errors import DamagedRunError, StorageError
+
+COMMIT = "COMMIT"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What COMMIT says of a segment."""
+
+    step: int
+    files: dict[str, tuple[int, str]]
+    previous: str
+    facts: dict[str, Any]
+    digest: str
+
+
+def write_segment(
+    steps: Path, step: int, tables: Mapping[str, pl.DataFrame], previous: str, facts: Mapping[str, Any]
+) -> Commit:
+    """Write the tables of a step and commit them in one move.
+
+    Args:
+        steps: The folder that holds the segments.
+        step: Its number.
+        tables: By name; a name with a slash goes into a folder.
+        previous: The digest of the segment before.
+        facts: What a reader should know without opening a table.
+    """
+    beside = steps / f".{step:05d}-{os.getpid()}"
+    with writing(beside):
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        files = {}
+        for name, table in tables.items():
+            path = beside / f"{name}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            table.write_parquet(path, compression="lz4", statistics=False)
+            files[f"{name}.parquet"] = (path.stat().st_size, _hash(path))
+        body = {"step": step, "files": files, "previous": previous, "facts": dict(facts)}
+        text = json.dumps(body, sort_keys=True) + "\n"
+        (beside / COMMIT).write_text(text)
+        os.replace(beside, steps / f"{step:05d}")
+    return Commit(step, files, previous, dict(facts), _digest(text))
+
+
+def committed_steps(steps: Path) -> list[int]:
+    """The numbers of the committed segments, in order; a gap is damage."""
+    if not steps.is_dir():
+        return []
+    found = sorted(int(entry.name) for entry in os.scandir(steps) if entry.name.isdecimal())
+    found = [step for step in found if (steps / f"{step:05d}" / COMMIT).is_file()]
+    for before, after in itertools.pairwise(found):
+        if after != before + 1:
+            raise DamagedRunError(
+                f"{steps.parent.name}: step {before + 1} is missing, and step {after} is there.",
+                "Restore it from a copy.",
+            )
+    return found
+
+
+def read_commit(steps: Path, step: int) -> Commit:
+    """What COMMIT says of a segment."""
+    path = steps / f"{step:05d}" / COMMIT
+    try:
+        text = path.read_text()
+        body = json.loads(text)
+        files = {name: (int(size), str(digest)) for name, (size, digest) in body["files"].items()}
+        return Commit(int(body["step"]), files, body["previous"], body["facts"], _digest(text))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedRunError(f"{steps.parent.name}, step {step}: COMMIT cannot be read ({error}).", _MEND) from error
+
+
+def read_table(steps: Path, commit: Commit, name: str) -> pl.DataFrame | None:
+    """One table of a segment, or None where the step has none."""
+    entry = commit.files.get(f"{name}.parquet")
+    if entry is None:
+        return None
+    path = steps / f"{commit.step:05d}" / f"{name}.parquet"
+    _check_size(path, entry[0], commit.step)
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DamagedRunError(f"{_where(path, commit.step)} cannot be read ({error}).", _MEND) from error
+
+
+def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
+    """Raise DamagedRunError unless every file is as it was committed."""
+    if commit.previous != previous:
+        raise DamagedRunError(
+            f"{steps.parent.name}, step {commit.step}: it does not follow from the step before, which was changed.",
+            _MEND,
+        )
+    for name, (size, digest) in commit.files.items():
+        path = steps / f"{commit.step:05d}" / name
+        _check_size(path, size, commit.step)
+        if _hash(path) != digest:
+            raise DamagedRunError(f"{_where(path, commit.step)} was edited after it was committed.", _MEND)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Errors of the disk, in words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageError(
+                f"the disk is full: {path.parent} cannot be written.",
+                "Free some space and resume; nothing committed is lost.",
+            ) from error
+        raise StorageError(f"{path.parent} cannot be written: {error.strerror or error}.") from error
+    except pl.exceptions.PolarsError as error:
+        if "No space left" in str(error):
+            raise StorageError(
+                f"the disk is full: {path.parent} cannot be written.",
+                "Free some space and resume; nothing committed is lost.",
+            ) from error
+        raise
+
+
+_MEND = "Restore it from a copy, or fork the run before this step."
+
+
+def _where(path: Path, step: int) -> str:
+    run = path.parents[3 if path.parent.name == "tables" else 2].name
+    return f"{run}, step {step}: {path.name}"
+
+
+def _check_size(path: Path, size: int, step: int) -> None:
+    if not path.is_file():
+        raise DamagedRunError(f"{_where(path, step)} is missing.", _MEND)
+    found = path.stat().st_size
+    if found != size:
+        word = "truncated" if found < size else "edited"
+        raise DamagedRunError(f"{_where(path, step)} was {word}: {found} bytes, {size} were committed.", _MEND)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,151 @@
+"""How a person becomes a prompt.
+
+Composition works on columns: the distinct combinations of the fields that a prompt really uses
+are found first, and text is made once for each of them. Two people share a prompt exactly when
+every character of it would be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.errors import TemplateError
+from populace.people import People
+from populace.questions import Question
+from populace.templates import Template
+
+HEARD = "heard"
+"""The column with what a person was told by an announcement; it stands first in the situation."""
+
+_FEW = 64
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is put to people: the question, and what they are told before it.
+
+    Attributes:
+        question: What is asked.
+        given: What is said before the question, with fields.
+        constants: Values for fields, the same for everybody.
+        columns: Values for fields, one for each person asked.
+    """
+
+    question: Question
+    given: Template
+    constants: Mapping[str, Any]
+    columns: Mapping[str, pl.Series]
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The distinct prompts of one question, and who gets which.
+
+    Attributes:
+        of_person: For each person asked, the row of the prompt.
+        system: Who one is, for each distinct prompt.
+        situation: What one is told.
+        wording: The question as worded.
+        variant: A number that a decider mixed in, such as the order of the options.
+    """
+
+    of_person: npt.NDArray[np.int32]
+    system: list[str]
+    situation: list[str]
+    wording: list[str]
+    variant: list[int]
+
+    def __len__(self) -> int:
+        return len(self.system)
+
+
+@dataclass(frozen=True)
+class Mind:
+    """What a person brings to a question.
+
+    Attributes:
+        profile: Who the person is, as a template over the columns of the population.
+
+    Example:
+        >>> from populace.questions import Choice
+        >>> people = People(pl.DataFrame({"name": ["Ann", "Bo"], "mood": ["calm", "calm"]}))
+        >>> tea = Situation(Choice("Tea?", options=("yes", "no")), Template("It rains."), {}, {})
+        >>> prompts = Mind(Template("You are {mood}.")).compose(people, tea)
+        >>> prompts.system, prompts.of_person.tolist()
+        (['You are calm.'], [0, 0])
+    """
+
+    profile: Template
+
+    def compose(self, people: People, situation: Situation, variant: npt.NDArray[np.int32] | None = None) -> Prompts:
+        """Make the distinct prompts.
+
+        Args:
+            people: Who is asked.
+            situation: What they are told and asked.
+            variant: A number for each person that tells otherwise equal prompts apart.
+        """
+        parts = {"the profile": self.profile, "given": situation.given, "the question": situation.question.template}
+        known = {*people.columns, *situation.constants, *situation.columns}
+        for where, template in parts.items():
+            template.require(sorted(known), where)
+        used = dict.fromkeys(field for template in parts.values() for field in template.fields)
+        columns = {name: self._column(name, people, situation) for name in used if name not in situation.constants}
+        heard = HEARD in people and people[HEARD].null_count() < len(people)
+        if heard:
+            columns[HEARD] = people[HEARD].fill_null("")
+        if variant is not None:
+            columns["variant"] = pl.Series(variant)
+        of_person, rows = distinct(list(columns.values()), len(people))
+        values = {name: column.gather(rows).to_list() for name, column in columns.items()}
+        count = len(rows)
+        situations = situation.given.render(situation.constants, values, count)
+        if heard:
+            situations = [f"{news}\n{told}".strip() for news, told in zip(values[HEARD], situations, strict=True)]
+        return Prompts(
+            of_person,
+            self.profile.render(situation.constants, values, count),
+            situations,
+            situation.question.template.render(situation.constants, values, count),
+            values["variant"] if variant is not None else [0] * count,
+        )
+
+    def _column(self, name: str, people: People, situation: Situation) -> pl.Series:
+        column = situation.columns[name] if name in situation.columns else people[name]
+        if column.null_count():
+            who = people.ids[int(column.is_null().arg_max() or 0)]
+            raise TemplateError(
+                f"{{{name}}} is empty for person {who!r}, and a prompt needs it.",
+                "Fill the column, or ask only those who have a value.",
+            )
+        return column
+
+
+def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Number the distinct rows in order of first appearance.
+
+    Returns:
+        For each row its number, and for each number the first row that has it.
+    """
+    if not columns:
+        return np.zeros(height, np.int32), np.zeros(1, np.int64)
+    if height <= _FEW:
+        seen: dict[tuple[Any, ...], int] = {}
+        numbers = [
+            seen.setdefault(row, len(seen)) for row in zip(*(column.to_list() for column in columns), strict=True)
+        ]
+        codes = np.array(numbers, np.int32)
+        return codes, np.unique(codes, return_index=True)[1].astype(np.int64)
+    names = [f"c{index}" for index in range(len(columns))]
+    frame = pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)]).with_row_index(
+        "row"
+    )
+    first = frame.select(pl.col("row").first().over(names)).to_series().to_numpy()
+    leads = first == np.arange(height, dtype=first.dtype)
+    return (np.cumsum(leads, dtype=np.int32) - 1)[first], np.flatnonzero(leads)

@@ -1,0 +1,170 @@
+"""What a language model is to the platform: requests in, replies out.
+
+A request says everything that can change a reply, so its key, together with the model's
+fingerprint, is the address of the reply for ever. A model never decides what a reply means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+Message = tuple[str, str]
+"""A role (`system`, `user` or `assistant`) and what is said in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to ask of a model.
+
+    Attributes:
+        messages: The conversation so far.
+        lead: How the reply begins, where a model can be made to go on from there.
+        max_tokens: The longest reply.
+        temperature: Of the model's own sampling; 1 leaves its probabilities as they are.
+        seed: Of the model's own sampling; None where nothing is sampled.
+        top: How many alternatives of the first token are wanted, with log-probabilities; 0 for text.
+        schema: A JSON schema that the reply must meet, in one fixed spelling.
+        options: The words or labels that will be looked for; a hint that changes no reply.
+    """
+
+    messages: tuple[Message, ...]
+    lead: str = ""
+    max_tokens: int = 64
+    temperature: float = 1.0
+    seed: int | None = None
+    top: int = 0
+    schema: str | None = None
+    options: tuple[str, ...] = field(default=(), compare=False)
+
+    def key(self, fingerprint: str) -> str:
+        """The address of the reply: a hash of the model and of everything that can change what it says."""
+        parts = [
+            fingerprint,
+            self.lead,
+            self.schema or "",
+            repr((self.max_tokens, self.temperature, self.seed, self.top)),
+        ]
+        parts += [f"{role}\x00{text}" for role, text in self.messages]
+        framed = "".join([f"{len(part)}\x00{part}" for part in parts])
+        return hashlib.blake2b(framed.encode(), digest_size=16).hexdigest()
+
+    def to_json(self) -> str:
+        """The request as it is kept in the call store."""
+        body: dict[str, Any] = {"messages": self.messages, "max_tokens": self.max_tokens}
+        if self.lead:
+            body["lead"] = self.lead
+        if self.top:
+            body["top"] = self.top
+        else:
+            body |= {"temperature": self.temperature, "seed": self.seed}
+        if self.schema:
+            body["schema"] = self.schema
+        return json.dumps(body, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said.
+
+    Attributes:
+        text: The words, without the lead.
+        tokens: The most likely first tokens with their log-probabilities, where they were asked for.
+        finish: Why the reply ended: `stop`, `length` or `refusal` (the service declined).
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens written.
+    """
+
+    text: str
+    tokens: tuple[tuple[str, float], ...] = ()
+    finish: Literal["stop", "length", "refusal"] = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def to_json(self) -> str:
+        """The reply as it is kept in the call store."""
+        return json.dumps([self.text, self.tokens, self.finish], ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, prompt_tokens: int, completion_tokens: int) -> Reply:
+        """A reply out of the call store."""
+        said, tokens, finish = json.loads(text)
+        return cls(said, tuple((token, logprob) for token, logprob in tokens), finish, prompt_tokens, completion_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No reply came, after every retry. It is counted and never stored, so the next run asks again."""
+
+    status: Literal["timeout", "unanswered"]
+    detail: str
+
+
+Outcome = Reply | Failure
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a model can do; the broker uses the best that is there.
+
+    Attributes:
+        top_tokens: How many alternatives of the first token it reports; 0 where it gives no log-probabilities.
+        lead: Whether a reply can be made to begin with given words.
+        schema: Whether replies can be held to a JSON schema.
+        seed: Whether sampling can be seeded.
+        context: How many tokens fit, where that is known.
+    """
+
+    top_tokens: int = 0
+    lead: bool = False
+    schema: bool = False
+    seed: bool = False
+    context: int | None = None
+
+
+class Model:
+    """A language model.
+
+    Attributes:
+        spec: How the user named it; enough to open it again, without any key.
+        fingerprint: What makes its replies its own: a file hash or the id that a server reports.
+        capabilities: What it can do.
+        notes: What had to be done in another way than hoped, in plain sentences.
+        learned: What was found out about it and is worth remembering.
+        retried: How many attempts were repeated.
+        halted: Set from outside to let what is under way end and begin nothing more.
+    """
+
+    spec: str
+    fingerprint: str
+    capabilities: Capabilities
+    notes: tuple[str, ...] = ()
+    learned: Mapping[str, Any] = MappingProxyType({})
+    retried: int = 0
+    halted: bool = False
+
+    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+        """Load the file or reach the server; raises ModelError where that fails.
+
+        Args:
+            remembered: What was learned about it before, so that it need not be found out again.
+        """
+
+    async def close(self) -> None:
+        """Give back what `start` took."""
+
+    def replies(self, requests: Sequence[Request]) -> AsyncIterator[list[tuple[int, Outcome]]]:
+        """Answer the requests in any order, in lots, each as soon as it is there."""
+        raise NotImplementedError
+
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """The first token of each text as the model would write it, or None where it cannot tell."""
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest records."""
+        return {"spec": self.spec, "fingerprint": self.fingerprint}

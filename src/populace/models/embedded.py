@@ -1,0 +1,151 @@
+"""A model in this process: a GGUF file on llama.cpp, through xllamacpp.
+
+One slot, and attention without the fused kernel: then a reply depends on its prompt alone, bit
+for bit, and not on what was asked before or beside it (see docs/design/embedded-model.md).
+Requests are taken in the order of their text, so that neighbours share the longest prefixes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import urllib.request
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from populace.errors import ModelFileError
+from populace.models.artifacts import SMOLLM2, Progress, sha256
+from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
+
+_SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
+_TOP_TOKENS = 200
+
+
+class Embedded(Model):
+    """A GGUF file run on this machine's processor.
+
+    Args:
+        path: The file; without one, the pinned SmolLM2-135M-Instruct, fetched into the cache.
+        threads: How many threads to compute with; all that this process may use by default.
+        context: How many tokens a prompt and its reply may take together.
+        progress: Told how far the download of the pinned file is.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        threads: int | None = None,
+        context: int = 4096,
+        progress: Progress | None = None,
+    ) -> None:
+        self.spec = f"embedded:{path}" if path else "embedded"
+        self.path = Path(path) if path else None
+        self.threads = threads or _processors()
+        self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
+        self._progress = progress
+        self._server: Any = None
+        self._secret = secrets.token_hex(16)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="embedded-model")
+
+    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+        """Fetch and verify the file where needed, and load it."""
+        if self._server is None:
+            await asyncio.get_running_loop().run_in_executor(self._pool, self._load)
+
+    async def close(self) -> None:
+        """Unload the file."""
+        self._server = None
+
+    def _load(self) -> None:
+        path = self.path if self.path is not None else SMOLLM2.fetch(self._progress)
+        _check(path)
+        digest = SMOLLM2.sha256 if self.path is None else sha256(path)
+        self.fingerprint = f"gguf:{digest[:32]}/{json.dumps(_SAMPLING, sort_keys=True)}"
+        import xllamacpp
+
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = self.capabilities.context
+        params.n_parallel = 1
+        params.verbosity = -1
+        params.cpuparams.n_threads = self.threads
+        params.cpuparams_batch.n_threads = self.threads
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        params.api_keys = [self._secret]
+        try:
+            self._server = xllamacpp.Server(params)
+        except RuntimeError as error:
+            raise ModelFileError(
+                f"{path} could not be loaded as a model: {error}",
+                "The file may be cut short, or of a kind that this version of llama.cpp does not know.",
+            ) from error
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncIterator[list[tuple[int, Outcome]]]:
+        """Answer one after the other, neighbours in text first."""
+        loop = asyncio.get_running_loop()
+        for index in sorted(range(len(requests)), key=lambda i: requests[i].messages):
+            if self.halted:
+                return
+            yield [(index, await loop.run_in_executor(self._pool, self._reply, requests[index]))]
+
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """Ask the engine's own tokeniser, as a word is written after a lead."""
+        return [self._tokenise(f" {text}")[0] for text in texts]
+
+    def _tokenise(self, text: str) -> list[str]:
+        request = urllib.request.Request(
+            f"{self._server.listening_address}/tokenize",
+            json.dumps({"content": text, "with_pieces": True}).encode(),
+            {"Content-Type": "application/json", "Authorization": f"Bearer {self._secret}"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            tokens = json.load(response)["tokens"]
+        pieces = [token["piece"] if isinstance(token["piece"], str) else bytes(token["piece"]) for token in tokens]
+        return [piece if isinstance(piece, str) else piece.decode(errors="replace") for piece in pieces]
+
+    def _reply(self, request: Request) -> Outcome:
+        body: dict[str, Any] = {
+            "messages": [{"role": role, "content": text} for role, text in request.messages],
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "cache_prompt": True,
+        }
+        if request.lead:
+            body["messages"].append({"role": "assistant", "content": request.lead})
+        if request.top:
+            body |= {"max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": request.top}
+        else:
+            body |= {"seed": request.seed or 0, **_SAMPLING}
+        if request.schema:
+            shape = {"name": "answer", "schema": json.loads(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        said = self._server.handle_chat_completions(body)
+        if "error" in said:
+            return Failure("unanswered", str(said["error"].get("message", said["error"])))
+        choice, usage = said["choices"][0], said["usage"]
+        tokens: tuple[tuple[str, float], ...] = ()
+        if request.top:
+            first = choice["logprobs"]["content"][0]["top_logprobs"]
+            tokens = tuple((entry["token"], entry["logprob"]) for entry in first)
+        text = (choice["message"].get("content") or "").removeprefix(request.lead)
+        finish = "length" if choice["finish_reason"] == "length" else "stop"
+        return Reply(text, tokens, finish, usage["prompt_tokens"], usage["completion_tokens"])  # type: ignore[arg-type]
+
+
+def _check(path: Path) -> None:
+    """A clear word about a file that is not a model, before the engine sees it."""
+    if not path.is_file():
+        raise ModelFileError(f"there is no model file {path}.", "Name a GGUF file, or use --model embedded.")
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise ModelFileError(f"{path} is not a GGUF file.", "Convert the model to GGUF, or name another file.")
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,10 @@
+"""Who they are: the population table, one person, names, traits and ties."""
+
+from populace.people.names import draw_names
+from populace.people.network import Network
+from populace.people.person import Person
+from populace.people.selection import condition
+from populace.people.table import Id, People
+from populace.people.traits import mix
+
+__all__ = ["Id", "Network", "People", "Person", "condition", "draw_names", "mix"]

@@ -1,0 +1,92 @@
+"""Ties between people, as an edge table joined with the population."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import polars as pl
+
+from populace.errors import PeopleError
+from populace.people.selection import condition
+from populace.people.table import Id, People
+
+
+class Network:
+    """Who is tied to whom.
+
+    Args:
+        edges: A table with a column for each end of a tie; further columns stay with the tie.
+        source: The column of one end.
+        target: The column of the other end.
+        directed: Whether a tie leads only from source to target.
+
+    Example:
+        >>> people = People(pl.DataFrame({"id": [0, 1, 2], "shirt": ["blue", "blue", "green"]}))
+        >>> ties = Network(pl.DataFrame({"source": [0, 0], "target": [1, 2]}))
+        >>> ties.count(people, shirt="blue").to_list()
+        [1, 1, 1]
+    """
+
+    def __init__(
+        self, edges: pl.DataFrame, *, source: str = "source", target: str = "target", directed: bool = False
+    ) -> None:
+        for column in (source, target):
+            if column not in edges.columns:
+                raise PeopleError(f"the edge table has no column {column!r}; it has {', '.join(edges.columns)}.")
+            if edges[column].null_count():
+                row = int(edges[column].is_null().arg_max() or 0)
+                raise PeopleError(f"the edge table, column {column!r}, row {row + 1}: the id is missing.")
+        self.edges = edges.rename({source: "source", target: "target"}, strict=False)
+        self.directed = directed
+        ways = [self.edges]
+        if not directed:
+            turned = self.edges.rename({"source": "target", "target": "source"}).select(self.edges.columns)
+            ways.append(turned.filter(pl.col("source") != pl.col("target")))
+        self._ways = pl.concat(ways)
+
+    @classmethod
+    def from_graph(cls, graph: Any) -> Self:
+        """Ties from a networkx graph whose nodes are ids; edge attributes become columns."""
+        rows = [{"source": a, "target": b, **data} for a, b, data in graph.edges(data=True)]
+        if not rows:
+            raise PeopleError("the graph has no edges.")
+        return cls(pl.DataFrame(rows, infer_schema_length=None), directed=graph.is_directed())
+
+    def __len__(self) -> int:
+        return self.edges.height
+
+    def check(self, people: People) -> None:
+        """Raise PeopleError where a tie names nobody in the population."""
+        ends = pl.concat([self.edges["source"], self.edges["target"]]).unique(maintain_order=True)
+        stray = ends.filter(~ends.is_in(people.ids.implode()))
+        if stray.len():
+            raise PeopleError(
+                f"the network ties {stray[0]!r}, and nobody has that id.", f"{stray.len()} such ids in all."
+            )
+
+    def neighbours(self, who: Id) -> pl.Series:
+        """The ids of those whom a person is tied to."""
+        return self._ways.filter(pl.col("source") == who)["target"].alias("id")
+
+    def join(self, people: People, *columns: str) -> pl.DataFrame:
+        """One row for each person and neighbour, with the neighbour's columns."""
+        theirs = people.frame.select(pl.col("id").alias("target"), *columns)
+        ties = self._ways.join(theirs, on="target", how="inner", maintain_order="left")
+        return ties.rename({"source": "id", "target": "neighbour"})
+
+    def degree(self, people: People) -> pl.Series:
+        """How many ties each person has, in table order."""
+        return self.count(people).alias("degree")
+
+    def count(self, people: People, **conditions: Any) -> pl.Series:
+        """How many neighbours of each person meet the conditions, in table order."""
+        meeting = people.frame.filter(condition(conditions, people.columns)).select(pl.col("id").alias("target"))
+        counted = self._ways.join(meeting, on="target", how="semi").group_by("source").len("count")
+        ids = people.ids.to_frame()
+        joined = ids.join(counted, left_on="id", right_on="source", how="left", maintain_order="left")
+        return joined["count"].fill_null(0).cast(pl.Int64)
+
+    def share(self, people: People, **conditions: Any) -> pl.Series:
+        """The share of each person's neighbours who meet the conditions; empty for who has none."""
+        meeting, all_ties = self.count(people, **conditions), self.count(people)
+        return (meeting / pl.select(pl.when(all_ties > 0).then(all_ties)).to_series()).alias("share")

@@ -1,0 +1,34 @@
+"""Traits spread over a population in given proportions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from populace.errors import PeopleError
+
+
+def mix(count: int, shares: Mapping[str, float], *, seed: int | np.random.Generator | None = None) -> pl.Series:
+    """A value for each of `count` people, in the given proportions as nearly as whole people allow.
+
+    Largest remainders get the people left over by rounding. Without a seed the values come in the
+    order of `shares`; with one they are shuffled.
+
+    Example:
+        >>> mix(5, {"calm": 2, "bold": 1}).to_list()
+        ['calm', 'calm', 'calm', 'bold', 'bold']
+    """
+    weights = np.array(list(shares.values()), dtype=float)
+    if not len(weights) or (weights < 0).any() or not weights.sum() > 0:
+        raise PeopleError(f"the proportions {dict(shares)} do not describe a mix.", "Give each value a weight above 0.")
+    exact = weights / weights.sum() * count
+    whole = np.floor(exact).astype(np.int64)
+    left = count - int(whole.sum())
+    whole[np.argsort(-(exact - whole), kind="stable")[:left]] += 1
+    codes = np.repeat(np.arange(len(weights), dtype=np.uint32), whole)
+    if seed is not None:
+        rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+        codes = rng.permutation(codes)
+    return pl.Series("mix", codes).cat.to(pl.Enum(list(shares)))

@@ -1,0 +1,32 @@
+"""What can be asked, and how replies are read."""
+
+from populace.questions.answers import Answers
+from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, Question, Status
+from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Rating
+from populace.questions.form import Form
+from populace.questions.number import Number
+from populace.questions.scoring import LOW_MASS, Mode, Scores, mode_for, score
+from populace.questions.text import Text
+
+__all__ = [
+    "LABELS",
+    "LOW_MASS",
+    "STATUSES",
+    "STATUS_DTYPE",
+    "VALID",
+    "Answer",
+    "Answers",
+    "Arrangement",
+    "Choice",
+    "Finite",
+    "Form",
+    "Mode",
+    "Number",
+    "Question",
+    "Rating",
+    "Scores",
+    "Status",
+    "Text",
+    "mode_for",
+    "score",
+]

@@ -1,0 +1,261 @@
+"""Questions with a fixed set of options, which have a distribution rather than an answer.
+
+An arrangement is the order in which options are shown: a permutation of their indices. Values,
+distributions and results always speak of options in their declared order, whatever was shown.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from populace.errors import QuestionError
+from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
+from populace.questions.wording import bare, is_refusal, marked, mentions, plain
+
+Order = Literal["fixed", "random", "rotate"]
+Scoring = Literal["auto", "words", "labels"]
+Arrangement = tuple[int, ...]
+
+LABELS = string.ascii_uppercase
+_HEAD = re.compile(r"[\n.,;:!?()]|\s[-–—]\s|[–—]")
+
+
+@dataclass(frozen=True)
+class Finite(Question):
+    """A question whose possible answers are known beforehand.
+
+    Attributes:
+        order: `fixed`; `random`, a different order for each person; or `rotate`, every option in
+            every place, averaged.
+        scoring: Whether options are scored by their `words` or by `labels` (A, B, C);
+            `auto` takes words where their first tokens differ.
+    """
+
+    order: Order = field(default="fixed", kw_only=True)
+    scoring: Scoring = field(default="auto", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        words = self.words
+        if len(words) < 2:
+            raise QuestionError(f"{self.text!r} has {len(words)} options; it needs at least two.")
+        if len(words) > len(LABELS):
+            raise QuestionError(f"{self.text!r} has {len(words)} options; at most {len(LABELS)} can be labelled.")
+        seen: dict[str, str] = {}
+        for word in words:
+            if not plain(word):
+                raise QuestionError(f"{self.text!r} has an empty option.")
+            if plain(word) in seen:
+                raise QuestionError(
+                    f"{self.text!r}: the options {seen[plain(word)]!r} and {word!r} cannot be told apart.",
+                    "Case and surrounding marks do not count; change one of them.",
+                )
+            seen[plain(word)] = word
+        if self.order not in ("fixed", "random", "rotate"):
+            raise QuestionError(f"order is fixed, random or rotate, not {self.order!r}.")
+        if self.scoring not in ("auto", "words", "labels"):
+            raise QuestionError(f"scoring is auto, words or labels, not {self.scoring!r}.")
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The possible values, in declared order."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How each value is worded to the person asked."""
+        raise NotImplementedError
+
+    @property
+    def max_tokens(self) -> int:
+        """Enough for the longest option and a few words around it."""
+        return 16 + max(len(word) for word in self.words)
+
+    def arrangements(self) -> tuple[Arrangement, ...]:
+        """The orders in which `random` and `rotate` show the options: all rotations."""
+        count = len(self.words)
+        return tuple(tuple((i + r) % count for i in range(count)) for r in range(count))
+
+    @property
+    def declared(self) -> Arrangement:
+        """The order in which options were declared."""
+        return tuple(range(len(self.words)))
+
+    def options_text(self, arrangement: Arrangement, labels: bool) -> str:
+        """The options as they are shown."""
+        if labels:
+            return "\n".join(f"{LABELS[place]}. {self.words[i]}" for place, i in enumerate(arrangement))
+        return "Options: " + ", ".join(self.words[i] for i in arrangement) + "."
+
+    def instruction(self, labels: bool = False) -> str:
+        """How to answer."""
+        if labels:
+            return "Answer with the letter of one option, nothing else."
+        return "Answer with one of the options, nothing else."
+
+    def parse(self, reply: str, arrangement: Arrangement | None = None, labels: bool = False) -> Answer:
+        """Read a reply that was generated rather than scored.
+
+        An option counts when it is the whole reply, stands behind a marker such as `Answer:`, or
+        opens the reply and no other option follows. With labels, the letter counts likewise.
+        """
+        index = self._read(reply, arrangement or self.declared, labels)
+        if index is not None:
+            return Answer(self.values[index], "ok")
+        return REFUSED if is_refusal(reply) else UNPARSEABLE
+
+    def _read(self, reply: str, arrangement: Arrangement, labels: bool) -> int | None:
+        names = {index: [self.words[index]] for index in arrangement}
+        if labels:
+            for place, index in enumerate(arrangement):
+                names[index] += [LABELS[place], f"{LABELS[place]}. {self.words[index]}"]
+                names[index] += [f"{LABELS[place]}) {self.words[index]}", f"{LABELS[place]}: {self.words[index]}"]
+        for part in (reply, marked(reply)):
+            if part is None:
+                continue
+            whole = _same(part, names)
+            if whole is not None:
+                return whole
+            body = part.strip().lstrip("(")
+            split = _HEAD.search(body)
+            if split:
+                opening = _same(body[: split.start()], names)
+                others = [self.words[i] for i in arrangement if i != opening]
+                if opening is not None and not mentions(body[split.end() :], others):
+                    return opening
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that makes the question what it is."""
+        return super().describe() | {
+            "values": list(self.values),
+            "words": list(self.words),
+            "order": self.order,
+            "scoring": self.scoring,
+        }
+
+
+def _same(text: str, names: dict[int, list[str]]) -> int | None:
+    """The one option that the text is, exactly first and then without surrounding punctuation."""
+    for form in (plain, bare):
+        shape = form(text)
+        found = {index for index, spellings in names.items() if shape and shape in {form(s) for s in spellings}}
+        if len(found) == 1:
+            return found.pop()
+    return None
+
+
+@dataclass(frozen=True)
+class Choice(Finite):
+    """One of a fixed set of options.
+
+    Case and closing punctuation are ignored. A reply that still fits no option is kept verbatim
+    and marked unparseable, never moved to the nearest.
+
+    Attributes:
+        options: The possible values.
+        worded: How an option is worded where that differs from the value; swapping the words of
+            two options is a label swap.
+
+    Example:
+        >>> Choice("Will you vote?", options=("yes", "no")).parse("Yes.")
+        Answer(value='yes', status='ok')
+        >>> Choice("Will you vote?", options=("no", "not sure")).parse("No, not sure")
+        Answer(value=None, status='unparseable')
+    """
+
+    options: tuple[str, ...] = field(default=(), kw_only=True)
+    worded: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    kind: ClassVar[str] = "choice"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(str(option) for option in self.options))
+        stray = [option for option in self.worded if option not in self.options]
+        if stray:
+            raise QuestionError(f"{self.text!r}: {stray[0]!r} is worded and is not an option.")
+        super().__post_init__()
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The options."""
+        return self.options
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The wording of each option."""
+        return tuple(self.worded.get(option, option) for option in self.options)
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """A column of options."""
+        return pl.Enum(self.options)
+
+
+@dataclass(frozen=True)
+class Rating(Finite):
+    """A whole number on a short scale, answered as a distribution over its points.
+
+    Attributes:
+        low: The lowest point.
+        high: The highest point.
+        anchors: What the ends mean, such as `("not at all", "very much")`.
+
+    Example:
+        >>> Rating("How happy are you?", low=1, high=7, anchors=("not at all", "very")).parse("5")
+        Answer(value=5, status='ok')
+    """
+
+    low: int = field(default=1, kw_only=True)
+    high: int = field(default=5, kw_only=True)
+    anchors: tuple[str, str] | None = field(default=None, kw_only=True)
+    kind: ClassVar[str] = "rating"
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise QuestionError(
+                f"{self.text!r}: the scale runs from {self.low} to {self.high}.", "low must be below high."
+            )
+        super().__post_init__()
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The points of the scale."""
+        return tuple(range(self.low, self.high + 1))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The points, in digits."""
+        return tuple(str(value) for value in self.values)
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """A column of whole numbers."""
+        return pl.Int64()
+
+    def arrangements(self) -> tuple[Arrangement, ...]:
+        """Upwards and downwards: a scale in any other order is none."""
+        return self.declared, tuple(reversed(self.declared))
+
+    def options_text(self, arrangement: Arrangement, labels: bool) -> str:
+        """The scale, with its ends explained."""
+        ends = ""
+        if self.anchors:
+            ends = f" {self.low} means {self.anchors[0]}, {self.high} means {self.anchors[1]}."
+        if labels:
+            return (f"Scale:{ends}\n" if ends else "") + super().options_text(arrangement, labels)
+        first, last = self.words[arrangement[0]], self.words[arrangement[-1]]
+        return f"Scale: a whole number from {first} to {last}.{ends}"
+
+    def instruction(self, labels: bool = False) -> str:
+        """How to answer."""
+        return super().instruction(labels=True) if labels else "Answer with the number, nothing else."
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that makes the question what it is."""
+        return super().describe() | {"anchors": list(self.anchors) if self.anchors else None}

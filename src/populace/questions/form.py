@@ -1,0 +1,127 @@
+"""Several things asked in one prompt and answered as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pydantic
+
+from populace.errors import QuestionError
+from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
+from populace.questions.finite import Choice, Rating
+from populace.questions.number import Number
+from populace.questions.wording import is_refusal
+
+
+@dataclass(frozen=True)
+class Form(Question):
+    """A form to fill in: a pydantic model, or several questions by name.
+
+    The reply must hold exactly one JSON object that fits; a form with one bad field is unparseable
+    as a whole, because half a form is not what was asked for.
+
+    Attributes:
+        model: The pydantic model that describes the object.
+        questions: In place of a model: the questions by name.
+
+    Example:
+        >>> age, vote = Number("Your age?", whole=True), Choice("Vote?", options=("yes", "no"))
+        >>> form = Form("About you.", questions={"age": age, "vote": vote})
+        >>> form.parse('{"age": 41, "vote": "Yes"}')
+        Answer(value={'age': 41, 'vote': 'yes'}, status='ok')
+    """
+
+    model: type[pydantic.BaseModel] | None = field(default=None, kw_only=True)
+    questions: Mapping[str, Question] = field(default_factory=dict, kw_only=True)
+    kind: ClassVar[str] = "form"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.model is None) == (not self.questions):
+            raise QuestionError(f"{self.text!r}: a form takes either a model or questions.")
+        for name, question in self.questions.items():
+            if isinstance(question, Form) or question.reason:
+                raise QuestionError(
+                    f"{self.text!r}: {name!r} cannot be part of a form.", "Forms do not nest or reason."
+                )
+
+    @property
+    def max_tokens(self) -> int:
+        """Room for every field."""
+        if self.questions:
+            return 16 + sum(question.max_tokens + 12 for question in self.questions.values())
+        return 512
+
+    def instruction(self) -> str:
+        """The fields and the form of the reply."""
+        if self.model is not None:
+            shape = json.dumps(self.schema(), ensure_ascii=False, sort_keys=True)
+            return f"Answer with one JSON object that fits this schema, nothing else:\n{shape}"
+        lines = []
+        for name, question in self.questions.items():
+            finite = isinstance(question, (Choice, Rating))
+            shown = " " + question.options_text(question.declared, labels=False) if finite else ""  # type: ignore[attr-defined]
+            lines.append(f'- "{name}": {question.text}{shown}')
+        names = ", ".join(f'"{name}"' for name in self.questions)
+        return "\n".join([*lines, f"Answer with one JSON object with the keys {names}, nothing else."])
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the object."""
+        if self.model is not None:
+            return self.model.model_json_schema()
+        fields = {name: _schema(question) for name, question in self.questions.items()}
+        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+    def parse(self, reply: str) -> Answer:
+        """Read the one object of a reply and check every field."""
+        found = _objects(reply)
+        if len(found) != 1:
+            return REFUSED if not found and is_refusal(reply) else UNPARSEABLE
+        if self.model is not None:
+            try:
+                return Answer(self.model.model_validate(found[0], strict=False).model_dump(mode="json"), "ok")
+            except pydantic.ValidationError:
+                return UNPARSEABLE
+        if set(found[0]) != set(self.questions):
+            return UNPARSEABLE
+        read = {name: question.parse(str(found[0][name])) for name, question in self.questions.items()}
+        worst = next((answer for answer in read.values() if answer.status != "ok"), None)
+        return worst or Answer({name: answer.value for name, answer in read.items()}, "ok")
+
+    def encode(self, value: Any) -> str:
+        """The object as JSON."""
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that makes the question what it is."""
+        parts = {name: question.describe() for name, question in self.questions.items()}
+        return super().describe() | {"schema": self.schema(), "questions": parts}
+
+
+def _schema(question: Question) -> dict[str, Any]:
+    if isinstance(question, Choice):
+        return {"type": "string", "enum": list(question.words)}
+    if isinstance(question, Rating):
+        return {"type": "integer", "minimum": question.low, "maximum": question.high}
+    if isinstance(question, Number):
+        return {"type": "integer" if question.whole else "number"}
+    return {"type": "string"}
+
+
+def _objects(reply: str) -> list[dict[str, Any]]:
+    """The JSON objects that stand in a reply, outermost ones only."""
+    decoder = json.JSONDecoder()
+    found: list[dict[str, Any]] = []
+    at = reply.find("{")
+    while at != -1:
+        try:
+            value, end = decoder.raw_decode(reply, at)
+        except json.JSONDecodeError:
+            at = reply.find("{", at + 1)
+            continue
+        found.append(value)
+        at = reply.find("{", end)
+    return found

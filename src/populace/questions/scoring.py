@@ -1,0 +1,99 @@
+"""From the probabilities of a first token to a distribution over options.
+
+Only tokens that belong to exactly one option count. What falls on none of them is not given to
+any: the share that fell on options at all, the mass, is kept beside the distribution.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from populace.questions.finite import LABELS, Arrangement, Finite
+from populace.questions.wording import bare, plain
+
+Mode = Literal["words", "labels"]
+Tokens = Sequence[tuple[str, float]]
+
+_MARKS = " \t\n▁Ġ("
+
+LOW_MASS = 0.5
+"""Below this share of probability on the options, a result carries a warning."""
+NO_MASS = 1e-3
+"""Below this share the model cannot be said to have answered at all."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A distribution over options in declared order, and the share of probability it rests on."""
+
+    probabilities: tuple[float, ...]
+    mass: float
+
+    @property
+    def answered(self) -> bool:
+        """Whether enough probability fell on the options to speak of an answer."""
+        return self.mass >= NO_MASS
+
+
+def mode_for(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
+    """Whether options are scored by their words or by label.
+
+    Words need first tokens that differ. Where the model's tokens are not known, words count as
+    different only if they begin with different letters, which holds for every tokeniser.
+
+    Args:
+        question: What is asked.
+        first_tokens: How the model begins to write each option, where it can tell.
+    """
+    if question.scoring != "auto":
+        return question.scoring
+    shapes = [plain(word) for word in question.words]
+    heads = [plain(token) for token in first_tokens] if first_tokens is not None else [shape[:1] for shape in shapes]
+    clear = all(heads) and not any(
+        i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes)
+    )
+    return "words" if clear else "labels"
+
+
+def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens) -> Scores:
+    """Read the distribution over options from the most likely first tokens and their log-probabilities.
+
+    Example:
+        >>> from populace.questions import Choice
+        >>> shirts = Choice("Which shirt?", options=("blue", "green"))
+        >>> result = score(shirts, (0, 1), "words", [(" Blue", -0.7), ("green", -1.6), ("I", -2.3)])
+        >>> [round(p, 2) for p in result.probabilities], round(result.mass, 2)
+        ([0.71, 0.29], 0.7)
+    """
+    found = [0.0] * len(question.words)
+    owner = _owner(question.words, arrangement, mode)
+    for token, logprob in tokens:
+        index = owner(token)
+        if index is not None:
+            found[index] += math.exp(logprob)
+    total = sum(found)
+    return Scores(tuple([p / total for p in found]) if total else tuple(found), min(total, 1.0))
+
+
+@functools.lru_cache(maxsize=256)
+def _owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Callable[[str], int | None]:
+    """A function from a token to the option it begins, or None; remembered for each set of words."""
+    shapes = tuple(plain(word) for word in words)
+    places = {LABELS[place]: index for place, index in enumerate(arrangement)}
+
+    @functools.lru_cache(maxsize=4096)
+    def by_word(token: str) -> int | None:
+        for form in (plain(token.lstrip(_MARKS)), bare(token.lstrip(_MARKS))):
+            begun = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
+            if len(begun) == 1 and (len(form) > 1 or form == shapes[begun[0]]):
+                return begun[0]
+        return None
+
+    def by_label(token: str) -> int | None:
+        return places.get(token.strip(_MARKS + ").:*"))
+
+    return by_word if mode == "words" else by_label

@@ -1,0 +1,5 @@
+"""Norm diffusion: blue or green shirts in an office."""
+
+from populace.scenarios.norms.norms import Norms
+
+__all__ = ["Norms"]

@@ -1,0 +1,103 @@
+"""Text with named fields, filled for many people at once.
+
+A template may hold plain names and format specifications only: no attribute, index or call
+can be written in it, so a template read from a file is as harmless as its text.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from populace.errors import TemplateError, nearest
+
+
+class Template:
+    """Text with `{name}` and `{name:format}` fields; `{{` and `}}` stand for braces.
+
+    Example:
+        >>> Template("{name} has {money:.2f}.").render({"money": 3}, {"name": ["Ann", "Bo"]})
+        ['Ann has 3.00.', 'Bo has 3.00.']
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parts = _parse(text)
+        self.fields: tuple[str, ...] = tuple(dict.fromkeys(name for _, name, _ in self._parts if name is not None))
+
+    def __repr__(self) -> str:
+        return f"Template({self.text!r})"
+
+    def require(self, known: Mapping[str, Any] | Sequence[str], where: str) -> None:
+        """Raise TemplateError where a field is not among the known names."""
+        names = list(known)
+        for field in self.fields:
+            if field not in names:
+                guess = nearest(field, names)
+                raise TemplateError(
+                    f"{where}: the template names {{{field}}}, and no column or value has that name.",
+                    (f"Did you mean {{{guess}}}? " if guess else "")
+                    + f"There are: {', '.join(sorted(names)) or 'none'}.",
+                )
+
+    def render(self, constants: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], count: int = 1) -> list[str]:
+        """Fill the template once for each row of the columns.
+
+        Args:
+            constants: Values that are the same in every row.
+            columns: Lists of equal length, a value for each row; they win over constants.
+            count: The number of rows when there is no column.
+        """
+        used = [name for name in self.fields if name in columns]
+        position = {name: i for i, name in enumerate(used)}
+        pieces = []
+        for literal, name, spec in self._parts:
+            pieces.append(literal.replace("{", "{{").replace("}", "}}"))
+            if name is None:
+                continue
+            if name in position:
+                pieces.append(f"{{{position[name]}:{spec}}}" if spec else f"{{{position[name]}}}")
+            else:
+                filled = _format(name, constants[name], spec)
+                pieces.append(filled.replace("{", "{{").replace("}", "}}"))
+        write = "".join(pieces).format
+        if not used:
+            return [write()] * count
+        try:
+            return [write(*row) for row in zip(*(columns[name] for name in used), strict=True)]
+        except (ValueError, TypeError) as error:
+            raise TemplateError(f"the template {self.text!r} could not be filled: {error}.") from error
+
+
+def _format(name: str, value: Any, spec: str) -> str:
+    if value is None:
+        raise TemplateError(f"the value for {{{name}}} is empty.", "Give it a value, or leave the field out.")
+    try:
+        return format(value, spec)
+    except (ValueError, TypeError) as error:
+        raise TemplateError(f"{{{name}:{spec}}} does not fit the value {value!r}: {error}.") from error
+
+
+@functools.lru_cache(maxsize=512)
+def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise TemplateError(
+            f"the template {text!r} is not well formed: {error}.", "Write {{ and }} for braces."
+        ) from error
+    parts = []
+    for literal, name, spec, conversion in parsed:
+        if name is not None and not name.isidentifier():
+            raise TemplateError(
+                f"the template {text!r} holds the field {{{name}}}; a field is one plain name.",
+                "Compute the value in the scenario and pass it by name.",
+            )
+        if conversion or (spec and "{" in spec):
+            raise TemplateError(
+                f"the template {text!r} uses a conversion or a nested field, which templates do not have."
+            )
+        parts.append((literal, name, spec or ""))
+    return tuple(parts)
