@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from populace.broker import Broker, Budget, CallStore
+from populace.broker import Broker, Budget, CallStore, MemoryCallStore
 from populace.deciders import DECIDERS, Inquiry, decide
 from populace.discovery import find_scenario, reference
 from populace.errors import PopulaceError, UnknownNameError, UsageError
@@ -92,7 +92,7 @@ class Run(Reading):
         record: Record = MemoryRecord(manifest)
         if into is not None:
             record = Journal.create(Path(into), manifest.model_copy(update={"run": Path(into).name, "parent": None}))
-        broker = _broker(CallStore(None), None, None, 1, 1.0)
+        broker = _broker(MemoryCallStore(), None, None, 1, 1.0)
         simulation = Simulation(
             _scenario(manifest),
             record,
@@ -195,7 +195,7 @@ class Run(Reading):
         """
         step = self._step(at)
         regime = next(r for r in reversed(self.manifest.regimes) if r.since <= step)
-        store = Workspace(_workspace_of(self.record)).store() if isinstance(self.record, Journal) else CallStore(None)
+        store = Workspace(_workspace_of(self.record)).store() if isinstance(self.record, Journal) else MemoryCallStore()
         broker = _broker(store, model, None, concurrency, timeout_s)
         number = len(self.interviews()) if isinstance(self.record, Journal) else 0
 
@@ -305,7 +305,7 @@ def simulate(
         manifest.environment["git"] = revision
     stem = _stem(type(scenario), manifest)
     manifest.run = place.free_name(stem) if keep else stem
-    broker = _broker(place.store() if keep else CallStore(None), model, budget, concurrency, timeout_s)
+    broker = _broker(place.store() if keep else MemoryCallStore(), model, budget, concurrency, timeout_s)
     return _start(scenario, manifest, broker, place if keep else None, watch, recording.record if recording else None)
 
 

@@ -7,6 +7,7 @@ recorded answers; that is all that resuming, replaying and forking are.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import time
 from collections import Counter
@@ -121,6 +122,9 @@ class Simulation:
         """Go to the end, or only to a step; returns why the run ended."""
         self.watch.began(self)
         reason = ""
+        thresholds = gc.get_threshold()
+        # A step makes very many small objects that live until it ends; the collector would walk them again and again.
+        gc.set_threshold(100_000, 50, 100)
         try:
             await self._begin()
             while not (reason := self._ending(until)):
@@ -133,6 +137,7 @@ class Simulation:
             self._set_status(state="failed", reason=error.what)
             raise
         finally:
+            gc.set_threshold(*thresholds)
             self.watch.ended(self)
         if until is None:
             self._set_status(state="complete", reason=reason)

@@ -11,6 +11,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from populace.errors import TemplateError, nearest
 
 
@@ -18,7 +20,8 @@ class Template:
     """Text with `{name}` and `{name:format}` fields; `{{` and `}}` stand for braces.
 
     Example:
-        >>> Template("{name} has {money:.2f}.").render({"money": 3}, {"name": ["Ann", "Bo"]})
+        >>> names = pl.Series(["Ann", "Bo"])
+        >>> Template("{name} has {money:.2f}.").render({"money": 3}, {"name": names}, 2).to_list()
         ['Ann has 3.00.', 'Bo has 3.00.']
     """
 
@@ -42,33 +45,34 @@ class Template:
                     + f"There are: {', '.join(sorted(names)) or 'none'}.",
                 )
 
-    def render(self, constants: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], count: int = 1) -> list[str]:
+    def render(self, constants: Mapping[str, Any], columns: Mapping[str, pl.Series], count: int = 1) -> pl.Series:
         """Fill the template once for each row of the columns.
 
         Args:
             constants: Values that are the same in every row.
-            columns: Lists of equal length, a value for each row; they win over constants.
-            count: The number of rows when there is no column.
+            columns: Columns of equal length, a value for each row; they win over constants.
+            count: The number of rows.
         """
-        used = [name for name in self.fields if name in columns]
-        position = {name: i for i, name in enumerate(used)}
-        pieces = []
+        pieces: list[str | pl.Series] = [""]
         for literal, name, spec in self._parts:
-            pieces.append(literal.replace("{", "{{").replace("}", "}}"))
+            pieces[-1] = str(pieces[-1]) + literal
             if name is None:
                 continue
-            if name in position:
-                pieces.append(f"{{{position[name]}:{spec}}}" if spec else f"{{{position[name]}}}")
+            if name in columns:
+                pieces += [_formatted(name, columns[name], spec), ""]
             else:
-                filled = _format(name, constants[name], spec)
-                pieces.append(filled.replace("{", "{{").replace("}", "}}"))
-        write = "".join(pieces).format
-        if not used:
-            return [write()] * count
-        try:
-            return [write(*row) for row in zip(*(columns[name] for name in used), strict=True)]
-        except (ValueError, TypeError) as error:
-            raise TemplateError(f"the template {self.text!r} could not be filled: {error}.") from error
+                pieces[-1] = str(pieces[-1]) + _format(name, constants[name], spec)
+        if len(pieces) == 1:
+            return pl.Series([pieces[0]], dtype=pl.String).new_from_index(0, count)
+        filled = [pl.lit(piece) for piece in pieces if isinstance(piece, pl.Series) or piece]
+        return pl.select(pl.concat_str(filled)).to_series()
+
+
+def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series:
+    """A column as text: by Python's own formatting wherever polars might write a value in another way."""
+    if not spec and (column.dtype.is_integer() or isinstance(column.dtype, pl.String | pl.Enum | pl.Categorical)):
+        return column.cast(pl.String)
+    return pl.Series([_format(name, value, spec) for value in column.to_list()], dtype=pl.String)
 
 
 def _format(name: str, value: Any, spec: str) -> str:

@@ -7,14 +7,18 @@ its reply into the store before it goes anywhere else. What a process paid for, 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from populace.broker.budget import FREE, Budget, Price, price_of
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
 from populace.errors import InterruptedRunError, TooManyFailuresError, UsageError
 from populace.models import Failure, Model, Outcome, Reply, Request, open_model
+
+_ABANDONED = Failure("unanswered", "the call was abandoned")
 
 FAILURES_IN_A_ROW = 20
 """After so many calls without a single reply, the model is taken to be down."""
@@ -47,7 +51,7 @@ class Broker:
         self._watch = watch or (lambda: None)
         self._models: dict[str, Model] = {}
         self._prices: dict[str, Price] = {}
-        self._coming: dict[str, asyncio.Future[Outcome]] = {}
+        self._coming: dict[str, asyncio.Future[dict[str, Outcome]]] = {}
         self._failed_in_a_row = 0
         self._started = time.monotonic()
 
@@ -88,80 +92,79 @@ class Broker:
 
     async def fetch(self, model: Model, requests: Sequence[Request], purpose: str) -> tuple[list[str], list[Outcome]]:
         """The key of each request and its reply, or the failure to get one; equal requests are asked once."""
-        keys = [request.key(model.fingerprint) for request in requests]
-        wanted = dict(zip(keys, requests, strict=True))
-        found: dict[str, Outcome] = dict(self.store.get(list(wanted)))
+        fingerprint = model.fingerprint
+        keys = [request.key(fingerprint) for request in requests]
+        places = dict(zip(keys, range(len(keys)), strict=True))
+        found: dict[str, Outcome] = dict(self.store.get(list(places)))
         self.usage.reused += len(found)
-        missing = [key for key in wanted if key not in found]
+        missing = [key for key in places if key not in found] if len(found) < len(places) else []
         shared = {key: self._coming[key] for key in missing if key in self._coming}
-        own = [key for key in missing if key not in shared]
+        own = [key for key in missing if key not in shared] if shared else missing
         if own:
-            found |= await self._buy(model, own, wanted, purpose)
+            found |= await self._buy(_Purchase(model, own, [requests[places[key]] for key in own], purpose))
         for key, coming in shared.items():
-            found[key] = await coming
+            found[key] = (await coming).get(key, _ABANDONED)
             self.usage.reused += 1
         return keys, [found[key] for key in keys]
 
-    async def _buy(self, model: Model, keys: list[str], wanted: dict[str, Request], purpose: str) -> dict[str, Outcome]:
+    async def _buy(self, purchase: _Purchase) -> dict[str, Outcome]:
         """Ask the model, within the budget; every reply is stored as it arrives."""
-        loop = asyncio.get_running_loop()
-        bought: dict[str, Outcome] = {}
+        model, keys, bought = purchase.model, purchase.keys, purchase.bought
+        coming: asyncio.Future[dict[str, Outcome]] = asyncio.get_running_loop().create_future()
         left = self.budget.calls_left(self.usage)
-        allowed = keys if left is None else keys[:left]
-        for key in allowed:
-            self._coming[key] = loop.create_future()
-        self.under_way += len(allowed)
+        allowed = len(keys) if left is None else min(left, len(keys))
+        self._coming |= dict.fromkeys(keys[:allowed], coming)
+        self.under_way += allowed
         try:
             self._check_budget()
-            retried = model.retried
-            began = time.monotonic()
-            async for lot in model.replies([wanted[key] for key in allowed]):
-                now = time.monotonic()
-                self._keep(
-                    model, [(allowed[index], outcome) for index, outcome in lot], wanted, bought, purpose, now - began
-                )
-                began = now
-                self.under_way -= len(lot)
-                self.usage.retried += model.retried - retried
-                retried = model.retried
-                self._watch()
-                if len(bought) < len(allowed):
-                    self._check_budget(calls=False)
+            retried, began = model.retried, time.monotonic()
+            async with contextlib.aclosing(model.replies(purchase.requests[:allowed])) as lots:
+                async for lot in lots:
+                    now = time.monotonic()
+                    self._keep(purchase, lot, now - began)
+                    began = now
+                    self.under_way -= len(lot)
+                    self.usage.retried += model.retried - retried
+                    retried = model.retried
+                    self._watch()
+                    if len(bought) < allowed:
+                        self._check_budget(calls=False)
             if model.halted:
                 raise InterruptedRunError("interrupted; the step under way was abandoned.")
-            if len(allowed) < len(keys):
+            if allowed < len(keys):
                 self._check_budget()
         finally:
-            self.under_way -= sum(key not in bought for key in allowed)
-            for key in allowed:
-                coming = self._coming.pop(key)
-                if not coming.done():
-                    coming.set_result(bought.get(key, Failure("unanswered", "the call was abandoned")))
+            self.under_way -= allowed - len(bought)
+            for key in keys[:allowed]:
+                del self._coming[key]
+            coming.set_result(bought)
         return bought
 
-    def _keep(
-        self,
-        model: Model,
-        lot: list[tuple[str, Outcome]],
-        wanted: dict[str, Request],
-        bought: dict[str, Outcome],
-        purpose: str,
-        seconds: float,
-    ) -> None:
+    def _keep(self, purchase: _Purchase, lot: list[tuple[int, Outcome]], seconds: float) -> None:
         """Store a lot of replies, count it, and only then make it known."""
-        replies = [(key, wanted[key], outcome) for key, outcome in lot if isinstance(outcome, Reply)]
-        earlier = self.store.put(model, replies, seconds / len(lot)) if replies else {}
-        price = self._prices.get(model.spec, FREE)
-        for key, outcome in lot:
+        model, keys = purchase.model, purchase.keys
+        replies = [(keys[i], outcome) for i, outcome in lot if isinstance(outcome, Reply)]
+        earlier = self.store.put(model.spec, replies, seconds / len(lot)) if replies else {}
+        purchase.bought |= {keys[i]: outcome for i, outcome in lot}
+        purchase.bought |= earlier
+        if replies:
+            said = [reply for _, reply in replies]
+            price = self._prices.get(model.spec, FREE)
+            self.usage.add_calls(said, price.of(said) if price != FREE else 0.0, purchase.purpose)
+            self._failed_in_a_row = 0
+        if len(replies) < len(lot) and not model.halted:
+            self._count_failures([outcome for _, outcome in lot], model)
+
+    def _count_failures(self, outcomes: list[Outcome], model: Model) -> None:
+        """Stop where a model does nothing but fail."""
+        for outcome in outcomes:
             if isinstance(outcome, Failure):
                 self.usage.failures += 1
                 self._failed_in_a_row += 1
                 self.failing = outcome.detail
             else:
                 self._failed_in_a_row = 0
-                self.usage.add_call(outcome, price.of(outcome), purpose)
-            bought[key] = earlier.get(key, outcome)
-        if self._failed_in_a_row >= FAILURES_IN_A_ROW and not model.halted:
+        if self._failed_in_a_row >= FAILURES_IN_A_ROW:
             raise TooManyFailuresError(
                 f"{self._failed_in_a_row} calls to {model.spec} failed one after the other ({self.failing}); "
                 "the run stopped rather than record failures as answers."
@@ -170,3 +173,14 @@ class Broker:
     def _check_budget(self, *, calls: bool = True) -> None:
         budget = self.budget if calls else Budget(None, self.budget.tokens, self.budget.money, self.budget.seconds)
         budget.check(self.usage, time.monotonic() - self._started)
+
+
+@dataclass
+class _Purchase:
+    """Requests that no store could answer, on their way to a model."""
+
+    model: Model
+    keys: list[str]
+    requests: list[Request]
+    purpose: str
+    bought: dict[str, Outcome] = field(default_factory=dict)

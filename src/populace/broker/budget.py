@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,9 +53,9 @@ class Price:
     prompt: float
     completion: float
 
-    def of(self, reply: Reply) -> float:
-        """What a reply cost."""
-        return (reply.prompt_tokens * self.prompt + reply.completion_tokens * self.completion) / 1e6
+    def of(self, replies: Sequence[Reply]) -> float:
+        """What replies cost."""
+        return sum([r.prompt_tokens * self.prompt + r.completion_tokens * self.completion for r in replies]) / 1e6
 
 
 FREE = Price(0.0, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,13 +47,13 @@ class Usage:
         asked = self.calls + self.reused
         return self.reused / asked if asked else 0.0
 
-    def add_call(self, reply: Reply, cost: float, purpose: str) -> None:
-        """Count one call."""
-        self.calls += 1
-        self.prompt_tokens += reply.prompt_tokens
-        self.completion_tokens += reply.completion_tokens
+    def add_calls(self, replies: Sequence[Reply], cost: float, purpose: str) -> None:
+        """Count calls."""
+        self.calls += len(replies)
+        self.prompt_tokens += sum([reply.prompt_tokens for reply in replies])
+        self.completion_tokens += sum([reply.completion_tokens for reply in replies])
         self.cost += cost
-        self.purposes[purpose] += 1
+        self.purposes[purpose] += len(replies)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""

@@ -20,7 +20,7 @@ Rule = Callable[[People], Any]
 
 PROMPT_SCHEMA: dict[str, pl.DataType] = {
     "prompt": pl.Int32(),
-    "arrangement": pl.List(pl.Int8()),
+    "arrangement": pl.String(),
     "model": pl.String(),
     "method": pl.String(),
     "labels": pl.Boolean(),

@@ -7,6 +7,7 @@ everybody who shares the prompt; where words are sampled, each person has a row 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,26 +29,41 @@ class Opening:
 
     Attributes:
         of_person: For each person asked, the row.
-        talks: For each row, what is said to the model.
+        system: For each row, who one is.
+        user: For each row, what one is told and asked.
         arrangements: For each row, the order in which options are shown; empty where there are none.
         mode: Whether options are worded or labelled.
         seeds: For each row, the seed of its sampling; None where nothing is sampled.
         orders: How many consecutive rows show one prompt in different orders.
+        turns: For each row, what was said since.
         reasoning: For each row, what was thought aloud.
         failed: For each row, the status of a conversation that already broke off, or None.
     """
 
     of_person: npt.NDArray[np.int32]
-    talks: list[tuple[Message, ...]]
+    system: pl.Series
+    user: pl.Series
     arrangements: list[Arrangement]
     mode: Mode = "words"
     seeds: list[int] | None = None
     orders: int = 1
+    turns: list[tuple[Message, ...]] | None = None
     reasoning: list[str | None] | None = None
     failed: list[int | None] | None = None
 
     def __len__(self) -> int:
-        return len(self.talks)
+        return self.user.len()
+
+    def talks(self, first: int = 0, count: int | None = None) -> list[tuple[Message, ...]]:
+        """What is said to the model in each of the rows from `first` on."""
+        systems, users = self.system.slice(first, count).to_list(), self.user.slice(first, count).to_list()
+        talks: list[tuple[Message, ...]] = [
+            (("system", system), ("user", user)) if system else (("user", user),)
+            for system, user in zip(systems, users, strict=True)
+        ]
+        if self.turns is None:
+            return talks
+        return [talk + self.turns[first + row] for row, talk in enumerate(talks)]
 
 
 def scoring_mode(question: Question, model: Model) -> Mode:
@@ -68,12 +84,9 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
     question = inquiry.question
     if not isinstance(question, Finite):
         prompts = inquiry.mind.compose(inquiry.people, inquiry.situation)
-        ending = _THINK if question.reason else question.instruction()
-        user = [
-            _joined(told, f"{wording}\n{ending}")
-            for told, wording in zip(prompts.situation, prompts.wording, strict=True)
-        ]
-        return Opening(prompts.of_person, _talks(prompts.system, user), [()] * len(prompts))
+        ending = pl.lit("\n" + (_THINK if question.reason else question.instruction()))
+        user = _joined(prompts.situation, pl.concat_str(prompts.wording, ending))
+        return Opening(prompts.of_person, prompts.system, user, [()] * len(prompts))
     labels = mode == "labels"
     orders = question.arrangements()
     averaged = question.order == "rotate" and scored and not question.reason
@@ -82,17 +95,14 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
         key = path_key(inquiry.seed, f"order/{question.canonical()}")
         variant = (uniforms(key, inquiry.person_keys()) * len(orders)).astype(np.int32)
     prompts = inquiry.mind.compose(inquiry.people, inquiry.situation, variant)
-    each = orders if averaged else ()
-    shown = list(orders) * len(prompts) if each else [orders[number] for number in prompts.variant]
-    ending = _THINK if question.reason else question.instruction(labels)
-    tail = {order: f"{question.options_text(order, labels)}\n{ending}" for order in set(shown)}
-    repeat = max(1, len(each))
-    user = [
-        _joined(prompts.situation[row // repeat], f"{prompts.wording[row // repeat]}\n{tail[order]}")
-        for row, order in enumerate(shown)
-    ]
-    system = prompts.system if repeat == 1 else [text for text in prompts.system for _ in range(repeat)]
-    return Opening(prompts.of_person, _talks(system, user), shown, mode, orders=repeat)
+    repeat = len(orders) if averaged else 1
+    rows = np.repeat(np.arange(len(prompts)), repeat)
+    shown = pl.Series(np.tile(np.arange(repeat), len(prompts))) if averaged else prompts.variant
+    last = _THINK if question.reason else question.instruction(labels)
+    tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders]).gather(shown)
+    user = _joined(prompts.situation.gather(rows), pl.concat_str(prompts.wording.gather(rows), tails))
+    arrangements = [orders[number] for number in shown.to_list()]
+    return Opening(prompts.of_person, prompts.system.gather(rows), user, arrangements, mode, orders=repeat)
 
 
 def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
@@ -104,7 +114,8 @@ def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
     return replace(
         opening,
         of_person=np.arange(len(rows), dtype=np.int32),
-        talks=[opening.talks[row] for row in rows],
+        system=opening.system.gather(rows),
+        user=opening.user.gather(rows),
         arrangements=[opening.arrangements[row] for row in rows],
         seeds=seeds,
     )
@@ -115,19 +126,17 @@ async def reasoned(inquiry: Inquiry, opening: Opening, model: Model, broker: Bro
     opening = sampled(inquiry, opening)
     requests = [
         Request(talk, max_tokens=_REASONING_TOKENS, temperature=inquiry.temperature, seed=seed)
-        for talk, seed in zip(opening.talks, opening.seeds or [], strict=True)
+        for talk, seed in zip(opening.talks(), opening.seeds or [], strict=True)
     ]
     _, outcomes = await broker.fetch(model, requests, f"{inquiry.purpose}: reasoning")
     question = inquiry.question
     labels = opening.mode == "labels"
     ask = question.instruction(labels) if isinstance(question, Finite) else question.instruction()
     thoughts = [None if isinstance(outcome, Failure) else outcome.text.strip() for outcome in outcomes]
-    talks = [
-        (*talk, ("assistant", thought or "…"), ("user", f"Now give your answer. {ask}"))
-        for talk, thought in zip(opening.talks, thoughts, strict=True)
-    ]
+    then = ("user", f"Now give your answer. {ask}")
+    turns: list[tuple[Message, ...]] = [(("assistant", thought or "…"), then) for thought in thoughts]
     failed = [status_of(outcome) for outcome in outcomes]
-    return replace(opening, talks=talks, reasoning=thoughts, failed=failed)
+    return replace(opening, turns=turns, reasoning=thoughts, failed=failed)
 
 
 def status_of(outcome: Outcome) -> int | None:
@@ -137,9 +146,7 @@ def status_of(outcome: Outcome) -> int | None:
     return STATUSES.index("refused") if outcome.finish == "refusal" else None
 
 
-def prompt_table(
-    opening: Opening, model: Model, method: str, lead: str, outcomes: dict[str, list[object]]
-) -> pl.DataFrame:
+def prompt_table(opening: Opening, model: Model, method: str, lead: str, outcomes: dict[str, Any]) -> pl.DataFrame:
     """The journal's rows for these conversations.
 
     Args:
@@ -150,31 +157,25 @@ def prompt_table(
         outcomes: The columns that replies fill: replies, status, mass, probabilities, call, tokens.
     """
     count = len(opening)
-    systems = [talk[0][1] if talk[0][0] == "system" else "" for talk in opening.talks]
-    users = [next(text for role, text in talk if role == "user") for talk in opening.talks]
+    spelled = {order: " ".join(map(str, order)) for order in set(opening.arrangements)}
     columns = {
         "prompt": np.arange(count, dtype=np.int32) // opening.orders,
-        "arrangement": [list(order) for order in opening.arrangements],
+        "arrangement": [spelled[order] for order in opening.arrangements],
         "model": [model.spec] * count,
         "method": [method] * count,
         "labels": [opening.mode == "labels"] * count,
-        "system": systems,
-        "user": users,
+        "system": opening.system,
+        "user": opening.user,
         "lead": [lead] * count,
         "reasoning": opening.reasoning or [None] * count,
         "mass": [None] * count,
         "probabilities": [None] * count,
         **outcomes,
     }
-    return pl.DataFrame({name: columns[name] for name in PROMPT_SCHEMA}, schema=PROMPT_SCHEMA)
+    return pl.DataFrame({name: columns[name] for name in PROMPT_SCHEMA}, schema=PROMPT_SCHEMA, strict=False)
 
 
-def _joined(told: str, asked: str) -> str:
-    return f"{told}\n\n{asked}" if told else asked
-
-
-def _talks(systems: list[str], users: list[str]) -> list[tuple[Message, ...]]:
-    return [
-        (("system", system), ("user", user)) if system else (("user", user),)
-        for system, user in zip(systems, users, strict=True)
-    ]
+def _joined(told: pl.Series, asked: pl.Expr) -> pl.Series:
+    """What is told and what is asked, with an empty line between them where something is told."""
+    both = pl.concat_str(told, pl.lit("\n\n"), asked)
+    return pl.select(pl.when(told == "").then(asked).otherwise(both)).to_series()

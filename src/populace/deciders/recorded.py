@@ -88,7 +88,7 @@ def replay(inquiry: Inquiry, recorded: RecordedStep, run: str, *, redraw: bool =
     found = recorded.get(inquiry.path)
     if found is None:
         raise ReplayMismatchError(
-            f"{where}, {inquiry.path}: the scenario asks {inquiry.question.text!r}, and the journal holds nothing there.",
+            f"{where}, {inquiry.path}: the scenario asks {inquiry.question.text!r}, the journal holds nothing there.",
             _hint(run, recorded.step),
             step=recorded.step,
         )
@@ -200,11 +200,8 @@ def _same_prompts(
 
 def _texts(opening: Opening) -> list[tuple[str, str]]:
     """System and first user text of each prompt; where orders are averaged, of the first order shown."""
-    texts = []
-    for talk in opening.talks[:: opening.orders]:
-        system = talk[0][1] if talk[0][0] == "system" else ""
-        texts.append((system, next(text for role, text in talk if role == "user")))
-    return texts
+    systems, users = (column.gather_every(opening.orders).to_list() for column in (opening.system, opening.user))
+    return list(zip(systems, users, strict=True))
 
 
 def _difference(then: tuple[str, str], now: tuple[str, str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -47,7 +48,7 @@ async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Deci
     question = inquiry.question
     opening = opened(inquiry, mode=scoring_mode(question, model), scored=False)
     opening = await reasoned(inquiry, opening, model, broker) if question.reason else sampled(inquiry, opening)
-    rows = [_Row(talk, seed) for talk, seed in zip(opening.talks, opening.seeds or [], strict=True)]
+    rows = [_Row(talk, seed) for talk, seed in zip(opening.talks(), opening.seeds or [], strict=True)]
     open_rows = list(range(len(rows)))
     if opening.failed:
         for index in [i for i, early in enumerate(opening.failed) if early is not None]:
@@ -78,7 +79,12 @@ async def _turn(
         seed = (row.seed + attempt) & _SEED_SPACE
         requests.append(
             Request(
-                row.talk, "", question.max_tokens, inquiry.temperature, seed, schema=spelled, options=_options(question)
+                row.talk,
+                max_tokens=question.max_tokens,
+                temperature=inquiry.temperature,
+                seed=seed,
+                schema=spelled,
+                options=_options(question),
             )
         )
     purpose = f"{inquiry.purpose}: repair" if attempt else inquiry.purpose
@@ -121,7 +127,8 @@ async def _resample(inquiry: Inquiry, opening: Opening, rows: list[_Row], model:
         which = [i for i, row in enumerate(rows) if row.status not in (_OK, _REPAIRED)]
         for index in which:
             seed = (rows[index].seed + attempt * 7919) & _SEED_SPACE
-            rows[index] = _Row(opening.talks[index], seed, replies=rows[index].replies, tokens=rows[index].tokens)
+            talk = opening.talks(index, 1)[0]
+            rows[index] = _Row(talk, seed, replies=rows[index].replies, tokens=rows[index].tokens)
         left = await _turn(inquiry, opening, rows, which, 0, model, broker)
         if not left:
             return
@@ -132,7 +139,7 @@ def _decided(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model)
     status = np.array([row.status for row in rows], np.uint8)
     written = [question.encode(row.value) if row.value is not None else None for row in rows]
     values = question.decode(pl.Series("value", written, dtype=pl.String)).gather(opening.of_person)
-    columns: dict[str, list[object]] = {
+    columns: dict[str, Any] = {
         "replies": [row.replies for row in rows],
         "status": [STATUSES[row.status] for row in rows],
         "call": [row.call for row in rows],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,16 @@ from populace.broker import Broker
 from populace.deciders.decision import Decided, Inquiry, statuses
 from populace.deciders.drawing import drawn, tempered
 from populace.deciders.opening import Opening, opened, prompt_table, reasoned, scoring_mode, status_of
-from populace.models import Failure, Model, Reply, Request
-from populace.questions import LABELS, STATUSES, Answers, Arrangement, Choice, Finite, Mode, Scores, score
+from populace.models import Failure, Model, Outcome, Request
+from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Choice, Finite, Mode, owner_of, tally
 from populace.randomness import uniforms
 
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint8]
+
 LEAD = "Answer:"
+_LOT = 32768
+"""Rows that are asked together: enough to keep a server busy, few enough to keep memory flat."""
 _OK = STATUSES.index("ok")
 _UNPARSEABLE = STATUSES.index("unparseable")
 
@@ -27,45 +33,86 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     if question.reason:
         opening = await reasoned(inquiry, opening, model, broker)
     lead = LEAD if model.capabilities.lead else ""
-    options = {order: _shown(question, order, opening.mode) for order in set(opening.arrangements)}
-    requests = [
-        Request(talk, lead, 1, top=model.capabilities.top_tokens, options=options[order])
-        for talk, order in zip(opening.talks, opening.arrangements, strict=True)
-    ]
-    calls, outcomes = await broker.fetch(model, requests, inquiry.purpose)
-    codes = [status_of(outcome) for outcome in outcomes]
-    if opening.failed:
-        codes = [early if early is not None else code for early, code in zip(opening.failed, codes, strict=True)]
-    scores = [
-        None
-        if code is not None or isinstance(outcome, Failure)
-        else score(question, order, opening.mode, outcome.tokens)
-        for outcome, order, code in zip(outcomes, opening.arrangements, codes, strict=True)
-    ]
-    status = np.array(
-        [
-            code if code is not None else _OK if found and found.answered else _UNPARSEABLE
-            for found, code in zip(scores, codes, strict=True)
-        ],
-        np.uint8,
-    )
-    replies = [None if isinstance(outcome, Failure) else outcome for outcome in outcomes]
-    table = prompt_table(opening, model, "scored", lead, reply_columns(replies, status, calls) | _score_columns(scores))
-    return _draw(inquiry, question, opening, scores, status, table)
+    scored = _Scored(question, opening)
+    for first in range(0, len(opening), _LOT):
+        requests = scored.requests(first, lead, model.capabilities.top_tokens)
+        scored.read(*await broker.fetch(model, requests, inquiry.purpose))
+    each, masses, status = np.array(scored.each), np.array(scored.masses), np.array(scored.status, np.uint8)
+    table = prompt_table(opening, model, "scored", lead, _columns(scored, each, masses, status))
+    return _draw(inquiry, question, opening, each, masses, status, table)
+
+
+class _Scored:
+    """What is read from replies, row by row.
+
+    Attributes:
+        each: The distribution of a row; zeros where nothing was scored.
+        masses: The mass that it rests on; NaN where nothing was scored.
+        status: The code of its status.
+    """
+
+    def __init__(self, question: Finite, opening: Opening) -> None:
+        self.opening = opening
+        self.each: list[tuple[float, ...]] = []
+        self.masses: list[float] = []
+        self.status: list[int] = []
+        self.calls: list[str | None] = []
+        self.texts: list[str | None] = []
+        self.prompt_tokens: list[int] = []
+        self.completion_tokens: list[int] = []
+        self._none = (0.0,) * len(question.words)
+        shown = set(opening.arrangements)
+        self._options = {order: _shown(question, order, opening.mode) for order in shown}
+        self._owners = {order: owner_of(question.words, order, opening.mode) for order in shown}
+
+    def requests(self, first: int, lead: str, top: int) -> list[Request]:
+        """What is asked in a lot of rows."""
+        shown = self.opening.arrangements[first : first + _LOT]
+        return [
+            Request(talk, lead, 1, top, options=self._options[order])
+            for talk, order in zip(self.opening.talks(first, _LOT), shown, strict=True)
+        ]
+
+    def read(self, calls: list[str], outcomes: list[Outcome]) -> None:
+        """Take in the replies to the next rows."""
+        first = len(self.status)
+        failed, arrangements, width = self.opening.failed, self.opening.arrangements, len(self._none)
+        for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):
+            code = failed[row] if failed else None
+            if code is None:
+                code = status_of(outcome)
+            if isinstance(outcome, Failure):
+                self.calls.append(None)
+                self.texts.append(None)
+                self.prompt_tokens.append(0)
+                self.completion_tokens.append(0)
+            else:
+                self.calls.append(call)
+                self.texts.append(outcome.text)
+                self.prompt_tokens.append(outcome.prompt_tokens)
+                self.completion_tokens.append(outcome.completion_tokens)
+                if code is None:
+                    probabilities, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
+                    self.each.append(probabilities)
+                    self.masses.append(mass)
+                    self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
+                    continue
+            self.each.append(self._none)
+            self.masses.append(math.nan)
+            self.status.append(code or _OK)
 
 
 def _draw(
     inquiry: Inquiry,
     question: Finite,
     opening: Opening,
-    scores: Sequence[Scores | None],
-    status: npt.NDArray[np.uint8],
+    each: Floats,
+    masses: Floats,
+    status: Codes,
     table: pl.DataFrame,
 ) -> Decided:
     """Average over orders where several were shown, temper, and draw for each person."""
-    none = (0.0,) * len(question.words)
-    each = np.array([found.probabilities if found else none for found in scores])
-    masses = np.array([found.mass if found else 0.0 for found in scores])
+    masses = np.nan_to_num(masses)
     if opening.orders > 1:
         each = each.reshape(-1, opening.orders, each.shape[1]).mean(axis=1)
         masses = masses.reshape(-1, opening.orders).mean(axis=1)
@@ -90,23 +137,17 @@ def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
     return pl.Series("value", question.values, dtype=question.dtype).gather(option)
 
 
-def reply_columns(
-    replies: Sequence[Reply | None], status: npt.NDArray[np.uint8], calls: list[str]
-) -> dict[str, list[object]]:
-    """What the journal keeps of replies that were given once."""
+def _columns(scored: _Scored, each: Floats, masses: Floats, status: Codes) -> dict[str, Any]:
+    """What the journal keeps of the replies. List columns are made from whole arrays, which is far quicker."""
+    known = pl.Series(~np.isnan(masses))
     return {
-        "replies": [[reply.text] if reply else None for reply in replies],
-        "status": [STATUSES[code] for code in status],
-        "call": [call if reply else None for reply, call in zip(replies, calls, strict=True)],
-        "prompt_tokens": [reply.prompt_tokens if reply else 0 for reply in replies],
-        "completion_tokens": [reply.completion_tokens if reply else 0 for reply in replies],
-    }
-
-
-def _score_columns(scores: Sequence[Scores | None]) -> dict[str, list[object]]:
-    return {
-        "mass": [found.mass if found else None for found in scores],
-        "probabilities": [list(found.probabilities) if found else None for found in scores],
+        "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).arr.to_list(),
+        "status": statuses(status).cast(pl.String),
+        "mass": pl.Series(masses).fill_nan(None),
+        "probabilities": pl.select(pl.when(known).then(pl.Series(each).arr.to_list())).to_series(),
+        "call": scored.calls,
+        "prompt_tokens": scored.prompt_tokens,
+        "completion_tokens": scored.completion_tokens,
     }
 
 

@@ -56,13 +56,13 @@ class Prompts:
     """
 
     of_person: npt.NDArray[np.int32]
-    system: list[str]
-    situation: list[str]
-    wording: list[str]
-    variant: list[int]
+    system: pl.Series
+    situation: pl.Series
+    wording: pl.Series
+    variant: pl.Series
 
     def __len__(self) -> int:
-        return len(self.system)
+        return self.system.len()
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Mind:
         >>> people = People(pl.DataFrame({"name": ["Ann", "Bo"], "mood": ["calm", "calm"]}))
         >>> tea = Situation(Choice("Tea?", options=("yes", "no")), Template("It rains."), {}, {})
         >>> prompts = Mind(Template("You are {mood}.")).compose(people, tea)
-        >>> prompts.system, prompts.of_person.tolist()
+        >>> prompts.system.to_list(), prompts.of_person.tolist()
         (['You are calm.'], [0, 0])
     """
 
@@ -103,17 +103,19 @@ class Mind:
         if variant is not None:
             columns["variant"] = pl.Series(variant)
         of_person, rows = distinct(list(columns.values()), len(people))
-        values = {name: column.gather(rows).to_list() for name, column in columns.items()}
+        values = {name: column.gather(rows) for name, column in columns.items()}
         count = len(rows)
         situations = situation.given.render(situation.constants, values, count)
         if heard:
-            situations = [f"{news}\n{told}".strip() for news, told in zip(values[HEARD], situations, strict=True)]
+            situations = (
+                pl.select(pl.concat_str(values[HEARD], pl.lit("\n"), situations)).to_series().str.strip_chars("\n")
+            )
         return Prompts(
             of_person,
             self.profile.render(situation.constants, values, count),
             situations,
             situation.question.template.render(situation.constants, values, count),
-            values["variant"] if variant is not None else [0] * count,
+            values["variant"] if variant is not None else pl.zeros(count, dtype=pl.Int32, eager=True),
         )
 
     def _column(self, name: str, people: People, situation: Situation) -> pl.Series:

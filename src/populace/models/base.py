@@ -7,27 +7,27 @@ fingerprint, is the address of the reply for ever. A model never decides what a 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import pydantic_core
 
 Message = tuple[str, str]
 """A role (`system`, `user` or `assistant`) and what is said in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One thing to ask of a model.
 
     Attributes:
         messages: The conversation so far.
         lead: How the reply begins, where a model can be made to go on from there.
         max_tokens: The longest reply.
+        top: How many alternatives of the first token are wanted, with log-probabilities; 0 for text.
         temperature: Of the model's own sampling; 1 leaves its probabilities as they are.
         seed: Of the model's own sampling; None where nothing is sampled.
-        top: How many alternatives of the first token are wanted, with log-probabilities; 0 for text.
         schema: A JSON schema that the reply must meet, in one fixed spelling.
         options: The words or labels that will be looked for; a hint that changes no reply.
     """
@@ -35,40 +35,19 @@ class Request:
     messages: tuple[Message, ...]
     lead: str = ""
     max_tokens: int = 64
+    top: int = 0
     temperature: float = 1.0
     seed: int | None = None
-    top: int = 0
     schema: str | None = None
-    options: tuple[str, ...] = field(default=(), compare=False)
+    options: tuple[str, ...] = ()
 
     def key(self, fingerprint: str) -> str:
         """The address of the reply: a hash of the model and of everything that can change what it says."""
-        parts = [
-            fingerprint,
-            self.lead,
-            self.schema or "",
-            repr((self.max_tokens, self.temperature, self.seed, self.top)),
-        ]
-        parts += [f"{role}\x00{text}" for role, text in self.messages]
-        framed = "".join([f"{len(part)}\x00{part}" for part in parts])
-        return hashlib.blake2b(framed.encode(), digest_size=16).hexdigest()
-
-    def to_json(self) -> str:
-        """The request as it is kept in the call store."""
-        body: dict[str, Any] = {"messages": self.messages, "max_tokens": self.max_tokens}
-        if self.lead:
-            body["lead"] = self.lead
-        if self.top:
-            body["top"] = self.top
-        else:
-            body |= {"temperature": self.temperature, "seed": self.seed}
-        if self.schema:
-            body["schema"] = self.schema
-        return json.dumps(body, ensure_ascii=False)
+        spelled = pydantic_core.to_json((fingerprint, *self[:-1]))
+        return hashlib.blake2b(spelled, digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a model said.
 
     Attributes:
@@ -85,19 +64,18 @@ class Reply:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
-    def to_json(self) -> str:
+    def to_json(self) -> bytes:
         """The reply as it is kept in the call store."""
-        return json.dumps([self.text, self.tokens, self.finish], ensure_ascii=False)
+        return pydantic_core.to_json(self)
 
     @classmethod
-    def from_json(cls, text: str, prompt_tokens: int, completion_tokens: int) -> Reply:
+    def from_json(cls, made: list[Any]) -> Reply:
         """A reply out of the call store."""
-        said, tokens, finish = json.loads(text)
-        return cls(said, tuple((token, logprob) for token, logprob in tokens), finish, prompt_tokens, completion_tokens)
+        text, tokens, *rest = made
+        return cls(text, tuple([(token, logprob) for token, logprob in tokens]), *rest)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """No reply came, after every retry. It is counted and never stored, so the next run asks again."""
 
     status: Literal["timeout", "unanswered"]
@@ -157,7 +135,7 @@ class Model:
     async def close(self) -> None:
         """Give back what `start` took."""
 
-    def replies(self, requests: Sequence[Request]) -> AsyncIterator[list[tuple[int, Outcome]]]:
+    def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
         """Answer the requests in any order, in lots, each as soon as it is there."""
         raise NotImplementedError
 

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import urllib.request
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ class Embedded(Model):
                 "The file may be cut short, or of a kind that this version of llama.cpp does not know.",
             ) from error
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncIterator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
         """Answer one after the other, neighbours in text first."""
         loop = asyncio.get_running_loop()
         for index in sorted(range(len(requests)), key=lambda i: requests[i].messages):

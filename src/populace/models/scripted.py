@@ -12,7 +12,7 @@ import hashlib
 import importlib
 import inspect
 import math
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class Scripted(Model):
         self.fingerprint = f"{self.spec}@{_source_hash(script)}/{self.troubles}"
         self.served = 0
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncIterator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
         """Answer at once, or after the latency with at most `concurrency` under way."""
         self.served += len(requests)
         if not self.latency_s:
@@ -95,7 +95,7 @@ class Scripted(Model):
             if luck < self.troubles[2]:
                 return _text(GARBAGE, request)
         made = self.script(request)
-        if isinstance(made, (Reply, Failure)):
+        if isinstance(made, Reply | Failure):
             return made
         if isinstance(made, str):
             return _text(made, request)

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -175,7 +175,7 @@ class Served(Model):
         what = "refuses the key" if there else "wants a key and none is set"
         return ModelKeyError(f"{self.base_url} {what}.", f"Set {named} to a valid key; it is never written down.")
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncIterator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
         waiting = iter(enumerate(requests))
         arrived: asyncio.Queue[tuple[int, Outcome] | BaseException | None] = asyncio.Queue()

@@ -5,12 +5,13 @@ from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, Quest
 from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Rating
 from populace.questions.form import Form
 from populace.questions.number import Number
-from populace.questions.scoring import LOW_MASS, Mode, Scores, mode_for, score
+from populace.questions.scoring import LOW_MASS, NO_MASS, Mode, Scores, mode_for, owner_of, score, tally
 from populace.questions.text import Text
 
 __all__ = [
     "LABELS",
     "LOW_MASS",
+    "NO_MASS",
     "STATUSES",
     "STATUS_DTYPE",
     "VALID",
@@ -28,5 +29,7 @@ __all__ = [
     "Status",
     "Text",
     "mode_for",
+    "owner_of",
     "score",
+    "tally",
 ]

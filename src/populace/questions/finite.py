@@ -6,6 +6,7 @@ distributions and results always speak of options in their declared order, whate
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Mapping
@@ -186,7 +187,7 @@ class Choice(Finite):
         """The options."""
         return self.options
 
-    @property
+    @functools.cached_property
     def words(self) -> tuple[str, ...]:
         """The wording of each option."""
         return tuple(self.worded.get(option, option) for option in self.options)
@@ -228,7 +229,7 @@ class Rating(Finite):
         """The points of the scale."""
         return tuple(range(self.low, self.high + 1))
 
-    @property
+    @functools.cached_property
     def words(self) -> tuple[str, ...]:
         """The points, in digits."""
         return tuple(str(value) for value in self.values)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from populace.questions.finite import LABELS, Arrangement, Finite
 from populace.questions.wording import bare, plain
 
 Mode = Literal["words", "labels"]
 Tokens = Sequence[tuple[str, float]]
+Owner = Callable[[str], int | None]
+"""From a token to the option that it begins, or None."""
 
 _MARKS = " \t\n▁Ġ("
 
@@ -26,17 +27,11 @@ NO_MASS = 1e-3
 """Below this share the model cannot be said to have answered at all."""
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """A distribution over options in declared order, and the share of probability it rests on."""
 
     probabilities: tuple[float, ...]
     mass: float
-
-    @property
-    def answered(self) -> bool:
-        """Whether enough probability fell on the options to speak of an answer."""
-        return self.mass >= NO_MASS
 
 
 def mode_for(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
@@ -69,18 +64,24 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
         >>> [round(p, 2) for p in result.probabilities], round(result.mass, 2)
         ([0.71, 0.29], 0.7)
     """
-    found = [0.0] * len(question.words)
-    owner = _owner(question.words, arrangement, mode)
+    return tally(owner_of(question.words, arrangement, mode), len(question.words), tokens)
+
+
+def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
+    """Give the probability of each token to the option that owns it."""
+    found = [0.0] * count
     for token, logprob in tokens:
         index = owner(token)
         if index is not None:
             found[index] += math.exp(logprob)
     total = sum(found)
-    return Scores(tuple([p / total for p in found]) if total else tuple(found), min(total, 1.0))
+    if not total:
+        return Scores(tuple(found), 0.0)
+    return Scores(tuple([p / total for p in found]), total if total < 1.0 else 1.0)
 
 
 @functools.lru_cache(maxsize=256)
-def _owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Callable[[str], int | None]:
+def owner_of(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Owner:
     """A function from a token to the option it begins, or None; remembered for each set of words."""
     shapes = tuple(plain(word) for word in words)
     places = {LABELS[place]: index for place, index in enumerate(arrangement)}
