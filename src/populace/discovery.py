@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-from populace.errors import ScenarioError, UnknownNameError
+from populace.errors import ScenarioError, UnknownNameError, line_in
 from populace.scenario import Scenario
 
 SHIPPED = {"norms": "populace.scenarios.norms:Norms", "epidemic": "populace.scenarios.epidemic:Epidemic"}
@@ -54,7 +54,8 @@ def reference(scenario: type[Scenario]) -> str:
     """How to find the scenario again: what `find_scenario` takes."""
     written = f"{scenario.__module__}:{scenario.__qualname__}"
     for name, target in known_scenarios().items():
-        if target == written:
+        home, _, wanted = target.partition(":")
+        if wanted == scenario.__qualname__ and f"{scenario.__module__}.".startswith(f"{home}."):
             return name
     module = sys.modules.get(scenario.__module__)
     file = getattr(module, "__file__", None)
@@ -83,14 +84,10 @@ def _load_file(path: Path) -> ModuleType:
         raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.") from error
     except Exception as error:
         del sys.modules[name]
-        line = next((frame.lineno for frame in _frames(error) if frame.filename == str(resolved)), None)
+        line = line_in(error, str(resolved))
         where = f", line {line}" if line else ""
         raise ScenarioError(f"{path}{where}: {type(error).__name__}: {error}.") from error
     return module
-
-
-def _frames(error: BaseException) -> list[inspect.FrameInfo]:
-    return list(reversed(inspect.getinnerframes(error.__traceback__))) if error.__traceback__ else []
 
 
 def _only(module: ModuleType, wanted: str, where: str) -> type[Scenario]:

@@ -261,3 +261,13 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None where none is close."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return found[0] if found else None
+
+
+def line_in(error: BaseException, file: str) -> int | None:
+    """The innermost line of a file that an exception passed through, or None."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found

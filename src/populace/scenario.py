@@ -102,6 +102,8 @@ class Scenario:
     """The simulated time that a step takes."""
     invalid: ClassVar[Invalid] = "keep"
     """What becomes of a person whose answer is invalid: nothing changes, it is drawn anew, or the run stops."""
+    chart: ClassVar[tuple[str, ...]] = ()
+    """The metrics to draw; all of them by default."""
 
     _stage: Stage | None = None
 

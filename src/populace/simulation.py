@@ -11,7 +11,7 @@ import gc
 import inspect
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,15 @@ import numpy as np
 import polars as pl
 
 from populace.broker import Broker, Usage
-from populace.deciders import PROMPT_SCHEMA, Decided, Inquiry, RecordedStep, decide, replay
-from populace.errors import InterruptedRunError, PopulaceError, ReplayMismatchError, ScenarioError, StoppedError
+from populace.deciders import Decided, Inquiry, RecordedStep, decide, replay
+from populace.errors import (
+    InterruptedRunError,
+    PopulaceError,
+    ReplayMismatchError,
+    ScenarioError,
+    StoppedError,
+    line_in,
+)
 from populace.interventions import (
     Add,
     Announce,
@@ -116,6 +123,7 @@ class Simulation:
         scenario._stage = self._stage
         self._current = _Step(0)
         self._used = Usage()
+        broker.on_replies = lambda: self.watch.moved(self)
         self._tables: dict[str, pl.DataFrame] = {}
 
     async def run(self, until: int | None = None) -> str:
@@ -149,13 +157,18 @@ class Simulation:
         self.broker.halt()
 
     @property
+    def calls_before(self) -> int:
+        """How many calls had been made when the step under way began."""
+        return self._used.calls
+
+    @property
     def replaying(self) -> bool:
         """Whether the step under way uses recorded answers."""
         return self._current.number < self.replay_until
 
     async def _begin(self) -> None:
         self._current = _Step(0, began=time.monotonic())
-        made = await self._driver.run(_awaited(self.scenario.setup), Scope("0"))
+        made = await self._drive(awaited(self.scenario.setup), "0")
         if not isinstance(made, People):
             raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(made).__name__}, not People.")
         self._stage.people = made
@@ -172,10 +185,25 @@ class Simulation:
                 self._enter(regime)
         for intervention in self.interventions:
             self._intervene(intervention, number)
-        await self._driver.run(self.scenario.step(), Scope(str(number)))
+        await self._drive(self.scenario.step(), str(number))
         self.step = number
         self.planned = self.scenario.length()
         await self._commit()
+
+    async def _drive(self, body: Coroutine[Any, Any, Any], path: str) -> Any:
+        """Run code of the scenario; what it raises is reported with the line that raised it."""
+        try:
+            return await self._driver.run(body, Scope(path))
+        except PopulaceError:
+            raise
+        except Exception as error:
+            file = inspect.getsourcefile(type(self.scenario)) or ""
+            line = line_in(error, file)
+            where = f"{file}, line {line}" if line else type(self.scenario).__name__
+            raise ScenarioError(
+                f"{where}, in step {path}: {type(error).__name__}: {error}.",
+                "Set POPULACE_DEBUG=1 to see the whole traceback.",
+            ) from error
 
     def _enter(self, regime: Regime) -> None:
         """A fork's own settings, from the step at which it leaves its parent."""
@@ -353,7 +381,8 @@ class Simulation:
             self.record.set_status(**changes)
 
 
-async def _awaited(function: Any) -> Any:
+async def awaited(function: Any) -> Any:
+    """What a function returns, whether it is a coroutine or not."""
     made = function()
     return await made if inspect.isawaitable(made) else made
 
@@ -451,4 +480,4 @@ def invalid_share(statuses: Mapping[str, int]) -> float:
     return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0
 
 
-__all__ = ["PROMPT_SCHEMA", "Simulation", "Watch", "invalid_share"]
+__all__ = ["Simulation", "Watch", "awaited", "invalid_share"]

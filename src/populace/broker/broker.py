@@ -31,7 +31,6 @@ class Broker:
         store: Where replies are kept.
         budget: What may be spent.
         opener: From a model string to a model; another one serves tests.
-        watch: Called after every lot of replies, for a progress display.
     """
 
     def __init__(
@@ -40,7 +39,6 @@ class Broker:
         *,
         budget: Budget | None = None,
         opener: Callable[[str], Model] = open_model,
-        watch: Callable[[], None] | None = None,
     ) -> None:
         self.store = store
         self.budget = budget or Budget()
@@ -48,7 +46,7 @@ class Broker:
         self.failing: str | None = None
         self.under_way = 0
         self._opener = opener
-        self._watch = watch or (lambda: None)
+        self.on_replies: Callable[[], None] = lambda: None
         self._models: dict[str, Model] = {}
         self._prices: dict[str, Price] = {}
         self._coming: dict[str, asyncio.Future[dict[str, Outcome]]] = {}
@@ -126,7 +124,7 @@ class Broker:
                     self.under_way -= len(lot)
                     self.usage.retried += model.retried - retried
                     retried = model.retried
-                    self._watch()
+                    self.on_replies()
                     if len(bought) < allowed:
                         self._check_budget(calls=False)
             if model.halted:

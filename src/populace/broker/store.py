@@ -108,6 +108,14 @@ class CallStore:
         with self._guard():
             self._db.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (model, json.dumps(dict(facts))))
 
+    def pace(self, model: str) -> float | None:
+        """How many seconds a call of this model took of late, or None where there were none."""
+        query = """SELECT avg(seconds) FROM (SELECT json_extract(call, '$[2]') AS seconds FROM calls
+                   WHERE json_extract(call, '$[0]') = ? ORDER BY rowid DESC LIMIT 1000)"""
+        with self._guard():
+            found = self._db.execute(query, (model,)).fetchone()[0]
+        return float(found) if found is not None else None
+
     def open_call(self, key: str) -> dict[str, Any] | None:
         """One call with its reply and time, for a person to look at."""
         with self._guard():
@@ -177,6 +185,10 @@ class MemoryCallStore(CallStore):
 
     def learn(self, model: str, facts: Mapping[str, Any]) -> None:
         """Nothing is learned for longer than a process."""
+
+    def pace(self, model: str) -> float | None:
+        """Calls are not timed in memory."""
+        return None
 
     def open_call(self, key: str) -> dict[str, Any] | None:
         """Calls are not timed in memory."""

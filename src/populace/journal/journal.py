@@ -53,6 +53,10 @@ class Record:
         """One table of a step, or None where the step has none."""
         raise NotImplementedError
 
+    def table_names(self, step: int) -> list[str]:
+        """The names of the tables of a step."""
+        raise NotImplementedError
+
     def commit(
         self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
@@ -100,6 +104,10 @@ class MemoryRecord(Record):
     def table(self, step: int, name: str) -> pl.DataFrame | None:
         """One table of a step."""
         return self._steps[step][0].get(name)
+
+    def table_names(self, step: int) -> list[str]:
+        """The names of the tables of a step."""
+        return list(self._steps[step][0])
 
     def commit(
         self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
@@ -178,6 +186,10 @@ class Journal(Record):
     def table(self, step: int, name: str) -> pl.DataFrame | None:
         """One table of a step, or None where the step has none."""
         return read_table(self.holder(step).folder / "steps", self.commit_of(step), name)
+
+    def table_names(self, step: int) -> list[str]:
+        """The names of the tables of a step."""
+        return [name.removesuffix(".parquet") for name in self.commit_of(step).files]
 
     def facts(self, step: int) -> dict[str, Any]:
         """What was noted with a step, without opening a table."""

@@ -17,7 +17,7 @@ FORMS = {
     "embedded:PATH": "any GGUF file, run on this machine",
     "openai:NAME": "a model of the OpenAI API; the key comes from OPENAI_API_KEY",
     "http://HOST:PORT/v1#NAME": "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY",
-    "scripted:NAME": "a function in place of a model: `uniform`, `first`, or `module:function`",
+    "scripted:NAME": "a function in place of a model: `uniform`, `first`, `slow`, or `module:function`",
 }
 
 

@@ -143,13 +143,14 @@ def first_option(request: Request) -> Mapping[str, float] | str:
     return "The first one."
 
 
-BUILT_IN: dict[str, Script] = {"uniform": uniform, "first": first_option}
+BUILT_IN: dict[str, Script] = {"uniform": uniform, "first": first_option, "slow": uniform}
+"""Scripts that ship; `slow` is `uniform` with a millisecond before each reply."""
 
 
 def open_script(name: str) -> Scripted:
-    """A scripted model by name: one that ships (`uniform`, `first`) or `module:function`."""
+    """A scripted model by name: one that ships (`uniform`, `first`, `slow`) or `module:function`."""
     if name in BUILT_IN:
-        return Scripted(BUILT_IN[name], spec=f"scripted:{name}")
+        return Scripted(BUILT_IN[name], spec=f"scripted:{name}", latency_s=0.001 if name == "slow" else 0.0)
     module_name, _, function = name.partition(":")
     if not function:
         raise ModelError(

@@ -5,7 +5,7 @@ Nobody follows a rule: every morning each worker is told what was worn yesterday
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -66,6 +66,8 @@ class Norms(Scenario):
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the two options.")
     reason: bool = Field(False, description="Let people think aloud before they answer.")
     threshold: float = Field(0.5, ge=0, le=1.5, description="The rule twin's threshold where there are no traits.")
+
+    chart: ClassVar[tuple[str, ...]] = ("share_blue",)
 
     def setup(self) -> People:
         """Everybody gets a name, traits and a first shirt."""

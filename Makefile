@@ -1,0 +1,35 @@
+# Every target does its own set-up: a virtual environment, the pinned packages, the model file.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(READY)
+	$(BIN)/populace run norms --model embedded --seed 1
+
+test: $(READY)
+	$(BIN)/populace models --fetch
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/populace models --fetch
+	$(BIN)/python benchmarks/run.py
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[analysis,dev]'
+	touch $(READY)

@@ -1,0 +1,5 @@
+"""`python -m populace` is `populace`."""
+
+from populace.cli import main
+
+main()

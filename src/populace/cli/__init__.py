@@ -1,0 +1,127 @@
+"""The command line: one verb, one sentence; a report as text or as one JSON document.
+
+Commands are imported when they are called, so that `populace --help` stays quick. With `--json`
+a command writes one document to standard output, `{"status", "data", "warnings"}`, and all else
+to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from populace.errors import PopulaceError, UnknownNameError, UsageError
+
+COMMANDS = {
+    "run": ("running", "Run a scenario to its end; what was paid for before is reused."),
+    "resume": ("running", "Go on with a run that stopped; nothing is paid for twice."),
+    "replay": ("running", "Run a recorded run again without any model, and stop where it parts from the record."),
+    "fork": ("running", "Start a run that shares RUN up to a step; earlier answers are reused, not bought again."),
+    "interview": ("asking", "Ask people of a run something on the side; the run does not change."),
+    "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
+    "estimate": ("asking", "Say what a run will take before anything is spent."),
+    "show": ("reading", "Show a run, a step of it, or one person's decisions with the exact prompts."),
+    "list": ("reading", "List the runs of the workspace."),
+    "compare": ("reading", "Show where two runs first part and how their metrics differ."),
+    "export": ("reading", "Write a run as Parquet, CSV or SQLite for other tools."),
+    "models": ("setting_up", "Show which models can be named, what is cached, and where prices are kept."),
+    "new": ("setting_up", "Write a scenario that runs, to begin with."),
+    "doctor": ("setting_up", "Check this machine, or whether a scenario repeats under different circumstances."),
+}
+"""Every command: the module it is in and what it does."""
+
+EXIT_CODES = {
+    0: "done",
+    1: "a bug in Populace or in a scenario",
+    2: "bad input; nothing was started",
+    3: "the model cannot be used",
+    4: "a run folder, the call store or the disk cannot be used",
+    5: "stopped by the budget or by a failing model; the run can be resumed",
+    6: "a replay, a comparison or a diagnosis found a difference",
+    130: "interrupted; the run can be resumed",
+}
+"""What the exit codes mean."""
+
+
+class _Commands(click.Group):
+    """The commands by name, imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"populace.cli.{COMMANDS[name][0]}")
+        found: click.Command = getattr(module, f"{name}_command")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UnknownNameError("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="populace", message="populace %(version)s")
+def cli() -> None:
+    """Study societies of language-model agents, and trust what you see.
+
+    Begin with `populace run norms`. Exit codes: 0 done, 2 bad input, 3 model, 4 storage, 5 stopped and resumable,
+    6 a difference was found, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command line and end with its exit code."""
+    sys.exit(_main())
+
+
+def _main() -> int:
+    try:
+        done = cli.main(standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except PopulaceError as error:
+        if os.environ.get("POPULACE_DEBUG"):
+            raise
+        _report(type(error).__name__, error.code, error.what, error.hint or "", error.paragraph())
+        return error.exit_code
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        wrong = UsageError(
+            error.format_message(), f"`{context.command_path if context else 'populace'} --help` says more."
+        )
+        _report(type(wrong).__name__, wrong.code, wrong.what, wrong.hint or "", wrong.paragraph())
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader went away, as `head` does; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("POPULACE_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        hint = "This is a bug. Set POPULACE_DEBUG=1 to see where it happened, and please report it."
+        _report("Unexpected", "P000", what, hint, f"Unexpected [P000]: {what}\n  {hint}")
+        return 1
+
+
+def _report(kind: str, code: str, what: str, hint: str, paragraph: str) -> None:
+    if "--json" in sys.argv:
+        error = {"type": kind, "code": code, "message": what, "hint": hint}
+        click.echo(json.dumps({"status": "error", "error": error}, ensure_ascii=False))
+    click.echo(paragraph, err=True)

@@ -1,0 +1,178 @@
+"""Options that several commands share, and those that a scenario's parameters become."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import annotated_types
+import click
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from populace.broker import Budget
+from populace.discovery import find_scenario, known_scenarios
+from populace.errors import ParameterError
+from populace.models import FORMS
+from populace.scenario import Scenario
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+def workspace_option(command: CommandT) -> CommandT:
+    """`--workspace`."""
+    return click.option(
+        "--workspace",
+        metavar="FOLDER",
+        help="The folder with runs/ and the call store.  [default: POPULACE_WORKSPACE or the current folder]",
+    )(command)
+
+
+def json_option(command: CommandT) -> CommandT:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Report one JSON document on standard output.")(command)
+
+
+def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
+    """`--model`."""
+    shown = f"  [default: {default}]" if default else ""
+    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(FORMS)}.{shown}")
+
+
+def call_options(command: CommandT) -> CommandT:
+    """Options about how a model is called and what may be spent."""
+    for option in reversed(
+        [
+            click.option(
+                "--concurrency",
+                type=click.IntRange(min=1),
+                default=16,
+                show_default=True,
+                help="How many calls may be under way at once; it changes no result.",
+            ),
+            click.option(
+                "--timeout",
+                "timeout_s",
+                type=click.FloatRange(min=0, min_open=True),
+                default=120.0,
+                show_default=True,
+                metavar="SECONDS",
+                help="How long one attempt of a call may take.",
+            ),
+            click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls."),
+            click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after so many tokens."),
+            click.option(
+                "--max-money",
+                type=click.FloatRange(min=0, min_open=True),
+                help="Stop after so much money, by the price table.",
+            ),
+            click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after so much time."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def budget(options: dict[str, Any]) -> Budget:
+    """The budget that the options describe; they are taken out."""
+    names = ("max_calls", "max_tokens", "max_money", "max_seconds")
+    return Budget(*(options.pop(name) for name in names))
+
+
+class ScenarioCommand(click.Command):
+    """A command whose first argument is a scenario, and whose options are also that scenario's parameters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:  # noqa: D102
+        own = [param for param in self.params if not isinstance(param, ParameterOption)]
+        taken = {name for param in own for name in (*param.opts, *param.secondary_opts)}
+        self.params = own
+        if args and not args[0].startswith("-"):
+            self.params = own + parameter_options(find_scenario(args[0]), taken)
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: D102
+        names = ", ".join(known_scenarios())
+        with formatter.section("Scenarios"):
+            formatter.write_text(
+                f"{names}; or a file of your own, as file.py or file.py:Class. "
+                f"`{ctx.command_path} NAME --help` shows the parameters of one."
+            )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: D102
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], "Parameters of the scenario": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                groups["Parameters of the scenario" if isinstance(param, ParameterOption) else "Options"].append(record)
+        for title in reversed(groups):
+            if groups[title]:
+                with formatter.section(title):
+                    formatter.write_dl(groups[title])
+
+
+class ParameterOption(click.Option):
+    """An option made from a parameter of a scenario."""
+
+
+def parameter_options(scenario: type[Scenario], taken: set[str]) -> list[click.Parameter]:
+    """An option for each parameter, with its bounds, default and help."""
+    made: list[click.Parameter] = []
+    for name, field in scenario.parameter_model().model_fields.items():
+        flag = f"--{name.replace('_', '-')}"
+        flag = f"--scenario-{flag[2:]}" if flag in taken else flag
+        key = f"parameter_{name}"
+        text = f"{field.description or ''}{_bounds(field)}"
+        if field.annotation is bool:
+            made.append(ParameterOption([f"{flag}/--no-{flag[2:]}", key], default=None, help=text))
+        elif typing.get_origin(field.annotation) is Literal:
+            choices = [str(value) for value in typing.get_args(field.annotation)]
+            made.append(ParameterOption([flag, key], type=click.Choice(choices), help=text))
+        else:
+            made.append(ParameterOption([flag, key], metavar=_kind(field.annotation), help=text))
+    return made
+
+
+def parameters(options: dict[str, Any], scenario: type[Scenario]) -> dict[str, Any]:
+    """The parameters that were given; they are taken out of the options."""
+    given: dict[str, Any] = {}
+    for name, field in scenario.parameter_model().model_fields.items():
+        value = options.pop(f"parameter_{name}", None)
+        if value is not None:
+            given[name] = _plain(name, value, field)
+    return given
+
+
+def _plain(name: str, value: Any, field: FieldInfo) -> Any:
+    origin = typing.get_origin(field.annotation)
+    if isinstance(value, str) and origin in (list, dict, tuple, set):
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ParameterError(f"{name} = {value!r} is not JSON.", "Write it as JSON, such as '[1, 2]'.") from None
+    return value
+
+
+def _kind(annotation: Any) -> str:
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return _kind(next(part for part in typing.get_args(annotation) if part is not type(None)))
+    names = {int: "INT", float: "NUMBER", str: "TEXT"}
+    return names.get(annotation, "JSON")
+
+
+def _bounds(field: FieldInfo) -> str:
+    """Bounds and default, as they stand behind the help."""
+    signs = {annotated_types.Ge: ">=", annotated_types.Gt: ">", annotated_types.Le: "<=", annotated_types.Lt: "<"}
+    limits = []
+    for constraint in field.metadata:
+        for kind, sign in signs.items():
+            if isinstance(constraint, kind):
+                limits.append(f"{sign} {getattr(constraint, kind.__name__.lower()):g}")
+    if field.default is not PydanticUndefined:
+        shown = ("yes" if field.default else "no") if isinstance(field.default, bool) else field.default
+        limits.append(f"default: {shown}")
+    else:
+        limits.append("required")
+    return f"  [{'; '.join(limits)}]"

@@ -1,0 +1,90 @@
+"""How a command reports: text for a person, or one JSON document for a program."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+
+def emit(data: Any, warnings: Sequence[str] = ()) -> None:
+    """Write the one document of a command."""
+    click.echo(json.dumps({"status": "ok", "data": _plain(data), "warnings": list(warnings)}, ensure_ascii=False))
+
+
+def warn(text: str) -> None:
+    """A warning that stands out."""
+    facts([("warning", text)], style="bold yellow")
+
+
+def facts(rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
+    """Names and values, one pair on a line, with long values kept in their column."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style=style, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(f"  {name}", Text(value))
+    out.print(grid)
+
+
+def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
+    """A table, with its middle left out where it is long."""
+    made = Table(title=title or None, title_justify="left", box=None, pad_edge=True, header_style="bold")
+    for name, dtype in frame.schema.items():
+        made.add_column(name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+    rows = list(frame.iter_rows()) if frame.height <= limit else [*frame.head(limit // 2).iter_rows(), None]
+    rows += [] if frame.height <= limit else list(frame.tail(limit // 2).iter_rows())
+    for row in rows:
+        if row is None:
+            made.add_row(*["…" for _ in frame.columns])
+        else:
+            made.add_row(*[Text(shown(value)) for value in row])
+    out.print(made)
+
+
+def shown(value: Any) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
+    return str(value)
+
+
+def percent(share: float) -> str:
+    """A share in per cent, never rounding something to nothing."""
+    if share and share < 0.001:
+        return "< 0.1 %"
+    return f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, pl.DataFrame):
+        return [_plain(row) for row in value.iter_rows(named=True)]
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return str(value)

@@ -1,0 +1,102 @@
+"""What is seen of a run while it goes."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from populace.cli.output import duration, err, percent
+from populace.simulation import Simulation, Watch, invalid_share
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class Display(Watch):
+    """A bar on a terminal; elsewhere a line now and then.
+
+    It shows steps, calls a second, the share of requests that cost nothing, the share of invalid
+    answers, the cost where there is one, and the time left.
+    """
+
+    def __init__(self, console: Console = err) -> None:
+        self._console = console
+        self._bar: Progress | None = None
+        self._began = self._first_step = time.monotonic()
+        self._last_line = 0.0
+        self._replayed = 0
+
+    def began(self, simulation: Simulation) -> None:
+        """Begin to show."""
+        self._began = self._first_step = time.monotonic()
+        if self._console.is_terminal:
+            columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
+            self._bar = Progress(*columns, TimeElapsedColumn(), console=self._console, transient=True)
+            self._bar.start()
+            self._bar.add_task("setting up", total=None, state="")
+
+    def stepped(self, simulation: Simulation) -> None:
+        """Show a step."""
+        if simulation.replaying:
+            self._replayed = simulation.step
+            self._first_step = time.monotonic()
+        self._show(simulation)
+
+    def moved(self, simulation: Simulation) -> None:
+        """Show replies."""
+        self._show(simulation, between=True)
+
+    def ended(self, simulation: Simulation) -> None:
+        """Stop showing."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _show(self, simulation: Simulation, *, between: bool = False) -> None:
+        verb = "replaying" if simulation.replaying else "step"
+        where = f"{verb} {simulation.step}" + (f" of {simulation.planned}" if simulation.planned else "")
+        if self._bar is not None:
+            done = simulation.step + self._share_of_step(simulation) if between else simulation.step
+            self._bar.update(
+                self._bar.task_ids[0],
+                description=where,
+                total=simulation.planned,
+                completed=done,
+                state=self._state(simulation),
+            )
+            return
+        now = time.monotonic()
+        few = simulation.planned is not None and simulation.planned <= 20
+        if (few and not between) or now - self._last_line > _SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            self._console.print(f"{where}  {self._state(simulation)}", soft_wrap=True)
+
+    def _state(self, simulation: Simulation) -> str:
+        usage = simulation.broker.usage
+        seconds = max(time.monotonic() - self._began, 1e-6)
+        parts = []
+        if usage.calls:
+            parts.append(f"{usage.calls:,} calls, {usage.calls / seconds:,.1f}/s")
+        if usage.reused:
+            parts.append(f"{percent(usage.reused_share)} reused")
+        if usage.cost:
+            parts.append(f"cost {usage.cost:.4f}")
+        parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
+        left = self._seconds_left(simulation)
+        if left is not None:
+            parts.append(f"{duration(left)} left")
+        return " · ".join(parts)
+
+    def _share_of_step(self, simulation: Simulation) -> float:
+        """How far the step is, by the calls under way; a guess, for the bar only."""
+        usage, waiting = simulation.broker.usage, simulation.broker.under_way
+        done = usage.calls - simulation.calls_before
+        return done / (done + waiting) if done + waiting else 0.0
+
+    def _seconds_left(self, simulation: Simulation) -> float | None:
+        steps = simulation.step - self._replayed
+        if not simulation.planned or steps < 1:
+            return None
+        pace = (time.monotonic() - self._first_step) / (steps + self._share_of_step(simulation))
+        return pace * max(0.0, simulation.planned - simulation.step - self._share_of_step(simulation))

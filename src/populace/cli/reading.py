@@ -1,0 +1,243 @@
+"""show, list, compare, export."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import click
+import polars as pl
+from rich.panel import Panel
+from rich.text import Text
+
+from populace import charts
+from populace.cli import COMMANDS
+from populace.cli.options import json_option, workspace_option
+from populace.cli.output import emit, facts, out, percent, table
+from populace.cli.summary import describe, findings, show_run, state, warnings
+from populace.compare import compare
+from populace.errors import PopulaceError, UsageError
+from populace.export import FORMATS, export
+from populace.reading import Decision, Reading
+from populace.workspace import Workspace
+
+
+@click.command("show", help=COMMANDS["show"][1])
+@click.argument("run")
+@click.option("--step", type=click.IntRange(min=0), help="Show one step.")
+@click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
+@workspace_option
+@json_option
+def show_command(run: str, step: int | None, person: str | None, workspace: str | None, as_json: bool) -> None:
+    found = Reading(Workspace(workspace).open(run))
+    if person is not None:
+        _show_person(found, step, person, as_json)
+    elif step is not None:
+        _show_step(found, step, as_json)
+    elif as_json:
+        shown = [{"title": f.title, "table": f.table, "note": f.note} for f in findings(found)]
+        emit(describe(found) | {"findings": shown}, warnings(found))
+    else:
+        show_run(found)
+        out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}", soft_wrap=True)
+
+
+def _show_step(run: Reading, step: int, as_json: bool) -> None:
+    people, answers = run.people(step), run.answers(step)
+    counts = pl.DataFrame()
+    if answers.height:
+        counts = (
+            answers.group_by("question", "value", "status", maintain_order=True).len("people").sort("question", "value")
+        )
+    if as_json:
+        emit({"run": run.name, "step": step, "answers": counts, "people": people.frame, "events": _events(run, step)})
+        return
+    out.print(f"[bold]{run.name}[/bold], step {step}: {len(people)} people")
+    if counts.height:
+        table(counts, "Answers")
+    events = _events(run, step)
+    if events.height:
+        table(events, "Events")
+    table(people.frame, "People after the step", limit=20)
+
+
+def _events(run: Reading, step: int) -> pl.DataFrame:
+    found = run.record.table(step, "events")
+    return found if found is not None else pl.DataFrame()
+
+
+def _show_person(run: Reading, step: int | None, person: str, as_json: bool) -> None:
+    steps = run.steps if step is None else [step]
+    opened = [decision for number in steps for decision in run.decisions(number, person)]
+    if not opened and not as_json:
+        out.print(f"{person} decided nothing in {'any step' if step is None else f'step {step}'}.")
+    if as_json:
+        emit([{**decision.__dict__, "distribution": decision.distribution} for decision in opened])
+    elif step is None and opened:
+        rows = [(d.step, d.question["text"], d.value, d.status) for d in opened]
+        who = opened[0].person.get("name", person)
+        table(pl.DataFrame(rows, schema=["step", "question", "answer", "status"], orient="row"), f"{who} in {run.name}")
+        out.print(f"  [dim]open one:[/dim]  populace show {run.name} --step {opened[0].step} --person {person}")
+    else:
+        for decision in opened:
+            _show_decision(run, decision)
+
+
+def _show_decision(run: Reading, decision: Decision) -> None:
+    """Everything behind one answer."""
+    who = decision.person.get("name", decision.person["id"])
+    title = f"[bold]{who}[/bold] in {run.name}, step {decision.step} ({decision.path})"
+    out.print(f"{title}: [bold]{decision.value if decision.value is not None else decision.status}[/bold]")
+    for number, prompt in enumerate(decision.prompts):
+        label = "prompt" if len(decision.prompts) == 1 else f"prompt, order {number + 1} of {len(decision.prompts)}"
+        body = Text()
+        if prompt["system"]:
+            body.append(f"{prompt['system']}\n\n", style="cyan")
+        body.append(prompt["user"])
+        if prompt["reasoning"]:
+            body.append(f"\n\n{prompt['reasoning']}", style="italic")
+        if prompt["lead"]:
+            body.append(f"\n\n{prompt['lead']} …", style="dim")
+        out.print(Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right"))
+    facts(_behind(decision))
+
+
+def _behind(decision: Decision) -> list[tuple[str, str]]:
+    rows = [("status", decision.status)]
+    if not decision.prompts:
+        return [*rows, ("decided by", "a rule or a recording: there is no prompt")]
+    first = decision.prompts[0]
+    if decision.distribution and decision.tempered:
+        how = "labels" if first["labels"] else "words"
+        rows.append(
+            ("scored by", f"the {how} of the options, {percent(first['mass'] or 0)} of the probability fell on them")
+        )
+        after = decision.tempered
+        for option, probability in decision.distribution.items():
+            bar = "█" * round(probability * 30)
+            also = (
+                f"  → {after[option]:.3f} at temperature {decision.temperature:g}" if decision.temperature != 1 else ""
+            )
+            rows.append((option, f"{probability:.3f} {bar}{also}"))
+        rows.append(("draw", f"{decision.draw:.4f}"))
+    elif first["replies"]:
+        rows += [("reply" if i == 0 else f"after repair {i}", text) for i, text in enumerate(first["replies"])]
+    rows.append(
+        ("call", f"{first['call'] or 'none'}  ({first['prompt_tokens']} + {first['completion_tokens']} tokens)")
+    )
+    return rows
+
+
+@click.command("list", help=COMMANDS["list"][1])
+@workspace_option
+@json_option
+def list_command(workspace: str | None, as_json: bool) -> None:
+    place = Workspace(workspace)
+    rows, damaged = [], []
+    for name in place.names():
+        try:
+            run = Reading(place.open(name))
+            rows.append(_row(run))
+        except PopulaceError as error:
+            damaged.append(f"{name}: {error.what}")
+    rows.sort(key=lambda row: row["created"], reverse=True)
+    if as_json:
+        emit(rows, damaged)
+        return
+    if not rows and not damaged:
+        out.print(f"There are no runs in {place.runs}. Begin with: populace run norms")
+        return
+    if rows:
+        table(pl.DataFrame(rows).drop("created"), limit=200)
+    for text in damaged:
+        out.print(f"  [yellow]not readable[/yellow]  {text}")
+
+
+def _row(run: Reading) -> dict[str, Any]:
+    regime, status = run.manifest.regime, run.manifest.status
+    metrics = run.metrics
+    numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
+    return {
+        "run": run.name,
+        "state": state(run),
+        "steps": f"{status.steps} of {status.planned}" if status.planned else str(status.steps),
+        "model": regime.model if regime.decider == "model" else regime.decider,
+        "seed": regime.seed,
+        "invalid": percent(run.invalid_share),
+        "calls": run.usage().calls,
+        "parent": f"{run.manifest.parent.run} at {run.manifest.parent.at}" if run.manifest.parent else "",
+        "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
+        "created": run.manifest.created,
+    }
+
+
+@click.command("compare", help=COMMANDS["compare"][1])
+@click.argument("first")
+@click.argument("second")
+@workspace_option
+@json_option
+def compare_command(first: str, second: str, workspace: str | None, as_json: bool) -> int:
+    place = Workspace(workspace)
+    one, two = Reading(place.open(first)), Reading(place.open(second))
+    found = compare(one, two)
+    parting = found.parting
+    if as_json:
+        emit(
+            {
+                "first": one.name,
+                "second": two.name,
+                "equal": found.equal,
+                "settings": found.settings,
+                "parting": parting.__dict__ if parting else None,
+                "metrics": found.metrics,
+                "steps": found.steps,
+            }
+        )
+        return 0 if found.equal else 6
+    out.print(f"[bold]{one.name}[/bold] and [bold]{two.name}[/bold]")
+    rows = [(name, f"{a}  →  {b}") for name, (a, b) in found.settings.items()]
+    facts(rows or [("settings", "the same")])
+    if parting is None:
+        out.print(f"  every recorded decision of {min(found.steps) - 1} shared steps is equal")
+    else:
+        whom = f", person {parting.person}" if parting.person is not None else ""
+        out.print(f"  first difference: step {parting.step} ({parting.path}){whom}, in the {parting.what}")
+        if parting.what == "prompt":
+            _show_difference(parting.first, parting.second)
+        else:
+            facts([(one.name, parting.first), (two.name, parting.second)])
+    if found.metrics.height:
+        out.print()
+        table(found.metrics, "Metrics that differ")
+    return 0 if found.equal else 6
+
+
+def _show_difference(first: str, second: str) -> None:
+    for line in difflib.ndiff(first.splitlines(), second.splitlines()):
+        if line[0] in "+-":
+            out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
+
+
+@click.command("export", help=COMMANDS["export"][1])
+@click.argument("run")
+@click.argument("target")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="parquet",
+    show_default=True,
+    help="A folder of Parquet or CSV files, or one SQLite file.",
+)
+@workspace_option
+@json_option
+def export_command(run: str, target: str, form: Any, workspace: str | None, as_json: bool) -> None:
+    found = Reading(Workspace(workspace).open(run))
+    if not found.steps:
+        raise UsageError(f"{found.name} has no committed step to export.")
+    files = export(found, target, form)
+    if as_json:
+        emit({"run": found.name, "files": [str(file) for file in files]})
+        return
+    for file in files:
+        out.print(str(file), soft_wrap=True)

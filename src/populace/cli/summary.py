@@ -1,0 +1,150 @@
+"""What is said about a run when it is over, and when it is shown again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from populace import charts
+from populace.broker import price_of
+from populace.cli.output import duration, facts, out, percent, table, warn
+from populace.discovery import find_scenario
+from populace.errors import PopulaceError
+from populace.questions import STATUSES
+from populace.reading import Reading
+from populace.scenario import Finding
+
+
+def describe(run: Reading) -> dict[str, Any]:
+    """A run as plain data."""
+    manifest, usage = run.manifest, run.usage()
+    regime = manifest.regime
+    return {
+        "run": run.name,
+        "folder": str(run.folder),
+        "scenario": manifest.scenario,
+        "state": state(run),
+        "reason": manifest.status.reason,
+        "steps": manifest.status.steps,
+        "planned": manifest.status.planned,
+        "parameters": {name: value for each in manifest.regimes for name, value in each.parameters.items()},
+        "seed": regime.seed,
+        "model": regime.model,
+        "fingerprint": manifest.models.get(regime.model),
+        "decider": regime.decider,
+        "temperature": regime.temperature,
+        "parent": manifest.parent.model_dump() if manifest.parent else None,
+        "digest": run.digest,
+        "statuses": dict(run.statuses),
+        "invalid_share": run.invalid_share,
+        "low_mass": run.count("low_mass"),
+        "scored": run.count("scored"),
+        "sampled": run.count("sampled"),
+        "usage": usage.to_json(),
+        "seconds": run.seconds,
+        "metrics": run.metrics,
+        "warnings": warnings(run),
+    }
+
+
+def state(run: Reading) -> str:
+    """The state of a run; one that says it is running while nobody writes it has died."""
+    said = run.manifest.status.state
+    return "died" if said == "running" and not run.journal.busy() else said
+
+
+def warnings(run: Reading) -> list[str]:
+    """What a reader of the results must know."""
+    found = list(run.manifest.status.notes)
+    decided, low = run.count("scored"), run.count("low_mass")
+    if low:
+        found.append(
+            f"in {low:,} of {decided:,} scored answers less than half of the probability fell on any option: "
+            "the model was hardly answering the question."
+        )
+    if run.count("sampled"):
+        found.append(
+            f"{run.count('sampled'):,} answers are single samples rather than draws from a known distribution."
+        )
+    counts = run.statuses
+    if run.invalid_share:
+        bad = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES[2:] if counts[status])
+        found.append(f"{percent(run.invalid_share)} of the answers are invalid ({bad}); they changed nothing.")
+    if run.manifest.regime.model == "embedded" and run.manifest.regime.decider == "model":
+        found.append(
+            "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona."
+        )
+    return found
+
+
+def show_run(run: Reading) -> None:
+    """A run as a person reads it."""
+    manifest, usage, counts = run.manifest, run.usage(), run.statuses
+    regime, status = manifest.regime, manifest.status
+    out.print()
+    out.print(
+        f"[bold]{run.name}[/bold]  {state(run)}: {status.reason or f'{status.steps} steps so far'}", highlight=False
+    )
+    total = sum(counts.values())
+    said = ", ".join(f"{counts[each]:,} {each}" for each in STATUSES if counts[each]) or "none yet"
+    spent = f"{usage.calls:,} asked, {usage.reused:,} reused ({percent(usage.reused_share)}), {usage.tokens:,} tokens"
+    priced = price_of(regime.model)
+    spent += "" if priced is None else f", cost {usage.cost:.4f}" if priced.prompt or priced.completion else ", no cost"
+    rows = [
+        ("scenario", f"{manifest.scenario}: {_parameters(run)}"),
+        ("decided by", _decided_by(run)),
+        ("seed", f"{regime.seed}, temperature {regime.temperature:g}"),
+        ("answers", f"{total:,}: {said}"),
+        ("calls", spent + (f", {usage.failures:,} failed" if usage.failures else "")),
+        ("time", duration(run.seconds)),
+    ]
+    if manifest.parent:
+        rows.insert(1, ("fork of", f"{manifest.parent.run} at step {manifest.parent.at}"))
+    if manifest.interventions:
+        rows.append(("interventions", "; ".join(f"{each['kind']} at {each['at']}" for each in manifest.interventions)))
+    facts(rows)
+    for text in warnings(run):
+        warn(text)
+    metrics = run.metrics
+    if metrics.width > 1:
+        out.print()
+        table(metrics)
+        out.print()
+        for name in metrics.columns[1:]:
+            if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
+                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(metrics[name].tail(72))}", highlight=False)
+    for finding in findings(run):
+        out.print()
+        table(finding.table, finding.title)
+        if finding.note:
+            out.print(f"  {finding.note}", highlight=False)
+
+
+def findings(run: Reading) -> list[Finding]:
+    """What the scenario itself has to say about the run; nothing where its file is gone."""
+    try:
+        return find_scenario(run.manifest.scenario).report(run)
+    except PopulaceError:
+        return []
+
+
+def _parameters(run: Reading) -> str:
+    first, *later = run.manifest.regimes
+    changed = {name: value for each in later for name, value in each.parameters.items()}
+    try:
+        fields = find_scenario(run.manifest.scenario).parameter_model().model_fields
+        told = {name: v for name, v in first.parameters.items() if name not in fields or fields[name].default != v}
+    except PopulaceError:
+        told = first.parameters
+    shown = ", ".join(f"{name}={value}" for name, value in told.items()) or "default parameters"
+    then = ", ".join(f"{name}={value}" for name, value in changed.items())
+    return shown + (f"; then {then}" if then else "")
+
+
+def _decided_by(run: Reading) -> str:
+    regime = run.manifest.regime
+    if regime.decider != "model":
+        return f"the scenario's {regime.decider}" if regime.decider == "rule" else "a recording"
+    fingerprint = run.manifest.models.get(regime.model, "")
+    return (
+        f"{regime.model}  ({fingerprint[:24]})" if fingerprint and not regime.model.startswith("http") else regime.model
+    )
