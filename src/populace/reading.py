@@ -109,7 +109,7 @@ class Reading:
     def journal(self) -> Journal:
         """Its journal; a run that is kept in memory has none."""
         if not isinstance(self.record, Journal):
-            raise JournalError(f"{self.name} is kept in memory only.", "Run it with keep=True to have a folder.")
+            raise JournalError(f"{self.name} is kept in memory only.", "Without keep='nothing' it has a folder.")
         return self.record
 
     @property

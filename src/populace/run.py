@@ -12,7 +12,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from populace.broker import Broker, Budget, CallStore, MemoryCallStore
 from populace.deciders import DECIDERS, Inquiry, decide
@@ -32,6 +32,7 @@ from populace.workspace import Workspace
 
 T = TypeVar("T")
 AnyModel = str | Model
+Keep = Literal["run", "calls", "nothing"]
 
 
 class Run(Reading):
@@ -39,7 +40,7 @@ class Run(Reading):
 
     Example:
         >>> from populace.scenarios.norms import Norms
-        >>> run = simulate(Norms(workers=5, days=2), model="scripted:uniform", seed=1, keep=False)
+        >>> run = simulate(Norms(workers=5, days=2), model="scripted:uniform", seed=1, keep="nothing")
         >>> run.metrics.height
         3
     """
@@ -253,7 +254,7 @@ def simulate(
     recording: Run | None = None,
     budget: Budget | None = None,
     workspace: str | Path | None = None,
-    keep: bool = True,
+    keep: Keep = "run",
     concurrency: int = 16,
     timeout_s: float = 120.0,
     watch: Watch | None = None,
@@ -270,14 +271,14 @@ def simulate(
         recording: The run that people whose decider is `replay` answer from.
         budget: What may be spent before the run stops, resumable.
         workspace: The folder for the run and the call store; the current one by default.
-        keep: Whether to write a run folder; without, everything is kept in memory.
+        keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
         concurrency: How many calls may be under way at once; it changes no result.
         timeout_s: How long one attempt of a call may take.
         watch: Somebody who looks on.
 
     Example:
         >>> from populace.scenarios.norms import Norms
-        >>> simulate(Norms(workers=4, days=1), decider="rule", keep=False).manifest.status.state
+        >>> simulate(Norms(workers=4, days=1), decider="rule", keep="nothing").manifest.status.state
         'complete'
     """
     if temperature < 0:
@@ -304,9 +305,11 @@ def simulate(
     if revision:
         manifest.environment["git"] = revision
     stem = _stem(type(scenario), manifest)
-    manifest.run = place.free_name(stem) if keep else stem
-    broker = _broker(place.store() if keep else MemoryCallStore(), model, budget, concurrency, timeout_s)
-    return _start(scenario, manifest, broker, place if keep else None, watch, recording.record if recording else None)
+    manifest.run = place.free_name(stem) if keep == "run" else stem
+    store = MemoryCallStore() if keep == "nothing" else place.store()
+    broker = _broker(store, model, budget, concurrency, timeout_s)
+    home = place if keep == "run" else None
+    return _start(scenario, manifest, broker, home, watch, recording.record if recording else None)
 
 
 def _start(

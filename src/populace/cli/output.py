@@ -13,8 +13,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
+_WIDTH_OF_A_FILE = 120
+
+
+def _console(*, stderr: bool) -> Console:
+    """A console as wide as its terminal; a file gets lines of a fixed width."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_WIDTH_OF_A_FILE)
+
+
+out = _console(stderr=False)
+err = _console(stderr=True)
 
 
 def emit(data: Any, warnings: Sequence[str] = ()) -> None:

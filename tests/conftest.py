@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from populace import Run, Scenario, simulate
+from support.models import Counting
+from support.scenarios import Shirts
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a test does reaches the user's own workspace or price table."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("POPULACE_WORKSPACE", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("POPULACE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "POPULACE_PRICES", "POPULACE_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def shirts_run() -> Run:
+    return simulate(Shirts(), model=Counting(), seed=1)
+
+
+def run_varied(scenario: Scenario, **options: object) -> Run:
+    """A run on the scripted model that answers every kind of question."""
+    return simulate(scenario, model=Counting(), **options)  # type: ignore[arg-type]
