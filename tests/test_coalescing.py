@@ -64,12 +64,15 @@ def test_a_prompt_that_was_asked_on_an_earlier_day_is_not_asked_again() -> None:
     assert run.usage().reused == 12
 
 
+@pytest.mark.slow
 def test_twenty_temperatures_and_a_hundred_seeds_over_recorded_distributions_cost_nothing() -> None:
     model = Counting()
     everything = [simulate(Shirts(people_count=4, days=6), model=model, seed=seed) for seed in range(12)]
     asked = model.served
     assert asked == sum(run.usage().calls for run in everything) == 3 * 5
-    for temperature in np.linspace(0, 2, 20):
+    for temperature in np.linspace(0, 2, 20).tolist():
         for seed in range(100):
-            simulate(Shirts(people_count=4, days=2), model=model, seed=seed, temperature=float(temperature), keep="calls")
+            simulate(
+                Shirts(people_count=4, days=2), model=model, seed=seed, temperature=float(temperature), keep="calls"
+            )
     assert model.served == asked

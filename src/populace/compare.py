@@ -99,7 +99,7 @@ def _parting(first: Reading, second: Reading, step: int) -> Parting | None:
 
 def _answers(first: Reading, second: Reading, step: int, paths: list[str]) -> Parting | None:
     one, two = first.record.table(step, "answers"), second.record.table(step, "answers")
-    if one is None or two is None or one.equals(two):
+    if one is None or two is None or (one.equals(two) and _same_prompts(first, second, step)):
         return None
     if one.height != two.height or not one["person"].equals(two["person"]):
         row = _first(one["person"].head(two.height), two["person"].head(one.height))
@@ -113,6 +113,11 @@ def _answers(first: Reading, second: Reading, step: int, paths: list[str]) -> Pa
                 step, paths[one["ask"][row]], one["person"][row], what, str(values[0][row]), str(values[1][row])
             )
     return None
+
+
+def _same_prompts(first: Reading, second: Reading, step: int) -> bool:
+    one, two = first.record.table(step, "prompts"), second.record.table(step, "prompts")
+    return one is two is None or (one is not None and two is not None and one.equals(two))
 
 
 def _said(table: pl.DataFrame) -> pl.Series:

@@ -6,11 +6,13 @@ are loaded.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +27,8 @@ GROUP = "populace.scenarios"
 """The entry points under which other packages offer theirs."""
 
 
-def known_scenarios() -> dict[str, str]:
+@functools.cache
+def known_scenarios() -> Mapping[str, str]:
     """All scenarios that can be named: shipped ones and those of other packages."""
     return {point.name: point.value for point in entry_points(group=GROUP)} | SHIPPED
 

@@ -298,7 +298,7 @@ def simulate(
         regimes=[regime],
         interventions=[each.model_dump(mode="json") for each in read_interventions([_plain(i) for i in interventions])],
         recording=str(recording.folder.resolve()) if recording is not None else None,
-        environment=environment(),
+        environment=dict(environment()),
         created=now(),
     )
     revision = git_revision(Path.cwd())

@@ -258,7 +258,7 @@ class Simulation:
                 decided.append(outcome)
         for inquiry, found in zip(inquiries, decided, strict=True):
             self._current.asks.append((inquiry, found))
-            self.statuses.update(dict(found.answers.status.value_counts().iter_rows()))
+            self.statuses.update(found.answers.statuses())
         return [found.answers for found in decided]
 
     def _replayed(self, inquiry: Inquiry) -> Decided:
@@ -445,7 +445,7 @@ def _counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:
     statuses: Counter[str] = Counter()
     scored = low = sampled = 0
     for _, decided in asks:
-        statuses.update(dict(decided.answers.status.value_counts().iter_rows()))
+        statuses.update(decided.answers.statuses())
         if decided.answers.mass is not None:
             weight = np.bincount(
                 decided.answers.prompt[decided.answers.prompt >= 0], minlength=len(decided.answers.mass)

@@ -15,6 +15,9 @@ import polars as pl
 
 from populace.errors import TemplateError, nearest
 
+FEW = 64
+"""Up to so many rows, plain Python is quicker than setting a column engine to work."""
+
 
 class Template:
     """Text with `{name}` and `{name:format}` fields; `{{` and `}}` stand for braces.
@@ -64,8 +67,16 @@ class Template:
                 pieces[-1] = str(pieces[-1]) + _format(name, constants[name], spec)
         if len(pieces) == 1:
             return pl.Series([pieces[0]], dtype=pl.String).new_from_index(0, count)
-        filled = [pl.lit(piece) for piece in pieces if isinstance(piece, pl.Series) or piece]
-        return pl.select(pl.concat_str(filled)).to_series()
+        return joined(pieces, count)
+
+
+def joined(pieces: Sequence[str | pl.Series], count: int) -> pl.Series:
+    """Texts and columns of text put together, row by row."""
+    if count <= FEW:
+        rows = zip(*([piece] * count if isinstance(piece, str) else piece.to_list() for piece in pieces), strict=True)
+        return pl.Series(["".join(row) for row in rows], dtype=pl.String)
+    parts = [pl.lit(piece) for piece in pieces if isinstance(piece, pl.Series) or piece]
+    return pl.select(pl.concat_str(parts)).to_series()
 
 
 def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series:

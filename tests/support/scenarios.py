@@ -60,7 +60,9 @@ class Talk(Scenario):
     async def one(self, person: Person) -> int | None:
         mood = (await self.ask(person, Rating("How happy are you?", low=1, high=7))).one
         luck = int(self.rng.integers(0, 1000))
-        said = await self.ask(person, Text("What do you say?"), given="Your luck is {luck}. You feel {mood}.", luck=luck)
+        said = await self.ask(
+            person, Text("What do you say?"), given="Your luck is {luck}. You feel {mood}.", luck=luck
+        )
         self.order.append(person.id)
         self.event("said", person, text=said.one)
         return mood

@@ -161,9 +161,9 @@ def _show_probe(made: Probe, broker: Broker, as_json: bool, chart: str | None) -
         lines = [*made.varied[1:], "model"]
         for key, part in curve.group_by(lines, maintain_order=True):
             label = ", ".join(map(str, key))
-            out.print(f"  P({made.options[0]}) {label:<28} {charts.sparkline(part[made.options[0]])}", highlight=False)
+            out.print(f"  P({made.options[0]}) {label:<28} {charts.sparkline(part[made.options[0]])}")
     if chart:
-        out.print(f"  [dim]chart[/dim]  {chart}", soft_wrap=True)
+        out.print(f"  [dim]chart[/dim]  {chart}")
 
 
 def _varied(given: tuple[str, ...]) -> dict[str, list[Any]]:

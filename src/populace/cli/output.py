@@ -17,9 +17,9 @@ _WIDTH_OF_A_FILE = 120
 
 
 def _console(*, stderr: bool) -> Console:
-    """A console as wide as its terminal; a file gets lines of a fixed width."""
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_WIDTH_OF_A_FILE)
+    """A console that leaves sentences whole; tables are as wide as the terminal, and of a fixed width in a file."""
+    terminal = Console(stderr=stderr).is_terminal
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if terminal else _WIDTH_OF_A_FILE)
 
 
 out = _console(stderr=False)
@@ -43,7 +43,7 @@ def facts(rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
     grid.add_column(overflow="fold")
     for name, value in rows:
         grid.add_row(f"  {name}", Text(value))
-    out.print(grid)
+    out.print(grid, soft_wrap=False)
 
 
 def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
@@ -58,7 +58,7 @@ def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
             made.add_row(*["…" for _ in frame.columns])
         else:
             made.add_row(*[Text(shown(value)) for value in row])
-    out.print(made)
+    out.print(made, soft_wrap=False)
 
 
 def shown(value: Any) -> str:

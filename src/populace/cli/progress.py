@@ -70,7 +70,7 @@ class Display(Watch):
         few = simulation.planned is not None and simulation.planned <= 20
         if (few and not between) or now - self._last_line > _SECONDS_BETWEEN_LINES:
             self._last_line = now
-            self._console.print(f"{where}  {self._state(simulation)}", soft_wrap=True)
+            self._console.print(f"{where}  {self._state(simulation)}")
 
     def _state(self, simulation: Simulation) -> str:
         usage = simulation.broker.usage

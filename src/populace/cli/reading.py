@@ -39,7 +39,7 @@ def show_command(run: str, step: int | None, person: str | None, workspace: str 
         emit(describe(found) | {"findings": shown}, warnings(found))
     else:
         show_run(found)
-        out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}", soft_wrap=True)
+        out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}")
 
 
 def _show_step(run: Reading, step: int, as_json: bool) -> None:
@@ -98,7 +98,8 @@ def _show_decision(run: Reading, decision: Decision) -> None:
             body.append(f"\n\n{prompt['reasoning']}", style="italic")
         if prompt["lead"]:
             body.append(f"\n\n{prompt['lead']} …", style="dim")
-        out.print(Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right"))
+        panel = Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right")
+        out.print(panel, soft_wrap=False)
     facts(_behind(decision))
 
 
@@ -240,4 +241,4 @@ def export_command(run: str, target: str, form: Any, workspace: str | None, as_j
         emit({"run": found.name, "files": [str(file) for file in files]})
         return
     for file in files:
-        out.print(str(file), soft_wrap=True)
+        out.print(str(file))

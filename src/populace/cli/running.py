@@ -160,12 +160,12 @@ def _finished(run: Run, as_json: bool, chart: bool) -> None:
         return
     show_run(run)
     out.print()
-    out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}", soft_wrap=True)
+    out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
     if picture:
-        out.print(f"  [dim]chart[/dim]  {picture}", soft_wrap=True)
+        out.print(f"  [dim]chart[/dim]  {picture}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {who}", soft_wrap=True)
+    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {who}")
 
 
 def _chart(run: Run) -> Path | None:

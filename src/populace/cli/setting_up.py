@@ -100,7 +100,7 @@ def fetch() -> Path:
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(SMOLLM2.name, total=None)
         path = SMOLLM2.fetch(lambda done, total: bar.update(task, completed=done, total=total))
-    err.print(f"fetched and verified {SMOLLM2.name}: {path}", soft_wrap=True)
+    err.print(f"fetched and verified {SMOLLM2.name}: {path}")
     return path
 
 
@@ -123,7 +123,7 @@ def new_command(name: str, as_json: bool) -> None:
         (f"populace run {path}", "on the embedded model"),
         (f"populace doctor {path}", "does it repeat?"),
     ):
-        out.print(f"  {command:<52} [dim]{why}[/dim]", soft_wrap=True)
+        out.print(f"  {command:<52} [dim]{why}[/dim]")
 
 
 @click.command("doctor", cls=ScenarioCommand, help=COMMANDS["doctor"][1])
@@ -202,5 +202,5 @@ def _check_machine(workspace: Workspace, as_json: bool) -> int:
     else:
         for name, ok, said in checks:
             mark = "[green]✓[/green]" if ok else "[red]✗[/red]"
-            out.print(f"  {mark} {name:<15} {said}", highlight=False, soft_wrap=True)
+            out.print(f"  {mark} {name:<15} {said}")
     return 0 if all(ok for _, ok, _ in checks) else 3

@@ -111,12 +111,12 @@ def show_run(run: Reading) -> None:
         out.print()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
-                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(metrics[name].tail(72))}", highlight=False)
+                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(metrics[name].tail(72))}")
     for finding in findings(run):
         out.print()
         table(finding.table, finding.title)
         if finding.note:
-            out.print(f"  {finding.note}", highlight=False)
+            out.print(f"  {finding.note}")
 
 
 def findings(run: Reading) -> list[Finding]:

@@ -18,6 +18,7 @@ from populace.deciders.decision import PROMPT_SCHEMA, Inquiry
 from populace.models import Failure, Message, Model, Outcome, Request
 from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, mode_for
 from populace.randomness import bits, path_key, uniforms
+from populace.templates import joined
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _REASONING_TOKENS = 120
@@ -84,8 +85,8 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
     question = inquiry.question
     if not isinstance(question, Finite):
         prompts = inquiry.mind.compose(inquiry.people, inquiry.situation)
-        ending = pl.lit("\n" + (_THINK if question.reason else question.instruction()))
-        user = _joined(prompts.situation, pl.concat_str(prompts.wording, ending))
+        ending = "\n" + (_THINK if question.reason else question.instruction())
+        user = _user(prompts.situation, prompts.wording, ending)
         return Opening(prompts.of_person, prompts.system, user, [()] * len(prompts))
     labels = mode == "labels"
     orders = question.arrangements()
@@ -100,7 +101,7 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
     shown = pl.Series(np.tile(np.arange(repeat), len(prompts))) if averaged else prompts.variant
     last = _THINK if question.reason else question.instruction(labels)
     tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders]).gather(shown)
-    user = _joined(prompts.situation.gather(rows), pl.concat_str(prompts.wording.gather(rows), tails))
+    user = _user(prompts.situation.gather(rows), prompts.wording.gather(rows), tails)
     arrangements = [orders[number] for number in shown.to_list()]
     return Opening(prompts.of_person, prompts.system.gather(rows), user, arrangements, mode, orders=repeat)
 
@@ -175,7 +176,7 @@ def prompt_table(opening: Opening, model: Model, method: str, lead: str, outcome
     return pl.DataFrame({name: columns[name] for name in PROMPT_SCHEMA}, schema=PROMPT_SCHEMA, strict=False)
 
 
-def _joined(told: pl.Series, asked: pl.Expr) -> pl.Series:
-    """What is told and what is asked, with an empty line between them where something is told."""
-    both = pl.concat_str(told, pl.lit("\n\n"), asked)
-    return pl.select(pl.when(told == "").then(asked).otherwise(both)).to_series()
+def _user(told: pl.Series, wording: pl.Series, ending: str | pl.Series) -> pl.Series:
+    """What is told, an empty line where anything is, the question, and how to answer."""
+    gap = pl.Series(["", "\n\n"]).gather((told != "").cast(pl.UInt8))
+    return joined([told, gap, wording, ending], told.len())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -112,7 +114,8 @@ class Manifest(pydantic.BaseModel):
             raise DamagedRunError(f"{path}: {where}: {first['msg']}.", "Restore it from a copy.") from error
 
 
-def environment() -> dict[str, str]:
+@functools.cache
+def environment() -> Mapping[str, str]:
     """What the run was made with."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("populace", "polars", "numpy", "xllamacpp", "openai"):
@@ -123,6 +126,7 @@ def environment() -> dict[str, str]:
     return found
 
 
+@functools.cache
 def git_revision(folder: Path) -> str | None:
     """The revision of the working tree that holds the scenario, with + where it was changed since."""
     try:

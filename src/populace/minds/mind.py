@@ -18,12 +18,10 @@ import polars as pl
 from populace.errors import TemplateError
 from populace.people import People
 from populace.questions import Question
-from populace.templates import Template
+from populace.templates import FEW, Template, joined
 
 HEARD = "heard"
 """The column with what a person was told by an announcement; it stands first in the situation."""
-
-_FEW = 64
 
 
 @dataclass(frozen=True)
@@ -107,9 +105,7 @@ class Mind:
         count = len(rows)
         situations = situation.given.render(situation.constants, values, count)
         if heard:
-            situations = (
-                pl.select(pl.concat_str(values[HEARD], pl.lit("\n"), situations)).to_series().str.strip_chars("\n")
-            )
+            situations = joined([values[HEARD], "\n", situations], count).str.strip_chars("\n")
         return Prompts(
             of_person,
             self.profile.render(situation.constants, values, count),
@@ -137,7 +133,7 @@ def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int3
     """
     if not columns:
         return np.zeros(height, np.int32), np.zeros(1, np.int64)
-    if height <= _FEW:
+    if height <= FEW:
         seen: dict[tuple[Any, ...], int] = {}
         numbers = [
             seen.setdefault(row, len(seen)) for row in zip(*(column.to_list() for column in columns), strict=True)

@@ -203,6 +203,10 @@ class People:
         """How many meet the conditions; all of them without one."""
         if not conditions:
             return len(self)
+        if len(conditions) == 1:
+            (name, wanted) = next(iter(conditions.items()))
+            if isinstance(wanted, str | int | float):
+                return int((self[name] == wanted).sum() or 0)
         return int(self._frame.select(condition(conditions, self.columns).sum()).item() or 0)
 
     def share(self, **conditions: Any) -> float:

@@ -83,10 +83,14 @@ class Answers:
         answered = len(self) - self.values.null_count()
         return self.count(value) / answered if answered else 0.0
 
+    def statuses(self) -> dict[str, int]:
+        """How many answers had each status that occurred."""
+        counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
+        return {status: count for status, count in zip(STATUSES, counts, strict=True) if count}
+
     def rates(self) -> dict[str, float]:
         """The share of each status that occurred."""
-        counts = dict(self.status.value_counts().iter_rows())
-        return {status: counts[status] / len(self) for status in STATUSES if status in counts}
+        return {status: count / len(self) for status, count in self.statuses().items()}
 
     def field(self, name: str) -> pl.Series:
         """One field of a form, for each person; empty where the form is invalid."""
