@@ -27,6 +27,10 @@ GROUP = "populace.scenarios"
 """The entry points under which other packages offer theirs."""
 
 
+_MET: dict[str, type[Scenario]] = {}
+"""Scenarios that were referred to in this process. Without it, forking in a script would load the script again."""
+
+
 @functools.cache
 def known_scenarios() -> Mapping[str, str]:
     """All scenarios that can be named: shipped ones and those of other packages."""
@@ -40,12 +44,19 @@ def find_scenario(name: str) -> type[Scenario]:
         >>> find_scenario("norms").__name__
         'Norms'
     """
+    if name in _MET:
+        return _MET[name]
     known = known_scenarios()
     where, _, wanted = known.get(name, name).rpartition(":") if ":" in known.get(name, name) else (name, "", "")
     if where.endswith(".py"):
         return _only(_load_file(Path(where)), wanted, where)
     if ":" not in known.get(name, name):
         raise UnknownNameError("scenario", name, known, "A file of your own is named as file.py or file.py:Class.")
+    if where == "__main__":
+        raise ScenarioError(
+            f"the scenario {wanted} was defined in a notebook or at a prompt, which cannot be loaded again.",
+            "Put it into a file of its own; then its runs can be resumed and forked from anywhere.",
+        )
     try:
         module = importlib.import_module(where)
     except ImportError as error:
@@ -54,7 +65,13 @@ def find_scenario(name: str) -> type[Scenario]:
 
 
 def reference(scenario: type[Scenario]) -> str:
-    """How to find the scenario again: what `find_scenario` takes."""
+    """How to find the scenario again: what `find_scenario` takes. This process finds it as the very same class."""
+    name = _reference(scenario)
+    _MET[name] = scenario
+    return name
+
+
+def _reference(scenario: type[Scenario]) -> str:
     written = f"{scenario.__module__}:{scenario.__qualname__}"
     for name, target in known_scenarios().items():
         home, _, wanted = target.partition(":")

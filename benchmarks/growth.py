@@ -1,0 +1,62 @@
+"""How the time of a step grows with people, and whether it grows with the number of the step."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from measure import RESULTS, Result, Steps, report
+
+from populace import simulate
+from populace.scenarios.norms import Norms
+
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+STEPS = 1_000
+
+
+def step_seconds(people: int, days: int) -> list[float]:
+    watch = Steps()
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Norms(workers=people, days=days, names=False)
+        simulate(scenario, model="scripted:uniform", seed=1, workspace=folder, watch=watch)
+    return watch.seconds
+
+
+def draw(by_people: list[float], by_step: list[float]) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.loglog(SIZES, by_people, "o-", color="#0072B2", label="seen")
+    left.loglog(SIZES, [by_people[-1] * n / SIZES[-1] for n in SIZES], "--", color="#D55E00", label="proportional")
+    left.set(xlabel="people", ylabel="seconds a step", title="Time a step against people")
+    left.legend()
+    right.plot(range(1, len(by_step) + 1), np.array(by_step) * 1e3, ".", markersize=2, color="#0072B2")
+    right.set(xlabel="step", ylabel="milliseconds", title="Time of a step against its number (1,000 people)")
+    right.set_ylim(0, np.quantile(by_step, 0.99) * 1e3 * 1.5)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "growth.png"
+    figure.savefig(path, dpi=150)
+    return path
+
+
+def main() -> None:
+    by_people = [min(step_seconds(people, 4)) for people in SIZES]
+    by_step = step_seconds(1_000, STEPS)
+    large = np.array(SIZES) >= 100_000
+    slope = float(np.polyfit(np.log(np.array(SIZES)[large]), np.log(np.array(by_people)[large]), 1)[0])
+    early, late = (float(np.median(part)) for part in (by_step[10:210], by_step[-200:]))
+    path = draw(by_people, by_step)
+    report(
+        [
+            Result("growth with people: exponent from 10⁵ to 10⁶", slope, "", 1.1, at_most=True,
+                   detail=", ".join(f"{n:,}: {s * 1e3:.1f} ms" for n, s in zip(SIZES, by_people, strict=True))),
+            Result("growth with steps: last 200 beside steps 10 to 210", late / early, "times", 1.2, at_most=True,
+                   detail=f"{early * 1e3:.2f} ms, then {late * 1e3:.2f} ms; plot {path.name}"),
+        ]
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What every benchmark shares: a result with its bar, repetition, and the machine it was seen on."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from populace.simulation import Simulation, Watch
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One figure beside its bar; a bar that is None only informs."""
+
+    what: str
+    value: float
+    unit: str
+    bar: float | None = None
+    at_most: bool = False
+    detail: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        if self.bar is None:
+            return None
+        return self.value <= self.bar if self.at_most else self.value >= self.bar
+
+    def line(self) -> str:
+        mark = {True: "holds", False: "MISSED", None: ""}[self.holds]
+        bar = "" if self.bar is None else f"{'≤' if self.at_most else '≥'} {self.bar:,.4g}"
+        return f"  {self.what:<52} {self.value:>14,.4g} {self.unit:<14} {bar:>12}  {mark:<7} {self.detail}"
+
+
+class Steps(Watch):
+    """Notes when each step was committed."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def began(self, simulation: Simulation) -> None:
+        self.times.append(time.perf_counter())
+
+    def stepped(self, simulation: Simulation) -> None:
+        self.times.append(time.perf_counter())
+
+    @property
+    def seconds(self) -> list[float]:
+        """How long each step took, the beginning left out."""
+        return [after - before for before, after in zip(self.times[1:], self.times[2:], strict=False)]
+
+
+def report(results: list[Result]) -> None:
+    """Print results, and leave them as JSON for whoever started this benchmark."""
+    for result in results:
+        print(result.line(), flush=True)
+    target = os.environ.get("POPULACE_BENCHMARK_RESULTS")
+    if target:
+        with open(target, "a") as file:
+            file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+
+
+def peak_memory_gb() -> float:
+    """The most memory that this process held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def machine() -> str:
+    """The machine, in a line."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, {platform.system()}"
+
+
+def quickest(repeat: int, action: Callable[[], Any]) -> float:
+    """The shortest of several times; other work on the machine only ever adds."""
+    best = float("inf")
+    for _ in range(repeat):
+        began = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+@contextmanager
+def fake_server(folder: Path, *arguments: str) -> Iterator[str]:
+    """The tests' OpenAI-compatible server in a process of its own."""
+    port = folder / "port"
+    script = HERE.parent / "tests" / "support" / "fake_server.py"
+    with subprocess.Popen([sys.executable, str(script), "--port-file", str(port), *arguments]) as process:
+        try:
+            while not port.is_file():
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{port.read_text()}/v1"
+        finally:
+            process.kill()

@@ -1,0 +1,54 @@
+"""Write docs/cli.md from the commands themselves; the tests fail when it is stale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from populace.cli import COMMANDS, EXIT_CODES, cli
+from populace.models import FORMS
+
+TARGET = Path(__file__).parent / "cli.md"
+
+
+def reference() -> str:
+    """The reference page, from the help of every command."""
+    parts = ["# Every command", "", "Written from the code by `make docs`.", ""]
+    parts += [
+        "| command | |",
+        "|---|---|",
+        *(f"| [`{name}`](#{name}) | {text} |" for name, (_, text) in COMMANDS.items()),
+        "",
+    ]
+    with cli.make_context("populace", [], resilient_parsing=True) as context:
+        for name in COMMANDS:
+            command = cli.get_command(context, name)
+            if command is None:
+                raise KeyError(name)
+            with click.Context(
+                command, info_name=f"populace {name}", max_content_width=100, terminal_width=100
+            ) as inner:
+                parts += [f"## {name}", "", "```text", command.get_help(inner).rstrip(), "```", ""]
+    parts += [
+        "## Models",
+        "",
+        "| `--model` | |",
+        "|---|---|",
+        *(f"| `{form}` | {text} |" for form, text in FORMS.items()),
+        "",
+    ]
+    parts += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
+    parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    parts += [
+        "",
+        'With `--json` a command writes one document to standard output: `{"status": "ok", "data": …, "warnings": […]}`,',
+        'or `{"status": "error", "error": {"type", "code", "message", "hint"}}`. Everything else goes to standard error.',
+        "",
+    ]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(reference())
+    print(f"wrote {TARGET}")

@@ -1,0 +1,81 @@
+"""Every code block in the documentation is executed, and the reference is what the code says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from populace.cli import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/card.md")])
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text())
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
+def test_every_code_block_of_a_page_runs(page: Path) -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for language, code in blocks(page):
+        if language == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(code, name_of(page), "exec"), namespace)
+        elif language == "sh":
+            run_lines(code)
+        else:
+            assert language == "text", f"{name_of(page)} has a block of {language!r}, which nobody runs"
+
+
+def run_lines(code: str) -> None:
+    for line in code.strip().splitlines():
+        if line.startswith("make "):
+            done = subprocess.run([*shlex.split(line), "-n"], cwd=ROOT, capture_output=True, text=True)
+        elif line.startswith("populace "):
+            command = [sys.executable, "-m", *shlex.split(line)]
+            done = subprocess.run(command, capture_output=True, text=True, env=os.environ, timeout=120)
+        else:
+            raise AssertionError(f"{line!r} is neither make nor populace")
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_reference_of_commands_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
+    assert (ROOT / "docs" / "cli.md").read_text() == made, "run `make docs`"
+
+
+def test_every_command_is_documented() -> None:
+    reference = (ROOT / "docs" / "cli.md").read_text()
+    assert all(f"## {name}\n" in reference for name in COMMANDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text()):
+        if not target.startswith(("http:", "https:")):
+            assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+
+
+def test_every_shipped_scenario_has_a_card() -> None:
+    for folder in (ROOT / "src" / "populace" / "scenarios").iterdir():
+        if folder.is_dir() and folder.name != "__pycache__":
+            card = (folder / "card.md").read_text()
+            for heading in ("## Purpose", "## Source", "## Parameters", "## What is expected", "## What was seen"):
+                assert heading in card, f"{folder.name}/card.md lacks {heading}"
