@@ -70,6 +70,15 @@ class _Task:
     results: list[Any] = field(default_factory=list)
     waiting_for: int = 0
     children: list[_Task] = field(default_factory=list)
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class _Raised:
+    error: Exception
+
+
+Ready = deque[tuple[_Task, Any]]
 
 
 class Driver(Generic[AskT]):
@@ -95,7 +104,7 @@ class Driver(Generic[AskT]):
     async def run(self, body: Body, scope: Scope) -> Any:
         """Drive a coroutine to its end and return what it returns."""
         root = _Task(body, scope)
-        ready: deque[tuple[_Task, Any]] = deque([(root, None)])
+        ready: Ready = deque([(root, None)])
         finished: list[Any] = []
         try:
             while ready:
@@ -115,16 +124,23 @@ class Driver(Generic[AskT]):
         self,
         task: _Task,
         sent: Any,
-        ready: deque[tuple[_Task, Any]],
+        ready: Ready,
         open_questions: list[tuple[_Task, AskT]],
         finished: list[Any],
     ) -> None:
         """Run one task until it needs something."""
+        if task.closed:
+            return
         self.scope = task.scope
         try:
-            wanted = task.body.send(sent)
+            wanted = task.body.throw(sent.error) if isinstance(sent, _Raised) else task.body.send(sent)
         except StopIteration as end:
             self._finish(task, end.value, ready, finished)
+            return
+        except Exception as error:
+            if task.parent is None:
+                raise
+            self._fail(task.parent, error, ready, open_questions)
             return
         finally:
             self.scope = None
@@ -144,7 +160,15 @@ class Driver(Generic[AskT]):
                 "Inside a step await only self.ask and self.each; fetch what you need from outside before the run.",
             )
 
-    def _finish(self, task: _Task, value: Any, ready: deque[tuple[_Task, Any]], finished: list[Any]) -> None:
+    def _fail(self, parent: _Task, error: Exception, ready: Ready, open_questions: list[tuple[_Task, AskT]]) -> None:
+        """One of several failed: the others end, and whoever waits for them gets the error."""
+        for child in parent.children:
+            _close(child)
+        parent.children = []
+        open_questions[:] = [(task, ask) for task, ask in open_questions if not task.closed]
+        ready.append((parent, _Raised(error)))
+
+    def _finish(self, task: _Task, value: Any, ready: Ready, finished: list[Any]) -> None:
         parent = task.parent
         if parent is None:
             finished.append(value)
@@ -160,4 +184,5 @@ def _close(task: _Task) -> None:
     """End a task and all below it, so that none is left hanging."""
     for child in task.children:
         _close(child)
+    task.closed = True
     task.body.close()

@@ -82,6 +82,8 @@ def joined(pieces: Sequence[str | pl.Series], count: int) -> pl.Series:
 def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series:
     """A column as text: by Python's own formatting wherever polars might write a value in another way."""
     if not spec and (column.dtype.is_integer() or isinstance(column.dtype, pl.String | pl.Enum | pl.Categorical)):
+        if column.null_count():
+            _format(name, None, spec)
         return column.cast(pl.String)
     return pl.Series([_format(name, value, spec) for value in column.to_list()], dtype=pl.String)
 

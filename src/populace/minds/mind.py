@@ -1,8 +1,9 @@
 """How a person becomes a prompt.
 
 Composition works on columns: the distinct combinations of the fields that a prompt really uses
-are found first, and text is made once for each of them. Two people share a prompt exactly when
-every character of it would be the same.
+are found first, and text is made once for each of them. People share a prompt only when every
+character of it is the same; prompts that merely happen to read the same are asked once as well,
+because the broker asks equal requests once.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from populace.templates import FEW, Template, joined
 
 HEARD = "heard"
 """The column with what a person was told by an announcement; it stands first in the situation."""
+
+
+_VARIANT = "variant of the prompt"
 
 
 @dataclass(frozen=True)
@@ -99,8 +103,8 @@ class Mind:
         if heard:
             columns[HEARD] = people[HEARD].fill_null("")
         if variant is not None:
-            columns["variant"] = pl.Series(variant)
-        of_person, rows = distinct(list(columns.values()), len(people))
+            columns[_VARIANT] = pl.Series(variant)
+        of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
         values = {name: column.gather(rows) for name, column in columns.items()}
         count = len(rows)
         situations = situation.given.render(situation.constants, values, count)
@@ -111,7 +115,7 @@ class Mind:
             self.profile.render(situation.constants, values, count),
             situations,
             situation.question.template.render(situation.constants, values, count),
-            values["variant"] if variant is not None else pl.zeros(count, dtype=pl.Int32, eager=True),
+            values[_VARIANT] if variant is not None else pl.zeros(count, dtype=pl.Int32, eager=True),
         )
 
     def _column(self, name: str, people: People, situation: Situation) -> pl.Series:
@@ -123,6 +127,15 @@ class Mind:
                 "Fill the column, or ask only those who have a value.",
             )
         return column
+
+
+def _exact(column: pl.Series) -> pl.Series:
+    """A column that is equal exactly where the text is: -0.0 is not 0.0, and lists can be compared."""
+    if column.dtype.is_float():
+        return pl.Series(column.cast(pl.Float64).to_numpy().view(np.int64))
+    if column.dtype.is_nested():
+        return pl.Series([repr(value) for value in column.to_list()], dtype=pl.String)
+    return column
 
 
 def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:

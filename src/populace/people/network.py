@@ -38,6 +38,8 @@ class Network:
                 raise PeopleError(f"the edge table, column {column!r}, row {row + 1}: the id is missing.")
         self.edges = edges.rename({source: "source", target: "target"}, strict=False)
         self.directed = directed
+        if {"id", "neighbour"} & set(self.edges.columns):
+            raise PeopleError("the edge table has a column 'id' or 'neighbour' of its own.", "Rename it.")
         ways = [self.edges]
         if not directed:
             turned = self.edges.rename({"source": "target", "target": "source"}).select(self.edges.columns)
@@ -57,6 +59,8 @@ class Network:
 
     def check(self, people: People) -> None:
         """Raise PeopleError where a tie names nobody in the population."""
+        if self.edges["source"].dtype.is_integer() != people.ids.dtype.is_integer():
+            raise PeopleError(f"the ties name {self.edges['source'].dtype} ids, the people have {people.ids.dtype}.")
         ends = pl.concat([self.edges["source"], self.edges["target"]]).unique(maintain_order=True)
         stray = ends.filter(~ends.is_in(people.ids.implode()))
         if stray.len():
@@ -70,7 +74,7 @@ class Network:
 
     def join(self, people: People, *columns: str) -> pl.DataFrame:
         """One row for each person and neighbour, with the neighbour's columns."""
-        theirs = people.frame.select(pl.col("id").alias("target"), *columns)
+        theirs = pl.DataFrame([people.ids.alias("target"), *(people[column] for column in columns)])
         ties = self._ways.join(theirs, on="target", how="inner", maintain_order="left")
         return ties.rename({"source": "id", "target": "neighbour"})
 
@@ -81,7 +85,8 @@ class Network:
     def count(self, people: People, **conditions: Any) -> pl.Series:
         """How many neighbours of each person meet the conditions, in table order."""
         meeting = people.frame.filter(condition(conditions, people.columns)).select(pl.col("id").alias("target"))
-        counted = self._ways.join(meeting, on="target", how="semi").group_by("source").len("count")
+        met = self._ways.join(meeting, on="target", how="semi").group_by("source")
+        counted = met.agg(pl.col("target").n_unique().alias("count"))
         ids = people.ids.to_frame()
         joined = ids.join(counted, left_on="id", right_on="source", how="left", maintain_order="left")
         return joined["count"].fill_null(0).cast(pl.Int64)

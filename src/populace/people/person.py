@@ -8,6 +8,10 @@ from typing import Any
 from populace.errors import UnknownNameError
 
 
+class _UnknownColumnError(UnknownNameError, KeyError, AttributeError):  # type: ignore[misc]
+    """A column that is not there, caught wherever a missing key or attribute is."""
+
+
 class Person(Mapping[str, Any]):
     """A row of the population at one moment, read by key or by attribute.
 
@@ -38,7 +42,7 @@ class Person(Mapping[str, Any]):
         try:
             return self._row[name]
         except KeyError:
-            raise UnknownNameError("column", name, self._row) from None
+            raise _UnknownColumnError("column", name, self._row) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._row)

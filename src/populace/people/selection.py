@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from populace.errors import PeopleError, UnknownNameError
 
 _COMPARE = {
-    "eq": lambda column, value: column == value,
-    "ne": lambda column, value: column != value,
+    "eq": lambda column, value: column.is_null() if value is None else column == value,
+    "ne": lambda column, value: column.is_not_null() if value is None else column != value,
     "lt": lambda column, value: column < value,
     "le": lambda column, value: column <= value,
     "gt": lambda column, value: column > value,
@@ -38,6 +39,7 @@ def condition(conditions: Mapping[str, Any], columns: list[str]) -> pl.Expr:
 
 def _one(name: str, wanted: Any) -> pl.Expr:
     column = pl.col(name)
+    wanted = wanted.item() if isinstance(wanted, np.generic) else wanted
     if wanted is None:
         return column.is_null()
     if isinstance(wanted, Mapping):

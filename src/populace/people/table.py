@@ -56,6 +56,7 @@ class People:
         self._selected = False
         self._touched: set[str] = set(self._frame.columns)
         self._rows_changed = True
+        self._highest: int | None = None
 
     @classmethod
     def named(cls, count: int, *, seed: int | np.random.Generator = 0) -> Self:
@@ -90,6 +91,8 @@ class People:
                 "Name the column that identifies a person with id=…",
             )
         try:
+            if id != "id" and "id" in frame.columns:
+                raise PeopleError(f"both {id!r} and 'id' would be the id.", "Rename or drop one of them.")
             return cls(frame.rename({id: "id"}) if id != "id" else frame)
         except PeopleError as error:
             raise PeopleError(f"{path}: {error.what}", error.hint) from error
@@ -153,7 +156,8 @@ class People:
 
     def with_columns(self, **columns: Any) -> Self:
         """The same people with more columns, each a value for all or one for each person."""
-        made = self._copy(self._frame.with_columns(self._series(name, values) for name, values in columns.items()))
+        frame = self._frame.with_columns(self._series(name, values) for name, values in columns.items())
+        made = self._copy(_checked(frame) if "id" in columns else frame)
         made._touched |= set(columns)
         return made
 
@@ -161,11 +165,21 @@ class People:
         """Those who meet every condition: `where(shirt="blue", age={"ge": 30})` or polars expressions."""
         if not expressions and not conditions:
             return self._select(self._frame)
-        return self._select(self._frame.filter(condition(conditions, self.columns), *expressions))
+        try:
+            return self._select(self._frame.filter(condition(conditions, self.columns), *expressions))
+        except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
+            said = str(error).splitlines()[0]
+            raise PeopleError(f"the conditions {conditions} do not fit their columns: {said}.") from error
 
     def take(self, ids: Iterable[Id] | pl.Series) -> Self:
         """The people with these ids, in this order."""
-        wanted = pl.Series("id", ids if isinstance(ids, pl.Series) else list(ids), dtype=self.ids.dtype)
+        listed = ids if isinstance(ids, pl.Series) else list(ids)
+        stray = [who for who in listed if not _fits(who, self.ids.dtype)] if isinstance(listed, list) else []
+        if stray:
+            raise PeopleError(f"there is no person with id {stray[0]!r}.")
+        wanted = pl.Series("id", listed, dtype=self.ids.dtype)
+        if wanted.n_unique() != wanted.len():
+            raise PeopleError(f"id {wanted.filter(wanted.is_duplicated())[0]!r} was taken twice.")
         missing = wanted.filter(~wanted.is_in(self.ids.implode()))
         if missing.len():
             raise PeopleError(f"there is no person with id {missing[0]!r}.")
@@ -216,6 +230,8 @@ class People:
     def add(self, people: People) -> None:
         """More people join, with ids of their own; columns they do not have are empty for them."""
         self._whole("added to")
+        if people.ids.dtype != self.ids.dtype:
+            raise PeopleError(f"column 'id' holds {self.ids.dtype}, the newcomers' {people.ids.dtype}.")
         joined = pl.concat([self._frame, people.frame], how="diagonal_relaxed")
         self._frame = _checked(joined)
         self._rows_changed = True
@@ -223,6 +239,8 @@ class People:
     def remove(self, people: People) -> None:
         """These people leave; their ids are not given to others by the platform."""
         self._whole("removed from")
+        if self.ids.dtype.is_integer():
+            self._highest = self.next_id() - 1
         self._frame = self._frame.filter(~pl.col("id").is_in(people.ids.implode()))
         self._rows_changed = True
 
@@ -230,7 +248,8 @@ class People:
         """The first whole number above every id."""
         if not self.ids.dtype.is_integer():
             raise PeopleError("ids are strings here, so there is no next one.", "Give new people ids of their own.")
-        return int(self.ids.max() or 0) + 1 if len(self) else 0  # type: ignore[arg-type]
+        present = int(self.ids.max()) if len(self) else -1  # type: ignore[arg-type]
+        return (present if self._highest is None else max(present, self._highest)) + 1
 
     def changes(self) -> tuple[bool, list[str]]:
         """What changed since the last call: whether rows came or went, and which columns were set."""
@@ -245,6 +264,7 @@ class People:
     def _copy(self, frame: pl.DataFrame) -> Self:
         made = object.__new__(type(self))
         made._frame, made._selected = frame, self._selected
+        made._highest = self._highest
         made._touched, made._rows_changed = set(self._touched), self._rows_changed
         return made
 
@@ -258,7 +278,7 @@ class People:
             return pl.repeat(values, len(self), eager=True).alias(name)
         if len(values) != len(self):
             raise PeopleError(f"column {name!r} got {len(values)} values for {len(self)} people.")
-        return pl.Series(name, values)
+        return pl.Series(name, values, strict=False)
 
     def _merged(self, column: str, ids: pl.Series, values: pl.Series) -> pl.Series:
         """The column with the given people's values put in; where a value is empty the old one stays."""
@@ -276,7 +296,10 @@ class People:
             return found.alias(column)
         old = self._frame[column]
         if old.dtype != found.dtype:
-            old, found = _one_dtype(old, found)
+            try:
+                old, found = _one_dtype(old, found)
+            except pl.exceptions.SchemaError as error:
+                raise PeopleError(f"column {column!r} holds {old.dtype}, the answers {found.dtype}.") from error
         return old.zip_with(found.is_null(), found).alias(column)
 
 
@@ -302,7 +325,10 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
         row = int(ids.is_null().arg_max() or 0)
         raise PeopleError(f"column 'id', row {row + 1}: the id is missing.", "Every person needs one.")
     if ids.dtype.is_integer():
-        frame = frame.with_columns(pl.col("id").cast(pl.Int64))
+        try:
+            frame = frame.with_columns(pl.col("id").cast(pl.Int64))
+        except pl.exceptions.InvalidOperationError as error:
+            raise PeopleError("column 'id' holds a whole number beyond 64 bits.", "Use strings as ids.") from error
     elif ids.dtype != pl.String:
         raise PeopleError(f"column 'id' holds {ids.dtype}; ids are whole numbers or strings.")
     if ids.n_unique() != ids.len():

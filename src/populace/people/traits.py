@@ -21,7 +21,7 @@ def mix(count: int, shares: Mapping[str, float], *, seed: int | np.random.Genera
         ['calm', 'calm', 'calm', 'bold', 'bold']
     """
     weights = np.array(list(shares.values()), dtype=float)
-    if not len(weights) or (weights < 0).any() or not weights.sum() > 0:
+    if not len(weights) or (weights < 0).any() or not 0 < weights.sum() < np.inf:
         raise PeopleError(f"the proportions {dict(shares)} do not describe a mix.", "Give each value a weight above 0.")
     exact = weights / weights.sum() * count
     whole = np.floor(exact).astype(np.int64)

@@ -14,6 +14,7 @@ from populace.errors import QuestionError, UnknownNameError
 from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
 from populace.questions.finite import Finite
+from populace.questions.form import Form
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Answers:
 
     def of(self, who: Id) -> Any:
         """The value of one person; None where it is invalid."""
-        row = self.ids.index_of(who)
+        row = self.ids.index_of(who) if isinstance(who, str) != self.ids.dtype.is_integer() else None
         if row is None:
             raise UnknownNameError("person asked", str(who), [])
         return self.values[row]
@@ -94,6 +95,10 @@ class Answers:
 
     def field(self, name: str) -> pl.Series:
         """One field of a form, for each person; empty where the form is invalid."""
+        if not isinstance(self.question, Form):
+            raise QuestionError(f"{self.question.text!r} is no form, so it has no fields.")
+        if name not in self.question.schema()["properties"]:
+            raise UnknownNameError("field", name, self.question.schema()["properties"])
         rows = [None if text is None else json.loads(text).get(name) for text in self.values]
         return pl.Series(name, rows)
 

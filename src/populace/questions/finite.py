@@ -24,7 +24,7 @@ Scoring = Literal["auto", "words", "labels"]
 Arrangement = tuple[int, ...]
 
 LABELS = string.ascii_uppercase
-_HEAD = re.compile(r"[\n.,;:!?()]|\s[-–—]\s|[–—]")
+_HEAD = re.compile(r"[\n;!()]|[.,:](?!\d)|\s[-–—]\s|[–—](?!\d)")
 
 
 @dataclass(frozen=True)
@@ -118,19 +118,25 @@ class Finite(Question):
                 names[index] += [LABELS[place], f"{LABELS[place]}. {self.words[index]}"]
                 names[index] += [f"{LABELS[place]}) {self.words[index]}", f"{LABELS[place]}: {self.words[index]}"]
         for part in (reply, marked(reply)):
-            if part is None:
-                continue
-            whole = _same(part, names)
-            if whole is not None:
-                return whole
-            body = part.strip().lstrip("(")
-            split = _HEAD.search(body)
-            if split:
-                opening = _same(body[: split.start()], names)
-                others = [self.words[i] for i in arrangement if i != opening]
-                if opening is not None and not mentions(body[split.end() :], others):
-                    return opening
+            found = None if part is None else _same(part, names)
+            if found is None and part is not None:
+                found = self._opening(part.strip().lstrip("("), names, arrangement, labels)
+            if found is not None:
+                return found
         return None
+
+    def _opening(self, body: str, names: dict[int, list[str]], arrangement: Arrangement, labels: bool) -> int | None:
+        """The option that opens a reply, where nothing that follows speaks of another."""
+        split = _HEAD.search(body)
+        head, rest = (body[: split.start()], body[split.end() :]) if split else ("", "")
+        opening = _same(head, names) if head.strip() != "I" else None  # "I, for one" is no ninth letter
+        if opening is None:
+            return None
+        others = [self.words[i] for i in arrangement if i != opening]
+        longer = [word for word in others if len(word) > len(self.words[opening])]
+        letters = "".join(LABELS[place] for place, i in enumerate(arrangement) if i != opening)
+        lettered = labels and re.search(rf"(?<!\w)[{letters}](?!\w)", rest)
+        return None if lettered or mentions(rest, others) or mentions(body, longer) else opening
 
     def describe(self) -> dict[str, Any]:
         """Everything that makes the question what it is."""

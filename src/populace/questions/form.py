@@ -11,7 +11,7 @@ import pydantic
 
 from populace.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
-from populace.questions.finite import Choice, Rating
+from populace.questions.finite import Choice, Finite, Rating
 from populace.questions.number import Number
 from populace.questions.wording import is_refusal
 
@@ -43,9 +43,15 @@ class Form(Question):
         if (self.model is None) == (not self.questions):
             raise QuestionError(f"{self.text!r}: a form takes either a model or questions.")
         for name, question in self.questions.items():
-            if isinstance(question, Form) or question.reason:
+            if question.template.fields:
                 raise QuestionError(
-                    f"{self.text!r}: {name!r} cannot be part of a form.", "Forms do not nest or reason."
+                    f"{self.text!r}: {name!r} holds the field {{{question.template.fields[0]}}}.",
+                    "Put fields into the text of the form, or into what is given.",
+                )
+            ordered = isinstance(question, Finite) and question.order != "fixed"
+            if isinstance(question, Form) or question.reason or ordered:
+                raise QuestionError(
+                    f"{self.text!r}: {name!r} cannot be part of a form.", "Forms do not nest, reason or change orders."
                 )
 
     @property
@@ -62,8 +68,9 @@ class Form(Question):
             return f"Answer with one JSON object that fits this schema, nothing else:\n{shape}"
         lines = []
         for name, question in self.questions.items():
-            finite = isinstance(question, (Choice, Rating))
-            shown = " " + question.options_text(question.declared, labels=False) if finite else ""  # type: ignore[attr-defined]
+            shown = f" ({question.wanted()})" if isinstance(question, Number) else ""
+            if isinstance(question, Finite):
+                shown = " " + question.options_text(question.declared, labels=False)
             lines.append(f'- "{name}": {question.text}{shown}')
         names = ", ".join(f'"{name}"' for name in self.questions)
         return "\n".join([*lines, f"Answer with one JSON object with the keys {names}, nothing else."])
@@ -86,6 +93,8 @@ class Form(Question):
             except pydantic.ValidationError:
                 return UNPARSEABLE
         if set(found[0]) != set(self.questions):
+            return UNPARSEABLE
+        if not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in found[0].values()):
             return UNPARSEABLE
         read = {name: question.parse(str(found[0][name])) for name, question in self.questions.items()}
         worst = next((answer for answer in read.values() if answer.status != "ok"), None)
@@ -111,15 +120,22 @@ def _schema(question: Question) -> dict[str, Any]:
     return {"type": "string"}
 
 
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands twice")
+    return made
+
+
 def _objects(reply: str) -> list[dict[str, Any]]:
     """The JSON objects that stand in a reply, outermost ones only."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
     found: list[dict[str, Any]] = []
     at = reply.find("{")
     while at != -1:
         try:
             value, end = decoder.raw_decode(reply, at)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             at = reply.find("{", at + 1)
             continue
         found.append(value)

@@ -14,10 +14,10 @@ from populace.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.wording import is_refusal, marked
 
-_GROUP = "[,'’   ]"
+_GROUP = "[,'’\u00a0\u2009\u202f]"
 _NUMBER = re.compile(
     rf"""(?<![\w.])
-    (?P<sign>[-+])?\s?
+    (?P<sign>[-+](?P<gap>\s)?)?
     (?P<currency>[$€£¥])?\s?
     (?P<sign2>[-+])?
     (?P<digits>\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)|\d+)
@@ -27,7 +27,13 @@ _NUMBER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _MAGNITUDE = re.compile(r"\s*(?:hundred|thousand|million|billion|dozen)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"(?:\b(?:minus|negative|EUR|GBP|JPY|CHF|INR|CNY)\s*|[₹₽₩₺₴₫₦])$", re.IGNORECASE)
+_AFTER = re.compile(r"[\s-]?([^\W\d]+|[%$€£¥₹])")
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
+_NO_UNIT = frozenset(
+    "or and in for a an per because is as so at on of to if but i that which would please total".split()
+)
+"""Words that may follow a number without being what is counted."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,8 @@ class Number(Question):
         """A number and a few words."""
         return 24
 
-    def instruction(self) -> str:
-        """How to answer."""
+    def wanted(self) -> str:
+        """What is asked for, with bounds and unit."""
         what = "a whole number" if self.whole else "a number"
         if self.low > -math.inf and self.high < math.inf:
             what += f" from {self.low:g} to {self.high:g}"
@@ -83,35 +89,51 @@ class Number(Question):
             what += f" of at least {self.low:g}"
         elif self.high < math.inf:
             what += f" of at most {self.high:g}"
-        return f"Answer with {what}{f' ({self.unit})' if self.unit else ''}, nothing else."
+        return f"{what}{f' ({self.unit})' if self.unit else ''}"
+
+    def instruction(self) -> str:
+        """How to answer."""
+        return f"Answer with {self.wanted()}, nothing else."
 
     def parse(self, reply: str) -> Answer:
         """Read the one number of a reply."""
-        for part in (marked(reply), reply):
-            value = self._read(part) if part is not None else None
-            if value is not None:
-                return Answer(value, "ok")
-        return REFUSED if is_refusal(reply) else UNPARSEABLE
+        told = marked(reply)
+        value = self._read(told) if told is not None else None
+        if value is None and is_refusal(reply):
+            return REFUSED
+        value = self._read(reply) if value is None else value
+        return UNPARSEABLE if value is None else Answer(value, "ok")
 
     def _read(self, reply: str) -> float | int | None:
         text = _western(reply)
         found = list(_NUMBER.finditer(text))
-        if len(found) != 1:
+        if len(found) != 1 or not self._stands_alone(text, found[0]):
             return None
         match = found[0]
-        if not self._unit_fits(match.group("rest").strip(), match.group("currency")) or _MAGNITUDE.match(
-            text, match.end()
-        ):
-            return None
         digits = re.sub(_GROUP, "", match.group("digits"))
-        value = float(digits + (match.group("fraction") or "") + (match.group("exponent") or ""))
-        if "-" in ((match.group("sign") or "") + (match.group("sign2") or "")):
-            value = -value
+        sign = "-" if "-" in f"{match.group('sign')}{match.group('sign2')}" else ""
+        if self.whole and not match.group("fraction") and not match.group("exponent"):
+            exact = int(sign + digits)
+            return exact if self.low <= exact <= self.high and abs(exact) < 2**63 else None
+        value = float(sign + digits + (match.group("fraction") or "") + (match.group("exponent") or ""))
         if not math.isfinite(value) or not self.low <= value <= self.high:
             return None
         if self.whole:
-            return int(value) if value == int(value) else None
+            return int(value) if value == int(value) and abs(value) < 2**63 else None
         return value
+
+    def _stands_alone(self, text: str, match: re.Match[str]) -> bool:
+        """Whether nothing around the number makes it another: a further digit, a magnitude, another unit."""
+        before, after = text[: match.start()], text[match.end() :]
+        if re.search(r"\d", before + after) or _BEFORE.search(before) or match.group("gap") or _MAGNITUDE.match(after):
+            return False
+        if not self._unit_fits(match.group("rest").strip(), match.group("currency")):
+            return False
+        following = _AFTER.match(after)
+        if following is None or self._unit_fits(following.group(1), None):
+            return True
+        word = following.group(1)
+        return word.isalpha() and (not self.unit or word.casefold() in _NO_UNIT)
 
     def _unit_fits(self, rest: str, currency: str | None) -> bool:
         unit = self.unit.casefold()
@@ -133,7 +155,7 @@ class Number(Question):
 
 
 def _western(text: str) -> str:
-    """Digits of any script as 0–9, and every kind of minus as a hyphen where it is a sign."""
-    normal = unicodedata.normalize("NFKC", text)
+    """Digits of any script as 0–9 and every dash as a hyphen; raised digits, fractions and thin spaces stay."""
+    normal = "".join(c if c.isnumeric() or c.isspace() else unicodedata.normalize("NFKC", c) for c in text)
     digits = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in normal)
-    return digits.replace("−", "-").replace("﹣", "-")
+    return digits.translate(dict.fromkeys(map(ord, "−﹣‑–—"), "-"))

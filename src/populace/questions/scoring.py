@@ -47,11 +47,13 @@ def mode_for(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
     if question.scoring != "auto":
         return question.scoring
     shapes = [plain(word) for word in question.words]
-    heads = [plain(token) for token in first_tokens] if first_tokens is not None else [shape[:1] for shape in shapes]
-    clear = all(heads) and not any(
-        i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes)
-    )
-    return "words" if clear else "labels"
+    heads = [shape[:1] for shape in shapes]
+    if first_tokens is not None:
+        heads = [plain(token.lstrip(_MARKS)) for token in first_tokens]
+        if any(len(head) < 2 and head != shape for head, shape in zip(heads, shapes, strict=True)):
+            return "labels"
+    alike = any(i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes))
+    return "words" if all(heads) and not alike else "labels"
 
 
 def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens) -> Scores:
@@ -88,7 +90,8 @@ def owner_of(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Ow
 
     @functools.lru_cache(maxsize=4096)
     def by_word(token: str) -> int | None:
-        for form in (plain(token.lstrip(_MARKS)), bare(token.lstrip(_MARKS))):
+        start = token.lstrip(_MARKS)
+        for form in (plain(start), "" if start[:1] in "-–—−" else bare(start)):
             begun = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
             if len(begun) == 1 and (len(form) > 1 or form == shapes[begun[0]]):
                 return begun[0]

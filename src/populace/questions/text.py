@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -44,7 +45,7 @@ class Text(Question):
 
     def parse(self, reply: str) -> Answer:
         """Keep the words; an empty reply is no answer."""
-        said = "".join(c for c in reply if c.isprintable() or c in "\n\t").strip()
+        said = "".join(c for c in reply if unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t").strip()
         if not said:
             return UNPARSEABLE
         return REFUSED if is_refusal(said) else Answer(said, "ok")

@@ -9,16 +9,23 @@ import re
 import unicodedata
 
 _OUTER = " \t\r\n\"'`*_“”‘’«»„‚…"
-_OUTER_PUNCTUATION = _OUTER + ".,;:!?()[]{}<>-–—"
+_OUTER_PUNCTUATION = _OUTER + ".,;:!()[]{}<>-–—"
+_DASHES = "-–—−"
+_OPENING = 40
+"""A refusal begins within so many characters; later on the same words mean something else."""
 _SPACES = re.compile(r"\s+")
-_MARKER = re.compile(r"(?:final\s+)?(?:answer|response|choice|reply)(?:\s+is)?\s*[:=]\s*(.+)", re.IGNORECASE)
+_MARKER = re.compile(
+    r"(?:^|[.!]\s)\W*(?:(?:so|thus|hence|therefore|my|the|and|final)\W+)*"
+    r"(?:answer|response|choice|reply)(?:\s+is)?\s*[:=]\s*(.+)",
+    re.IGNORECASE,
+)
 _REFUSAL = re.compile(
     r"""\b(?:
       i\s*(?:'|’)?\s*a?m\s+(?:sorry|unable|not\s+able|not\s+comfortable|not\s+going\s+to\s+(?:answer|respond))
     | i\s+apologi[sz]e
-    | i\s+(?:can\s*not|can't|can’t|won't|won’t|will\s+not|refuse\s+to|decline\s+to|must\s+decline)\s*
-      (?:answer|assist|help|respond|choose|provide|comply|do\s+that|engage|fulfil|fulfill|participate|say|make|to)?
-    | as\s+an?\s+(?:ai|artificial|large\s+language|language\s+model|assistant)
+    | i\s+(?:can\s*not|can't|can’t|won't|won’t|will\s+not|refuse\s+to|decline\s+to|must\s+decline)
+      (?:\s*[.,;!]|\s*$|\s+(?:answer|assist|help|respond|choose|provide|comply|do\s+that|engage|fulfil|give|participate))
+    | as\s+an?\s+(?:ai|artificial|large\s+language|language\s+model)
     | i\s+(?:do\s+not|don't|don’t)\s+have\s+(?:personal|any)\s+(?:opinions?|preferences?|feelings?|beliefs?)
     | (?:prefer|would\s+rather)\s+not\s+(?:to\s+)?(?:answer|say|respond)
     )""",
@@ -32,8 +39,13 @@ def plain(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """As `plain`, without surrounding punctuation either."""
-    return plain(text).strip(_OUTER_PUNCTUATION)
+    """As `plain`, without surrounding punctuation either; a minus before a digit is not punctuation."""
+    shape = plain(text)
+    core = shape.strip(_OUTER_PUNCTUATION)
+    before = shape[: shape.find(core)]
+    if core[:1].isdigit() and any(dash in before for dash in _DASHES):
+        return f"-{core}" if before[-1] in _DASHES else shape
+    return core
 
 
 def marked(text: str) -> str | None:
@@ -53,7 +65,8 @@ def is_refusal(text: str) -> bool:
         >>> is_refusal("I'm sorry, but I can't choose."), is_refusal("Blue, as I am not sorry")
         (True, False)
     """
-    return bool(_REFUSAL.search(unicodedata.normalize("NFKC", text)[:160]))
+    found = _REFUSAL.search(unicodedata.normalize("NFKC", text))
+    return found is not None and found.start() <= _OPENING
 
 
 def mentions(text: str, words: list[str]) -> set[int]:

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import math
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from populace.questions import Choice, Rating, mode_for, score
+
+SHIRT = Choice("Which shirt?", options=("blue", "green"))
+SURE = Choice("Will you vote?", options=("no", "not sure"))
+
+
+def log(**probabilities: float) -> list[tuple[str, float]]:
+    return [(token.replace("_", " "), math.log(p)) for token, p in probabilities.items()]
+
+
+def test_probability_on_words_becomes_a_distribution_and_a_mass() -> None:
+    result = score(SHIRT, (0, 1), "words", log(_Blue=0.5, green=0.2, I=0.1))
+    assert result.probabilities == pytest.approx((5 / 7, 2 / 7))
+    assert result.mass == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    "token", ["blue", " blue", "Blue", " BLUE", "▁blue", "Ġblue", "\nblue", '"blue', "(blue", "bl"]
+)
+def test_spelling_variants_of_the_beginning_of_an_option_count_for_it(token: str) -> None:
+    assert score(SHIRT, (0, 1), "words", [(token, -1.0)]).probabilities == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("token", ["", " ", ".", "\n", "The", "blueberry", "red", "A", "e"])
+def test_tokens_that_begin_no_option_count_for_none(token: str) -> None:
+    assert score(SHIRT, (0, 1), "words", [(token, -0.1)]) == ((0.0, 0.0), 0.0)
+
+
+def test_variants_of_one_option_add_up() -> None:
+    result = score(SHIRT, (0, 1), "words", log(blue=0.1, _blue=0.1, Blue=0.2, green=0.4))
+    assert result.probabilities == pytest.approx((0.5, 0.5))
+    assert result.mass == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("token", ["n", "no", " No"])
+def test_a_token_that_begins_two_options_counts_for_neither(token: str) -> None:
+    result = score(SURE, (0, 1), "words", [(token, math.log(0.6)), ("not", math.log(0.3))])
+    assert result.probabilities == (0.0, 1.0)
+    assert result.mass == pytest.approx(0.3)
+
+
+def test_a_negative_number_is_no_point_of_a_positive_scale() -> None:
+    scale = Rating("How happy?", low=1, high=5)
+    assert score(scale, scale.declared, "words", [("-3", -0.1)]).mass == 0.0
+    assert score(scale, scale.declared, "words", [(" 3", -0.1)]).probabilities == (0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("token", ["A", " A", "(A", "A.", "A)", "**A", "▁A"])
+def test_labels_count_with_the_marks_around_them(token: str) -> None:
+    assert score(SHIRT, (0, 1), "labels", [(token, -0.5)]).probabilities == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("token", ["a", "C", "blue", "AB", ""])
+def test_other_tokens_are_no_labels(token: str) -> None:
+    assert score(SHIRT, (0, 1), "labels", [(token, -0.5)]).mass == 0.0
+
+
+def test_labels_of_another_arrangement_are_reported_in_declared_order() -> None:
+    question = Choice("Which?", options=("blue", "green", "red"))
+    tokens = log(A=0.5, B=0.3, C=0.1)
+    assert score(question, (2, 0, 1), "labels", tokens).probabilities == pytest.approx((3 / 9, 1 / 9, 5 / 9))
+
+
+def test_words_do_not_depend_on_the_arrangement() -> None:
+    tokens = log(blue=0.6, green=0.2)
+    assert score(SHIRT, (1, 0), "words", tokens) == score(SHIRT, (0, 1), "words", tokens)
+
+
+def test_the_words_shown_are_scored_and_reported_for_the_value_they_stand_for() -> None:
+    swapped = Choice("Which shirt?", options=("blue", "green"), worded={"blue": "green", "green": "blue"})
+    assert score(swapped, (0, 1), "words", log(blue=0.9)).probabilities == (0.0, 1.0)
+
+
+def test_no_tokens_at_all_are_no_mass() -> None:
+    assert score(SHIRT, (0, 1), "words", []) == ((0.0, 0.0), 0.0)
+
+
+def test_the_mass_never_exceeds_one() -> None:
+    assert score(SHIRT, (0, 1), "words", log(blue=0.8, _blue=0.4)).mass == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "tokens", "mode"),
+    [
+        (SHIRT, None, "words"),
+        (SHIRT, [" blue", " green"], "words"),
+        (SURE, None, "labels"),
+        (SURE, [" no", " not"], "labels"),
+        (SURE, ["▁no", "▁not"], "labels"),
+        (Choice("Which?", options=("bread", "butter")), None, "labels"),
+        (Choice("Which?", options=("bread", "butter")), [" bread", " butter"], "words"),
+        (Choice("Which?", options=("bread", "butter")), [" b", " b"], "labels"),
+        (Rating("How?", low=1, high=5), None, "words"),
+        (Rating("How?", low=1, high=10), None, "labels"),
+        (Choice("Which?", options=("a", "b"), scoring="labels"), None, "labels"),
+        (Choice("Which?", options=("bread", "butter"), scoring="words"), None, "words"),
+    ],
+)
+def test_words_are_scored_where_their_first_tokens_differ(
+    question: Choice | Rating, tokens: list[str] | None, mode: str
+) -> None:
+    assert mode_for(question, tokens) == mode
+
+
+WORDS = st.lists(st.text("abn", min_size=1, max_size=4), min_size=2, max_size=4, unique=True)
+
+
+@given(WORDS, st.data(), st.sampled_from(["", " ", "▁", "Ġ"]))
+@settings(max_examples=150, deadline=None)
+def test_where_words_are_chosen_the_first_token_of_every_option_counts_for_it(
+    words: list[str], data: st.DataObject, mark: str
+) -> None:
+    question = Choice("Which?", options=tuple(words))
+    tokens = [mark + word[: data.draw(st.integers(1, len(word)))] for word in words]
+    if mode_for(question, tokens) == "words":
+        for index, token in enumerate(tokens):
+            assert score(question, question.declared, "words", [(token, 0.0)]).probabilities[index] == 1.0
+
+
+TOKENS = st.lists(
+    st.tuples(
+        st.text(string.ascii_letters + " .)", max_size=5) | st.sampled_from(["blue", "green", "A", "B"]),
+        st.floats(-20, 0),
+    ),
+    max_size=12,
+)
+
+
+@given(TOKENS, st.permutations([0, 1]), st.sampled_from(["words", "labels"]))
+@settings(max_examples=150, deadline=None)
+def test_probabilities_add_up_to_one_wherever_there_is_any_mass(
+    tokens: list[tuple[str, float]], arrangement: list[int], mode: str
+) -> None:
+    result = score(SHIRT, tuple(arrangement), mode, tokens)  # type: ignore[arg-type]
+    assert sum(result.probabilities) == pytest.approx(1.0 if result.mass else 0.0)
+    assert all(0.0 <= p <= 1.0 for p in result.probabilities)
+    assert 0.0 <= result.mass <= 1.0
+
+
+@given(TOKENS, st.permutations([0, 1, 2]))
+@settings(max_examples=80, deadline=None)
+def test_showing_options_in_another_order_only_moves_their_labels(
+    tokens: list[tuple[str, float]], arrangement: list[int]
+) -> None:
+    question = Choice("Which?", options=("blue", "green", "red"))
+    shown = score(question, tuple(arrangement), "labels", tokens)
+    declared = score(question, (0, 1, 2), "labels", tokens)
+    assert [shown.probabilities[index] for index in arrangement] == pytest.approx(list(declared.probabilities))
