@@ -306,8 +306,8 @@ PIECES = st.sampled_from(["yes", "no", "not", "sure", "never", "Answer:", ",", "
 def test_whatever_is_read_opens_the_reply_or_follows_a_marker(reply: str, question: Choice) -> None:
     answer = question.parse(reply)
     if answer.status == "ok":
-        part = re.split("answer:", reply.casefold())[-1] if "Answer:" in reply else reply.casefold()
-        starts = [re.sub(r"^[\W_]+", "", text) for text in (part, reply.casefold())]
+        parts = [reply.casefold(), *re.split("answer:", reply.casefold())]
+        starts = [re.sub(r"^[\W_]+", "", text) for text in parts]
         squeezed = [re.sub(r"[\s,]+", " ", start) for start in starts]
         assert any(start.startswith(answer.value.replace(",", "")) for start in squeezed)
 
