@@ -253,3 +253,23 @@ def test_a_decision_can_be_opened_down_to_its_draw(shirts_run: Run) -> None:
     assert decision.value == expected
     assert decision.prompts[0]["system"] == "You belong to group 2."
     assert "Yesterday" in decision.prompts[0]["user"]
+
+
+def test_a_script_that_forks_its_own_run_is_not_loaded_again(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    script = tmp_path / "study.py"
+    script.write_text(
+        "from populace import Choice, Field, People, Scenario, simulate\n\n\n"
+        "class Study(Scenario):\n"
+        "    steps: int = Field(3, ge=1)\n\n"
+        "    def setup(self):\n        return People.named(2, seed=self.rng)\n\n"
+        "    async def step(self):\n"
+        "        await self.ask(self.people, Choice('Tea?', options=('yes', 'no')))\n\n\n"
+        "print('loaded')\n"
+        "run = simulate(Study(), model='scripted:uniform')\n"
+        "print(run.fork(2, seed=1).steps, run.replay(verify=True).steps)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "loaded\n[0, 1, 2, 3] [0, 1, 2, 3]\n", done.stderr

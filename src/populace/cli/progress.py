@@ -55,7 +55,8 @@ class Display(Watch):
 
     def _show(self, simulation: Simulation, *, between: bool = False) -> None:
         verb = "replaying" if simulation.replaying else "step"
-        where = f"{verb} {simulation.step}" + (f" of {simulation.planned}" if simulation.planned else "")
+        number = simulation.step + 1 if between else simulation.step
+        where = f"{verb} {number}" + (f" of {simulation.planned}" if simulation.planned else "")
         if self._bar is not None:
             done = simulation.step + self._share_of_step(simulation) if between else simulation.step
             self._bar.update(
