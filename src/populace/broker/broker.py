@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from populace.broker.budget import FREE, Budget, Price, price_of
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
-from populace.errors import InterruptedRunError, TooManyFailuresError, UsageError
+from populace.errors import BudgetError, InterruptedRunError, TooManyFailuresError, UsageError
 from populace.models import Failure, Model, Outcome, Reply, Request, open_model
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
@@ -51,25 +51,35 @@ class Broker:
         self._prices: dict[str, Price] = {}
         self._coming: dict[str, asyncio.Future[dict[str, Outcome]]] = {}
         self._failed_in_a_row = 0
+        self._retried: dict[str, int] = {}
+        self._starting = asyncio.Lock()
         self._started = time.monotonic()
 
     async def model(self, spec: str | Model) -> Model:
         """The model of this name, started on first use."""
         name = spec if isinstance(spec, str) else spec.spec
-        if name not in self._models:
-            model = self._opener(spec) if isinstance(spec, str) else spec
-            price = price_of(model)
-            if price is None and self.budget.money is not None:
-                raise UsageError(
-                    f"the budget is in money, and no price is known for {name}.",
-                    "Add it to the price table (`populace models` prints where that is), or limit calls or tokens.",
-                )
-            await model.start(self.store.recall(name))
-            if model.learned:
-                self.store.learn(name, model.learned)
-            model.halted = False
-            self._models[name], self._prices[name] = model, price or FREE
+        async with self._starting:
+            if name not in self._models:
+                await self._start(spec, name)
         return self._models[name]
+
+    async def _start(self, spec: str | Model, name: str) -> None:
+        model = self._opener(spec) if isinstance(spec, str) else spec
+        price = price_of(model)
+        if price is None and self.budget.money is not None:
+            raise UsageError(
+                f"the budget is in money, and no price is known for {name}.",
+                "Add it to the price table (`populace models` prints where that is), or limit calls or tokens.",
+            )
+        try:
+            await model.start(self.store.recall(name))
+        except BaseException:
+            await model.close()
+            raise
+        if model.learned:
+            self.store.learn(name, model.learned)
+        model.halted = False
+        self._models[name], self._prices[name] = model, price or FREE
 
     @property
     def models(self) -> list[Model]:
@@ -83,10 +93,12 @@ class Broker:
 
     async def close(self) -> None:
         """Close models and store."""
-        for model in self._models.values():
-            await model.close()
-        self._models.clear()
-        self.store.close()
+        try:
+            for model in self._models.values():
+                await model.close()
+        finally:
+            self._models.clear()
+            self.store.close()
 
     async def fetch(self, model: Model, requests: Sequence[Request], purpose: str) -> tuple[list[str], list[Outcome]]:
         """The key of each request and its reply, or the failure to get one; equal requests are asked once."""
@@ -107,36 +119,55 @@ class Broker:
 
     async def _buy(self, purchase: _Purchase) -> dict[str, Outcome]:
         """Ask the model, within the budget; every reply is stored as it arrives."""
-        model, keys, bought = purchase.model, purchase.keys, purchase.bought
+        keys, bought = purchase.keys, purchase.bought
         coming: asyncio.Future[dict[str, Outcome]] = asyncio.get_running_loop().create_future()
         left = self.budget.calls_left(self.usage)
-        allowed = len(keys) if left is None else min(left, len(keys))
+        allowed = len(keys) if left is None else min(max(0, left - self.under_way), len(keys))
         self._coming |= dict.fromkeys(keys[:allowed], coming)
         self.under_way += allowed
         try:
             self._check_budget()
-            retried, began = model.retried, time.monotonic()
-            async with contextlib.aclosing(model.replies(purchase.requests[:allowed])) as lots:
-                async for lot in lots:
-                    now = time.monotonic()
-                    self._keep(purchase, lot, now - began)
-                    began = now
-                    self.under_way -= len(lot)
-                    self.usage.retried += model.retried - retried
-                    retried = model.retried
-                    self.on_replies()
-                    if len(bought) < allowed:
-                        self._check_budget(calls=False)
-            if model.halted:
-                raise InterruptedRunError("interrupted; the step under way was abandoned.")
+            if allowed:
+                await self._drain(purchase, allowed)
             if allowed < len(keys):
-                self._check_budget()
+                raise BudgetError("calls", self.budget.calls or 0, self.usage.calls)
         finally:
-            self.under_way -= allowed - len(bought)
+            self.under_way -= allowed - purchase.arrived
             for key in keys[:allowed]:
                 del self._coming[key]
             coming.set_result(bought)
         return bought
+
+    async def _drain(self, purchase: _Purchase, allowed: int) -> None:
+        model, began, stop = purchase.model, time.monotonic(), None
+        left_s = None if self.budget.seconds is None else self.budget.seconds - (began - self._started)
+        self._retried.setdefault(model.spec, model.retried)
+        try:
+            async with (
+                asyncio.timeout(left_s),
+                contextlib.aclosing(model.replies(purchase.requests[:allowed])) as lots,
+            ):
+                async for lot in lots:
+                    now = time.monotonic()
+                    self.under_way -= len(lot)
+                    purchase.arrived += len(lot)
+                    self._keep(purchase, lot, now - began)
+                    began = now
+                    self.usage.retried += model.retried - self._retried[model.spec]
+                    self._retried[model.spec] = model.retried
+                    self.on_replies()
+                    if stop is None and len(purchase.bought) < allowed:
+                        try:
+                            self._check_budget(calls=False)
+                        except BudgetError as error:
+                            stop, model.halted = error, True
+        except TimeoutError:
+            self._check_budget(calls=False)
+            raise
+        if stop:
+            raise stop
+        if model.halted:
+            raise InterruptedRunError("interrupted; the step under way was abandoned.")
 
     def _keep(self, purchase: _Purchase, lot: list[tuple[int, Outcome]], seconds: float) -> None:
         """Store a lot of replies, count it, and only then make it known."""
@@ -182,3 +213,4 @@ class _Purchase:
     requests: list[Request]
     purpose: str
     bought: dict[str, Outcome] = field(default_factory=dict)
+    arrived: int = 0

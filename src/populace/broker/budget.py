@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import os
 import tomllib
 from collections.abc import Sequence
@@ -88,7 +89,10 @@ def price_of(model: Model | str) -> Price | None:
         table = tomllib.loads(path.read_text())
         for pattern, entry in table.items():
             if fnmatch.fnmatchcase(spec, pattern):
-                return Price(float(entry["prompt"]), float(entry["completion"]))
+                price = Price(float(entry["prompt"]), float(entry["completion"]))
+                if not 0 <= price.prompt < math.inf or not 0 <= price.completion < math.inf:
+                    raise ValueError(f"{pattern!r} has a price that is no amount of money")
+                return price
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"the price table {path} cannot be read: {error}.",

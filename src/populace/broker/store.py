@@ -47,8 +47,8 @@ class CallStore:
         self.path = path
         with self._guard():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=patience_s, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+            self._to_wal(patience_s)
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("PRAGMA cache_size=-65536")
             self._db.execute("PRAGMA wal_autocheckpoint=64000")
@@ -62,6 +62,18 @@ class CallStore:
                 self._db.executescript(_SCHEMA)
                 self._db.execute(f"PRAGMA user_version={_VERSION}")
 
+    def _to_wal(self, patience_s: float) -> None:
+        """SQLite does not wait by itself where two processes make a store at once."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()
@@ -71,7 +83,10 @@ class CallStore:
         query = "SELECT calls.key, call FROM json_each(?) JOIN calls ON calls.key = json_each.value"
         with self._guard():
             rows = self._db.execute(query, (json.dumps(keys),)).fetchall()
-        return {key: Reply.from_json(pydantic_core.from_json(call)[1]) for key, call in rows}
+            try:
+                return {key: Reply.from_json(pydantic_core.from_json(call)[1]) for key, call in rows}
+            except (ValueError, KeyError, IndexError, TypeError) as error:
+                raise sqlite3.DatabaseError(f"a reply cannot be read ({error})") from error
 
     def put(self, model: str, calls: Sequence[tuple[str, Reply]], seconds: float = 0.0) -> dict[str, Reply]:
         """Keep new replies in one transaction; returns those that another process had kept first.
@@ -176,8 +191,9 @@ class MemoryCallStore(CallStore):
 
     def put(self, model: str, calls: Sequence[tuple[str, Reply]], seconds: float = 0.0) -> dict[str, Reply]:
         """Keep new replies."""
-        self._replies |= dict(calls)
-        return {}
+        earlier = self.get([key for key, _ in calls])
+        self._replies = dict(calls) | self._replies if earlier else self._replies | dict(calls)
+        return earlier
 
     def recall(self, model: str) -> dict[str, Any] | None:
         """Nothing is learned for longer than a process."""

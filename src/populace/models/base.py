@@ -7,6 +7,7 @@ fingerprint, is the address of the reply for ever. A model never decides what a 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -66,13 +67,13 @@ class Reply(NamedTuple):
 
     def to_json(self) -> bytes:
         """The reply as it is kept in the call store."""
-        return pydantic_core.to_json(self)
+        return pydantic_core.to_json(self, inf_nan_mode="null")
 
     @classmethod
     def from_json(cls, made: list[Any]) -> Reply:
         """A reply out of the call store."""
         text, tokens, *rest = made
-        return cls(text, tuple([(token, logprob) for token, logprob in tokens]), *rest)
+        return cls(text, tuple([(token, -math.inf if lp is None else lp) for token, lp in tokens]), *rest)
 
 
 class Failure(NamedTuple):

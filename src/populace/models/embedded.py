@@ -1,8 +1,10 @@
 """A model in this process: a GGUF file on llama.cpp, through xllamacpp.
 
-One slot, and attention without the fused kernel: then a reply depends on its prompt alone, bit
-for bit, and not on what was asked before or beside it (see docs/design/embedded-model.md).
-Requests are taken in the order of their text, so that neighbours share the longest prefixes.
+A reply must depend on its prompt alone, bit for bit, and not on what was asked before or beside it.
+That holds with one slot, attention without the fused kernel, prompts computed in one batch, and as
+long as a prompt never goes on from cached text that was computed token by token
+(docs/design/embedded-model.md has the measurements). Requests are taken in the order of their text,
+so that neighbours share the longest prefixes.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ import secrets
 import urllib.request
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from populace.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
-from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
+from populace.models.base import Capabilities, Failure, Message, Model, Outcome, Reply, Request
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
@@ -42,14 +45,16 @@ class Embedded(Model):
         threads: int | None = None,
         context: int = 4096,
         progress: Progress | None = None,
+        spec: str | None = None,
     ) -> None:
-        self.spec = f"embedded:{path}" if path else "embedded"
+        self.spec = spec or (f"embedded:{path}" if path else "embedded")
         self.path = Path(path) if path else None
         self.threads = threads or _processors()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress
         self._server: Any = None
         self._secret = secrets.token_hex(16)
+        self._before: tuple[Message, ...] = ()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="embedded-model")
 
     async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
@@ -65,7 +70,8 @@ class Embedded(Model):
         path = self.path if self.path is not None else SMOLLM2.fetch(self._progress)
         _check(path)
         digest = SMOLLM2.sha256 if self.path is None else sha256(path)
-        self.fingerprint = f"gguf:{digest[:32]}/{json.dumps(_SAMPLING, sort_keys=True)}"
+        engine = f"xllamacpp {version('xllamacpp')}"
+        self.fingerprint = f"gguf:{digest[:32]}/{engine}/{json.dumps(_SAMPLING, sort_keys=True)}"
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -73,6 +79,8 @@ class Embedded(Model):
         params.n_ctx = self.capabilities.context
         params.n_parallel = 1
         params.verbosity = -1
+        params.n_batch = params.n_ubatch = self.capabilities.context
+        params.cache_ram_mib = 0
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
@@ -97,6 +105,17 @@ class Embedded(Model):
         """Ask the engine's own tokeniser, as a word is written after a lead."""
         return [self._tokenise(f" {text}")[0] for text in texts]
 
+    def _shares_safely(self, request: Request) -> bool:
+        """Whether the prompt may share what is cached of the one before.
+
+        It may unless one conversation is the beginning of the other. Then only a single token would be left to
+        compute, or the model's own words would be taken as they were computed while it wrote them; either gives
+        slightly other numbers than computing the prompt as a whole.
+        """
+        before, self._before = self._before, request.messages
+        shorter = min(len(before), len(request.messages))
+        return before[:shorter] != request.messages[:shorter]
+
     def _tokenise(self, text: str) -> list[str]:
         request = urllib.request.Request(
             f"{self._server.listening_address}/tokenize",
@@ -113,7 +132,7 @@ class Embedded(Model):
             "messages": [{"role": role, "content": text} for role, text in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
-            "cache_prompt": True,
+            "cache_prompt": self._shares_safely(request),
         }
         if request.lead:
             body["messages"].append({"role": "assistant", "content": request.lead})
@@ -124,7 +143,10 @@ class Embedded(Model):
         if request.schema:
             shape = {"name": "answer", "schema": json.loads(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
-        said = self._server.handle_chat_completions(body)
+        try:
+            said = self._server.handle_chat_completions(body)
+        except ValueError as error:
+            return Failure("unanswered", f"the engine rejects the request: {error}")
         if "error" in said:
             return Failure("unanswered", str(said["error"].get("message", said["error"])))
         choice, usage = said["choices"][0], said["usage"]

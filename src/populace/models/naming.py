@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import parse_qsl, urldefrag
+from urllib.parse import parse_qsl, urldefrag, urlsplit
 
 from populace.errors import ModelError, UnknownNameError
 from populace.models.artifacts import Progress
@@ -31,22 +31,26 @@ def open_model(
         'scripted:uniform'
     """
     kind, _, rest = spec.partition(":")
+    if kind.partition("?")[0] == "embedded":
+        path, _, query = spec.removeprefix("embedded").removeprefix(":").partition("?")
+        return Embedded(path or None, progress=progress, spec=spec, **_options(query))
     if kind in ("http", "https"):
-        base_url, name = urldefrag(spec)
+        try:
+            base_url, name = urldefrag(spec)
+            _ = urlsplit(base_url).port
+        except ValueError as error:
+            raise ModelError(f"{spec!r} is no address: {error}.") from error
         return Served(base_url, name or None, spec=spec, concurrency=concurrency, timeout_s=timeout_s)
     if kind == "openai":
         if not rest:
             raise ModelError("'openai:' names no model.", "Write openai:NAME.")
-        base_url = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
+        base_url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         keys = ("OPENAI_API_KEY",)
         return Served(base_url, rest, spec=spec, key_variables=keys, concurrency=concurrency, timeout_s=timeout_s)
     if kind == "scripted":
         model = open_script(rest or "uniform")
         model.concurrency = concurrency
         return model
-    if kind == "embedded":
-        path, _, query = rest.partition("?")
-        return Embedded(path or None, progress=progress, **_options(query))
     raise UnknownNameError(
         "kind of model", spec, ["embedded", "embedded:PATH", "openai:NAME", "http://…", "scripted:NAME"]
     )
@@ -55,7 +59,7 @@ def open_model(
 def _options(query: str) -> dict[str, int]:
     known = {"threads", "context"}
     options = {}
-    for name, value in parse_qsl(query):
+    for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in known:
             raise UnknownNameError("option of an embedded model", name, known)
         if not value.isdecimal() or not int(value):

@@ -8,10 +8,12 @@ the request alone, so a scripted run repeats like any other.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import importlib
 import inspect
 import math
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
@@ -126,7 +128,21 @@ def _source_hash(script: Any) -> str:
         source = inspect.getsource(script if inspect.isroutine(script) else type(script))
     except (OSError, TypeError):
         source = _name(script)
-    return hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b((source + _values(script)).encode(), digest_size=6).hexdigest()
+
+
+def _values(script: Any) -> str:
+    """What a script remembers besides its source: a closure, the arguments of a partial, the state of an object."""
+    if isinstance(script, functools.partial):
+        return _source_hash(script.func) + _shown([*script.args, *sorted(script.keywords.items())])
+    state = [] if inspect.isroutine(script) else sorted(getattr(script, "__dict__", {}).items())
+    return _shown([cell.cell_contents for cell in getattr(script, "__closure__", None) or ()] + state)
+
+
+def _shown(values: list[Any]) -> str:
+    """Values as text that is the same in every process: functions by their source, others without their address."""
+    texts = [_source_hash(value) if inspect.isroutine(value) else repr(value) for value in values]
+    return "".join(re.sub(r" at 0x[0-9a-f]+", "", text) for text in texts)
 
 
 def uniform(request: Request) -> Mapping[str, float] | str:
@@ -159,6 +175,8 @@ def open_script(name: str) -> Scripted:
         )
     try:
         found = getattr(importlib.import_module(module_name), function)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:
         raise ModelError(f"'scripted:{name}' could not be loaded: {error}.") from error
+    if not isinstance(found, Scripted) and not callable(found):
+        raise ModelError(f"'scripted:{name}' is no function.")
     return found if isinstance(found, Scripted) else Scripted(found, spec=f"scripted:{name}")

@@ -7,10 +7,12 @@ in an attribute that is printed, logged, hashed or written.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
+import math
 import os
 import random
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT_S = 120.0
 _MOST_TOKENS = 20
+_REJECTED = "the server rejected the request"
 
 
 class Served(Model):
@@ -72,7 +75,7 @@ class Served(Model):
         """Reach the server, settle the model's name and learn what it can do."""
         import openai
 
-        key = next((os.environ[name] for name in self._key_variables if os.environ.get(name)), "none")
+        key = self._key()
         self._client = openai.AsyncOpenAI(
             api_key=key,
             base_url=self.base_url,
@@ -83,7 +86,9 @@ class Served(Model):
         self._gate = asyncio.Semaphore(self.concurrency)
         owner = await self._find_model()
         self.fingerprint = f"{self.base_url}#{self.name}"
-        learned = dict(remembered or {}) or await self._probe(owner)
+        learned = dict(remembered or {})
+        if learned.get("name") != self.name:
+            learned = await self._probe(owner) | {"name": self.name}
         self.learned = learned
         self.capabilities = Capabilities(
             top_tokens=learned["top_tokens"], lead=learned["lead"], schema=learned["schema"], seed=True
@@ -114,9 +119,9 @@ class Served(Model):
 
         try:
             async with asyncio.timeout(min(self.timeout_s, 20.0)):
-                served = {model.id: model for model in (await self.client.models.list()).data}
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            raise self._wrong_key() from error
+                served = {model.id: model for model in (await self.client.models.list()).data if model.id}
+        except (openai.AuthenticationError, openai.PermissionDeniedError):
+            raise self._wrong_key() from None
         except (openai.APIConnectionError, TimeoutError) as error:
             raise ModelUnreachableError(
                 f"no server answers at {self.base_url}.", "Check the address and that the server is up."
@@ -136,8 +141,6 @@ class Served(Model):
 
     async def _probe(self, owner: str) -> dict[str, Any]:
         """One small request, then smaller demands until the server agrees."""
-        import openai
-
         learned: dict[str, Any] = {
             "top_tokens": 0,
             "schema": True,
@@ -149,25 +152,27 @@ class Served(Model):
             learned["lead"] = True
         elif owner == "vllm":
             learned |= {"lead": True, "lead_fields": {"add_generation_prompt": False, "continue_final_message": True}}
-        messages: Any = [{"role": "user", "content": "Answer yes or no."}]
+        messages = [{"role": "user", "content": "Answer yes or no."}]
+        said = ""
         for limit_field in ("max_tokens", "max_completion_tokens"):
             for top in (_MOST_TOKENS, 5, 0):
-                wanted: Any = {limit_field: 1, **({"logprobs": True, "top_logprobs": top} if top else {})}
-                try:
-                    async with asyncio.timeout(self.timeout_s):
-                        said = await self.client.chat.completions.create(
-                            model=str(self.name), messages=messages, **wanted
-                        )
-                except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-                    raise self._wrong_key() from error
-                except (openai.BadRequestError, openai.UnprocessableEntityError):
-                    continue
-                except (openai.APIError, TimeoutError, ValueError):
-                    break  # Trouble of the moment: assume the least, and let the run's own retries deal with it.
-                learned["limit_field"] = limit_field
-                learned["top_tokens"] = min(top, len(_tokens(said)) and top)
-                return learned
-        return learned
+                body: dict[str, Any] = {"model": self.name, "messages": messages, limit_field: 1}
+                body |= {"logprobs": True, "top_logprobs": top} if top else {}
+                outcome = await self._persist(body, lambda reply: Reply("", tuple(_tokens(reply))))
+                if isinstance(outcome, Reply):
+                    return learned | {"limit_field": limit_field, "top_tokens": top if outcome.tokens else 0}
+                said = outcome.detail
+                if not said.startswith(_REJECTED):
+                    raise ModelUnreachableError(f"{self.base_url} does not answer: {said}.", "Try again later.")
+        raise ModelError(f"{self.base_url} answers no request: {said}.")
+
+    def _key(self) -> str:
+        """The key, from the first of the variables that is set."""
+        name = next((name for name in self._key_variables if os.environ.get(name)), None)
+        key = os.environ[name].strip() if name else "none"
+        if not key.isascii() or not key.isprintable():
+            raise ModelKeyError(f"the key in {name} holds characters that cannot be sent.", f"Set {name} anew.")
+        return key
 
     def _wrong_key(self) -> ModelKeyError:
         named = " or ".join(self._key_variables)
@@ -178,19 +183,21 @@ class Served(Model):
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
         waiting = iter(enumerate(requests))
-        arrived: asyncio.Queue[tuple[int, Outcome] | BaseException | None] = asyncio.Queue()
+        arrived: asyncio.Queue[tuple[int, Outcome] | None] = asyncio.Queue()
+        failed: list[ModelError] = []
 
         async def worker() -> None:
             try:
                 for index, request in waiting:
-                    if self.halted:
-                        break
                     async with self._gate:
-                        arrived.put_nowait((index, await self._persist(request)))
+                        if self.halted or failed:
+                            break
+                        read = functools.partial(_read, request=request)
+                        arrived.put_nowait((index, await self._persist(self._body(request), read)))
+            except ModelError as error:
+                failed.append(error)
+            finally:
                 arrived.put_nowait(None)
-            except BaseException as error:
-                arrived.put_nowait(error)
-                raise
 
         workers = [asyncio.create_task(worker()) for _ in range(min(self.concurrency, len(requests)))]
         try:
@@ -200,8 +207,6 @@ class Served(Model):
                 while True:
                     if item is None:
                         running -= 1
-                    elif isinstance(item, BaseException):
-                        raise item
                     else:
                         lot.append(item)
                     if arrived.empty():
@@ -209,16 +214,18 @@ class Served(Model):
                     item = arrived.get_nowait()
                 if lot:
                     yield lot
+            if failed:
+                raise failed[0]
         finally:
             for task in workers:
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _persist(self, request: Request) -> Outcome:
+    async def _persist(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> Outcome:
         """One request, repeated with growing pauses while the trouble may pass."""
         failure = Failure("unanswered", "not tried")
         for attempt in range(self.retries + 1):
-            outcome, wait_s = await self._attempt(request)
+            outcome, wait_s = await self._attempt(body, read)
             if isinstance(outcome, Reply) or wait_s is None:
                 return outcome
             failure = outcome
@@ -228,23 +235,28 @@ class Served(Model):
                         failure.status, f"{failure.detail}; asked to wait {wait_s:.0f} s, longer than this run waits"
                     )
                 self.retried += 1
-                await asyncio.sleep(max(wait_s, min(30.0, 0.25 * 2**attempt) * (0.5 + self._jitter.random())))
+                left_s = max(wait_s, min(30.0, 0.25 * 2**attempt) * (0.5 + self._jitter.random()))
+                while left_s > 0 and not self.halted:
+                    await asyncio.sleep(min(left_s, 0.2))
+                    left_s -= 0.2
+                if self.halted:
+                    break
         return failure
 
-    async def _attempt(self, request: Request) -> tuple[Outcome, float | None]:
+    async def _attempt(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> tuple[Outcome, float | None]:
         """One attempt: its outcome and, where trying again may help, how long the server asks to wait."""
         import openai
 
         try:
             async with asyncio.timeout(self.timeout_s):
-                said = await self.client.chat.completions.create(**self._body(request))
-            return _read(said, request), None
+                said = await self.client.chat.completions.create(**body)
+            return read(said), None
         except (TimeoutError, openai.APITimeoutError):
             return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            raise self._wrong_key() from error
+        except (openai.AuthenticationError, openai.PermissionDeniedError):
+            raise self._wrong_key() from None
         except openai.NotFoundError as error:
-            raise ModelError(f"{self.base_url} does not know the model {self.name!r}: {_words(error)}.") from error
+            raise ModelError(f"{self.base_url} does not know the model {self.name!r}: {self._words(error)}.") from None
         except openai.RateLimitError as error:
             if error.code == "insufficient_quota":
                 raise ModelError(f"the account at {self.base_url} has no credit left.") from error
@@ -252,13 +264,18 @@ class Served(Model):
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if error.code == "content_filter":
                 return Reply("", (), "refusal"), None
-            return Failure("unanswered", f"the server rejected the request: {_words(error)}"), None
+            return Failure("unanswered", f"{_REJECTED}: {self._words(error)}"), None
         except openai.APIStatusError as error:
             return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
         except openai.APIConnectionError:
             return Failure("unanswered", "the connection broke"), 0.0
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             return Failure("unanswered", f"the server's reply is malformed ({type(error).__name__})"), 0.0
+
+    def _words(self, error: openai.APIStatusError) -> str:
+        """What the server says, without the key, which some servers repeat."""
+        said = " ".join(str(error.message).split())
+        return said.replace(self.client.api_key, "[key]")[:300]
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
@@ -291,7 +308,7 @@ def _read(said: Any, request: Request) -> Reply:
     if not isinstance(text, str):
         raise ValueError("the content is not text")
     return Reply(
-        text.removeprefix(request.lead),
+        _clean(text).removeprefix(request.lead),
         tokens,
         "length" if choice.finish_reason == "length" else "stop",
         *_spent(usage),
@@ -301,7 +318,15 @@ def _read(said: Any, request: Request) -> Reply:
 def _tokens(said: Any) -> list[tuple[str, float]]:
     logprobs = said.choices[0].logprobs
     content = getattr(logprobs, "content", None) or []
-    return [(entry.token, float(entry.logprob)) for entry in content[0].top_logprobs] if content else []
+    tokens = [(_clean(entry.token), float(entry.logprob)) for entry in content[0].top_logprobs] if content else []
+    if any(math.isnan(logprob) for _, logprob in tokens):
+        raise ValueError("a log-probability is no number")
+    return tokens
+
+
+def _clean(text: str) -> str:
+    """Text that can be written down: half of a surrogate pair is replaced."""
+    return text.encode(errors="replace").decode()
 
 
 def _spent(usage: Any) -> tuple[int, int]:
@@ -310,10 +335,9 @@ def _spent(usage: Any) -> tuple[int, int]:
 
 def _retry_after(error: openai.APIStatusError) -> float:
     try:
-        return float(error.response.headers.get("retry-after", 0))
+        wait_s = float(error.response.headers.get("retry-after", 0))
+        if math.isnan(wait_s):
+            raise ValueError
+        return wait_s
     except ValueError:
         return 1.0  # A date: wait a little and ask again, as the server will repeat it if it still means it.
-
-
-def _words(error: openai.APIStatusError) -> str:
-    return " ".join(str(error.message).split())[:300]

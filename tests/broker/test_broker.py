@@ -1,0 +1,400 @@
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from populace import simulate
+from populace.broker import Broker, Budget, CallStore, MemoryCallStore, Price, Usage, price_file, price_of
+from populace.errors import BudgetError, InterruptedRunError, ModelError, TooManyFailuresError, UsageError
+from populace.models import Capabilities, Failure, Model, Outcome, Reply, Request, Scripted
+from populace.scenarios.norms import Norms
+
+T = TypeVar("T")
+DOWN = Failure("unanswered", "the server is down")
+
+
+def ask(number: int = 0, **changes: Any) -> Request:
+    return Request((("user", f"Person {number:04}: which shirt?"),), options=("blue", "green"), **changes)
+
+
+def asks(count: int, first: int = 0) -> list[Request]:
+    return [ask(number) for number in range(first, first + count)]
+
+
+class Recorder(Model):
+    """A model that says `said`, one request after the other, and keeps a list of what it was asked."""
+
+    def __init__(
+        self,
+        said: Callable[[Request], Outcome] = lambda request: Reply("blue", (), "stop", 10, 2),
+        *,
+        spec: str = "one",
+    ) -> None:
+        self.spec = self.fingerprint = spec
+        self.capabilities = Capabilities()
+        self.said = said
+        self.asked: list[Request] = []
+        self.started = self.closed = 0
+
+    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+        self.started += 1
+        await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+        for index, request in enumerate(requests):
+            if self.halted:
+                return
+            self.asked.append(request)
+            await asyncio.sleep(0.002)
+            yield [(index, self.said(request))]
+
+
+def using(what: Callable[[Broker], Awaitable[T]], store: CallStore | None = None, **limits: Any) -> T:
+    async def go() -> T:
+        broker = Broker(MemoryCallStore() if store is None else store, budget=Budget(**limits))
+        try:
+            return await what(broker)
+        finally:
+            await broker.close()
+
+    return asyncio.run(go())
+
+
+def fetched(model: Model, requests: Sequence[Request], store: CallStore | None = None, **limits: Any) -> Broker:
+    """The broker after one fetch."""
+
+    async def fetch(broker: Broker) -> Broker:
+        await broker.fetch(await broker.model(model), requests, "test")
+        return broker
+
+    return using(fetch, store, **limits)
+
+
+@pytest.fixture
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A price table in which a token read costs one unit of money, and a token written two."""
+    path = tmp_path / "prices.toml"
+    path.write_text('["one*"]\nprompt = 1e6\ncompletion = 2e6\n')
+    monkeypatch.setenv("POPULACE_PRICES", str(path))
+    return path
+
+
+def test_equal_requests_are_asked_once_and_answered_for_everyone():
+    async def fetch(broker: Broker) -> tuple[list[str], list[Outcome]]:
+        return await broker.fetch(await broker.model(model), [ask(0), ask(1), ask(0), ask(0)], "test")
+
+    model = Recorder(lambda request: Reply(request.messages[0][1]))
+    keys, outcomes = using(fetch)
+    assert model.asked == [ask(0), ask(1)]
+    assert [outcome.text[:11] for outcome in outcomes] == ["Person 0000", "Person 0001", "Person 0000", "Person 0000"]
+    assert (keys[0] == keys[2] == keys[3], keys[0] == keys[1]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 2}, {"temperature": 0.5}, {"top": 5}, {"lead": "Answer:"}, {"schema": "{}"}]
+)
+def test_requests_that_differ_in_what_can_change_a_reply_are_not_shared(change):
+    model = Recorder()
+    fetched(model, [ask(seed=1), ask(**{"seed": 1} | change)])
+    assert len(model.asked) == 2
+
+
+def test_a_hint_that_changes_no_reply_does_not_keep_requests_apart():
+    model = Recorder()
+    fetched(model, [ask(), ask()._replace(options=("green", "blue"))])
+    assert len(model.asked) == 1
+
+
+def test_what_one_model_said_is_not_taken_for_the_words_of_another():
+    store, one, two = MemoryCallStore(), Recorder(spec="one"), Recorder(spec="two")
+    fetched(one, asks(2), store)
+    fetched(two, asks(2), store)
+    assert (len(one.asked), len(two.asked), len(store)) == (2, 2, 4)
+
+
+def test_a_reply_that_is_stored_is_not_bought_again(tmp_path):
+    model = Recorder()
+    for _ in range(2):
+        broker = fetched(model, asks(5), CallStore(tmp_path / "calls.sqlite"))
+    assert len(model.asked) == 5
+    assert (broker.usage.calls, broker.usage.reused, broker.usage.tokens) == (0, 5, 0)
+
+
+def test_a_request_under_way_is_shared_and_not_sent_twice():
+    async def both(broker: Broker) -> tuple[Any, Any, Usage]:
+        used = await broker.model(model)
+        one, other = await asyncio.gather(
+            broker.fetch(used, asks(3), "test"), broker.fetch(used, asks(3, first=1), "test")
+        )
+        return one, other, broker.usage
+
+    model = Recorder(lambda request: Reply(request.messages[0][1]))
+    one, other, usage = using(both)
+    assert sorted(model.asked) == asks(4)
+    assert one[1][1:] == other[1][:2]
+    assert (usage.calls, usage.reused) == (4, 2)
+
+
+def test_those_who_share_a_request_share_its_failure_and_may_ask_again():
+    async def both(broker: Broker) -> list[Any]:
+        used = await broker.model(model)
+        shared = await asyncio.gather(*(broker.fetch(used, [ask()], "test") for _ in range(2)))
+        return [*shared, await broker.fetch(used, [ask()], "test")]
+
+    model = Recorder(lambda request: DOWN)
+    assert [outcomes for _, outcomes in using(both)] == [[DOWN]] * 3
+    assert len(model.asked) == 2
+
+
+def test_a_failure_is_counted_and_not_stored():
+    store, model = MemoryCallStore(), Recorder(lambda request: DOWN if request == ask(1) else Reply("blue"))
+    broker = fetched(model, asks(3), store)
+    assert (len(store), broker.usage.calls, broker.usage.failures) == (2, 2, 1)
+    fetched(model, asks(3), store)
+    assert Counter(model.asked)[ask(1)] == 2
+
+
+def test_twenty_failures_in_a_row_stop_the_run_with_their_reason():
+    model = Recorder(lambda request: DOWN)
+    with pytest.raises(TooManyFailuresError, match=r"20 calls to one failed .*the server is down"):
+        fetched(model, asks(50))
+    assert len(model.asked) == 20
+
+
+def test_nineteen_failures_and_a_reply_do_not_stop_a_run():
+    model = Recorder(lambda request: Reply("blue") if request in (ask(19), ask(39)) else DOWN)
+    assert fetched(model, asks(58)).usage.failures == 56
+
+
+def test_failures_in_a_row_are_counted_over_questions():
+    async def often(broker: Broker) -> None:
+        for number in range(30):
+            await broker.fetch(await broker.model(model), [ask(number)], "test")
+
+    model = Recorder(lambda request: DOWN)
+    with pytest.raises(TooManyFailuresError):
+        using(often)
+    assert len(model.asked) == 20
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept"), [({"calls": 3}, 3), ({"tokens": 30}, 3), ({"money": 40.0}, 3), ({"seconds": 0.1}, None)]
+)
+def test_at_a_limit_the_run_stops_and_what_was_bought_is_kept(limits, kept, prices, tmp_path):
+    path, model = tmp_path / "calls.sqlite", Recorder()
+    with pytest.raises(BudgetError) as caught:
+        fetched(model, asks(100), CallStore(path), **limits)
+    assert caught.value.limit == next(iter(limits))
+    store = CallStore(path)
+    bought = len(store)
+    assert bought == kept if kept else 0 < bought <= len(model.asked) < 100
+    assert fetched(Recorder(), asks(100), store).usage.calls == 100 - bought
+
+
+@pytest.mark.parametrize("limits", [{"calls": 5}, {"tokens": 61}, {"money": 71.0}, {"seconds": 30}])
+def test_a_run_that_stays_within_its_budget_is_not_stopped(limits, prices):
+    assert fetched(Recorder(), asks(5), **limits).usage.calls == 5
+
+
+def test_what_is_stored_costs_nothing_of_the_budget(tmp_path):
+    fetched(Recorder(), asks(5), CallStore(tmp_path / "calls.sqlite"))
+    assert fetched(Recorder(), asks(6), CallStore(tmp_path / "calls.sqlite"), calls=1).usage.calls == 1
+
+
+def test_questions_asked_at_the_same_time_share_one_budget_of_calls():
+    async def both(broker: Broker) -> Any:
+        used = await broker.model(model)
+        pair = (broker.fetch(used, asks(5, first), "test") for first in (0, 5))
+        return await asyncio.gather(*pair, return_exceptions=True)
+
+    model = Recorder()
+    assert any(isinstance(outcome, BudgetError) for outcome in using(both, calls=5))
+    assert len(model.asked) == 5
+
+
+def test_a_failure_among_the_last_calls_of_a_budget_still_ends_in_words():
+    model = Recorder(lambda request: DOWN if request == ask(1) else Reply("blue"))
+    with pytest.raises(BudgetError):
+        fetched(model, asks(10), calls=5)
+
+
+def test_a_halt_keeps_what_has_arrived_and_begins_no_more():
+    async def halted(broker: Broker) -> None:
+        used = await broker.model(model)
+        broker.on_replies = lambda: broker.halt() if len(model.asked) == 3 else None
+        await broker.fetch(used, asks(10), "test")
+
+    store, model = MemoryCallStore(), Recorder()
+    with pytest.raises(InterruptedRunError):
+        using(halted, store)
+    assert len(store) == len(model.asked) == 3
+
+
+def test_a_model_that_was_halted_can_be_used_by_the_next_run():
+    model = Recorder()
+    model.halted = True
+    assert fetched(model, asks(2)).usage.calls == 2
+
+
+def test_a_reply_is_in_the_store_before_anybody_hears_of_it():
+    async def watched(broker: Broker) -> None:
+        used = await broker.model(model)
+        broker.on_replies = lambda: found.append(len(broker.store))
+        await broker.fetch(used, asks(4), "test")
+
+    found, model = [], Recorder()
+    using(watched)
+    assert found == [1, 2, 3, 4]
+
+
+def test_a_reply_that_another_process_stored_first_is_the_one_that_counts(tmp_path):
+    path = tmp_path / "calls.sqlite"
+
+    def late(request: Request) -> Reply:
+        other = CallStore(path)
+        other.put("one", [(request.key("one"), Reply("theirs"))])
+        other.close()
+        return Reply("ours")
+
+    async def fetch(broker: Broker) -> list[Outcome]:
+        return (await broker.fetch(await broker.model(Recorder(late)), [ask()], "test"))[1]
+
+    assert using(fetch, CallStore(path)) == [Reply("theirs")]
+
+
+def test_usage_counts_calls_tokens_money_and_purposes(prices):
+    async def twice(broker: Broker) -> Usage:
+        used = await broker.model(Recorder())
+        await broker.fetch(used, asks(3), "decision")
+        await broker.fetch(used, asks(4), "interview")
+        return broker.usage
+
+    usage = using(twice)
+    assert (usage.calls, usage.reused, usage.prompt_tokens, usage.completion_tokens) == (4, 3, 40, 8)
+    assert (usage.cost, dict(usage.purposes)) == (56.0, {"decision": 3, "interview": 1})
+    assert usage.reused_share == pytest.approx(3 / 7)
+    assert Usage.from_json(usage.to_json()) == usage
+
+
+def test_attempts_that_were_repeated_are_counted_once_whoever_waits_for_them():
+    async def both(broker: Broker) -> int:
+        used = await broker.model(model)
+        await asyncio.gather(*(broker.fetch(used, asks(3, first), "test") for first in (0, 3)))
+        return broker.usage.retried
+
+    def again(request: Request) -> Reply:
+        model.retried += 1
+        return Reply("blue")
+
+    model = Recorder(again)
+    assert using(both) == model.retried == 6
+
+
+def test_nothing_is_counted_as_under_way_once_a_fetch_is_over():
+    async def fetch(broker: Broker) -> int:
+        used = await broker.model(Recorder(lambda request: DOWN))
+        with pytest.raises(TooManyFailuresError):
+            await broker.fetch(used, asks(30), "test")
+        return broker.under_way
+
+    assert using(fetch) == 0
+
+
+def test_a_model_that_two_ask_for_at_once_is_started_once():
+    opened: list[Recorder] = []
+
+    async def both() -> None:
+        broker = Broker(MemoryCallStore(), opener=lambda spec: opened.append(Recorder(spec=spec)) or opened[-1])
+        one, other = await asyncio.gather(broker.model("one"), broker.model("one"))
+        await broker.close()
+        assert one is other
+
+    asyncio.run(both())
+    assert [(model.started, model.closed) for model in opened] == [(1, 1)]
+
+
+def test_a_store_is_closed_even_if_a_model_does_not_close(tmp_path):
+    class Stuck(Recorder):
+        async def close(self) -> None:
+            raise ModelError("it would not end.")
+
+    store = CallStore(tmp_path / "calls.sqlite")
+    with pytest.raises(ModelError, match="would not end"):
+        fetched(Stuck(), asks(1), store)
+    assert not (tmp_path / "calls.sqlite-wal").exists()
+
+
+def test_a_run_can_be_started_from_inside_an_event_loop(tmp_path):
+    async def notebook() -> str:
+        return simulate(Norms(workers=2, days=1), model="scripted:uniform").manifest.status.state
+
+    assert asyncio.run(notebook()) == "complete"
+
+
+@pytest.mark.parametrize("spec", ["embedded", "embedded:x.gguf", "scripted:uniform"])
+def test_what_runs_on_this_machine_is_free(spec):
+    assert price_of(spec) == Price(0.0, 0.0)
+
+
+def test_without_a_price_table_other_models_have_no_price():
+    assert price_of("openai:gpt-4o") is None
+
+
+def test_the_first_pattern_that_fits_gives_the_price(prices):
+    prices.write_text('["openai:gpt-4*"]\nprompt = 3\ncompletion = 12.5\n\n["openai:*"]\nprompt = 9\ncompletion = 9\n')
+    assert price_of("openai:gpt-4o") == Price(3.0, 12.5)
+    assert price_of("openai:other") == Price(9.0, 9.0)
+    assert price_of("http://127.0.0.1/v1#other") is None
+    assert price_of("openai:gpt-4o").of([Reply("a", (), "stop", 2_000_000, 1_000_000)]) == 18.5
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "not toml at all [",
+        '["one"]\nprompt = 1',
+        'one = "cheap"',
+        "one = 3",
+        '["one"]\nprompt = "a little"\ncompletion = 1',
+        '["one"]\nprompt = nan\ncompletion = 1',
+        '["one"]\nprompt = -1\ncompletion = 1',
+        b"\xff\xfe",
+    ],
+    ids=["no toml", "half", "text", "number", "words", "nan", "negative", "no text"],
+)
+def test_a_price_table_that_cannot_be_read_is_named(prices, table):
+    prices.write_bytes(table if isinstance(table, bytes) else table.encode())
+    with pytest.raises(UsageError, match=str(prices)):
+        price_of("one")
+
+
+def test_a_broken_price_table_does_not_trouble_what_is_free(prices):
+    prices.write_text("not toml at all [")
+    assert price_of("embedded") == Price(0.0, 0.0)
+
+
+def test_a_budget_in_money_needs_a_price_before_anything_is_started():
+    model = Recorder(spec="unpriced")
+    with pytest.raises(UsageError, match="no price is known for unpriced"):
+        fetched(model, asks(1), money=1.0)
+    assert model.started == 0
+
+
+def test_the_price_table_is_where_the_environment_says(monkeypatch, tmp_path):
+    assert price_file() == tmp_path / "config" / "populace" / "prices.toml"
+    monkeypatch.setenv("POPULACE_PRICES", str(tmp_path / "mine.toml"))
+    assert price_file() == tmp_path / "mine.toml"
+
+
+def test_a_scripted_crowd_is_bought_once_for_all_who_share_a_prompt():
+    model = Scripted(lambda request: {"blue": 0.5, "green": 0.5})
+    broker = fetched(model, [ask(number % 7, top=20) for number in range(10_000)])
+    assert (model.served, broker.usage.calls) == (7, 7)
