@@ -199,9 +199,10 @@ class Simulation:
         except Exception as error:
             file = inspect.getsourcefile(type(self.scenario)) or ""
             line = line_in(error, file)
-            where = f"{file}, line {line}" if line else type(self.scenario).__name__
+            if line is None:
+                raise
             raise ScenarioError(
-                f"{where}, in step {path}: {type(error).__name__}: {error}.",
+                f"{file}, line {line}, in step {path}: {type(error).__name__}: {error}.",
                 "Set POPULACE_DEBUG=1 to see the whole traceback.",
             ) from error
 

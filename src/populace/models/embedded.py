@@ -22,10 +22,11 @@ from typing import Any
 
 from populace.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
-from populace.models.base import Capabilities, Failure, Message, Model, Outcome, Reply, Request
+from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
+_CACHE_MIB = 2048
 
 
 class Embedded(Model):
@@ -54,7 +55,8 @@ class Embedded(Model):
         self._progress = progress
         self._server: Any = None
         self._secret = secrets.token_hex(16)
-        self._before: tuple[Message, ...] = ()
+        self._begun: set[int] = set()
+        self._asked: set[int] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="embedded-model")
 
     async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
@@ -80,7 +82,7 @@ class Embedded(Model):
         params.n_parallel = 1
         params.verbosity = -1
         params.n_batch = params.n_ubatch = self.capabilities.context
-        params.cache_ram_mib = 0
+        params.cache_ram_mib = _CACHE_MIB
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
@@ -106,15 +108,17 @@ class Embedded(Model):
         return [self._tokenise(f" {text}")[0] for text in texts]
 
     def _shares_safely(self, request: Request) -> bool:
-        """Whether the prompt may share what is cached of the one before.
+        """Whether the prompt may share what is cached of earlier ones.
 
-        It may unless one conversation is the beginning of the other. Then only a single token would be left to
-        compute, or the model's own words would be taken as they were computed while it wrote them; either gives
-        slightly other numbers than computing the prompt as a whole.
+        It may unless it is the beginning of an earlier conversation, or one of those is its own. Then only a single
+        token would be left to compute, or the model's own words would be taken as they were computed while it wrote
+        them; either gives slightly other numbers than computing the prompt as a whole.
         """
-        before, self._before = self._before, request.messages
-        shorter = min(len(before), len(request.messages))
-        return before[:shorter] != request.messages[:shorter]
+        beginnings = [hash(request.messages[:count]) for count in range(1, len(request.messages) + 1)]
+        safe = beginnings[-1] not in self._begun and self._asked.isdisjoint(beginnings)
+        self._begun.update(beginnings)
+        self._asked.add(beginnings[-1])
+        return safe
 
     def _tokenise(self, text: str) -> list[str]:
         request = urllib.request.Request(
