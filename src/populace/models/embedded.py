@@ -1,10 +1,10 @@
 """A model in this process: a GGUF file on llama.cpp, through xllamacpp.
 
 A reply must depend on its prompt alone, bit for bit, and not on what was asked before or beside it.
-That holds with one slot, attention without the fused kernel, prompts computed in one batch, and as
-long as a prompt never goes on from cached text that was computed token by token
-(docs/design/embedded-model.md has the measurements). Requests are taken in the order of their text,
-so that neighbours share the longest prefixes.
+That holds with one slot and no cache. For the pinned file it holds with a cache too, in batches of
+fewer than 64 tokens, as long as no token that was computed by itself stands for one that would have
+been computed among others (docs/design/embedded-model.md has the measurements). Requests are taken in
+the order of their text, so that neighbours share the longest prefixes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 import urllib.request
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -27,6 +28,9 @@ from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, R
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
 _CACHE_MIB = 2048
+_BATCH = 63
+_ALONE_IS_EXACT = 256
+_AHEAD = 2
 
 
 class Embedded(Model):
@@ -57,7 +61,9 @@ class Embedded(Model):
         self._secret = secrets.token_hex(16)
         self._begun: set[int] = set()
         self._asked: set[int] = set()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="embedded-model")
+        self._shares = False
+        self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="embedded-model")
+        self._under_way: set[asyncio.Future[Outcome]] = set()
 
     async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
         """Fetch and verify the file where needed, and load it."""
@@ -65,7 +71,9 @@ class Embedded(Model):
             await asyncio.get_running_loop().run_in_executor(self._pool, self._load)
 
     async def close(self) -> None:
-        """Unload the file."""
+        """Unload the file, once what is under way has ended."""
+        if self._under_way:
+            await asyncio.wait(self._under_way)
         self._server = None
 
     def _load(self) -> None:
@@ -73,7 +81,9 @@ class Embedded(Model):
         _check(path)
         digest = SMOLLM2.sha256 if self.path is None else sha256(path)
         engine = f"xllamacpp {version('xllamacpp')}"
-        self.fingerprint = f"gguf:{digest[:32]}/{engine}/{json.dumps(_SAMPLING, sort_keys=True)}"
+        self._shares = digest == SMOLLM2.sha256
+        batch = _BATCH if self._shares else self.capabilities.context
+        self.fingerprint = f"gguf:{digest[:32]}/{engine}/batch {batch}/{json.dumps(_SAMPLING, sort_keys=True)}"
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -81,11 +91,12 @@ class Embedded(Model):
         params.n_ctx = self.capabilities.context
         params.n_parallel = 1
         params.verbosity = -1
-        params.n_batch = params.n_ubatch = self.capabilities.context
-        params.cache_ram_mib = _CACHE_MIB
+        params.n_batch = self.capabilities.context
+        params.n_ubatch = batch
+        params.cache_ram_mib = _CACHE_MIB if self._shares else 0
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
-        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
         params.api_keys = [self._secret]
         try:
             self._server = xllamacpp.Server(params)
@@ -96,12 +107,28 @@ class Embedded(Model):
             ) from error
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
-        """Answer one after the other, neighbours in text first."""
+        """Answer one after the other, neighbours in text first.
+
+        The next request is handed over while one is computed, so that the engine never waits for it.
+        """
         loop = asyncio.get_running_loop()
+        handed: deque[tuple[int, asyncio.Future[Outcome]]] = deque()
         for index in sorted(range(len(requests)), key=lambda i: requests[i].messages):
             if self.halted:
-                return
-            yield [(index, await loop.run_in_executor(self._pool, self._reply, requests[index]))]
+                break
+            shares = self._shares and self._shares_safely(requests[index])
+            if self._shares and not shares and self._under_way:
+                await asyncio.wait(self._under_way)
+            future = loop.run_in_executor(self._pool, self._reply, requests[index], shares)
+            self._under_way.add(future)
+            future.add_done_callback(self._under_way.discard)
+            handed.append((index, future))
+            if len(handed) == _AHEAD:
+                first, outcome = handed.popleft()
+                yield [(first, await outcome)]
+        while handed:
+            first, outcome = handed.popleft()
+            yield [(first, await outcome)]
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
         """Ask the engine's own tokeniser, as a word is written after a lead."""
@@ -131,12 +158,12 @@ class Embedded(Model):
         pieces = [token["piece"] if isinstance(token["piece"], str) else bytes(token["piece"]) for token in tokens]
         return [piece if isinstance(piece, str) else piece.decode(errors="replace") for piece in pieces]
 
-    def _reply(self, request: Request) -> Outcome:
+    def _reply(self, request: Request, shares: bool) -> Outcome:
         body: dict[str, Any] = {
             "messages": [{"role": role, "content": text} for role, text in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
-            "cache_prompt": self._shares_safely(request),
+            "cache_prompt": shares,
         }
         if request.lead:
             body["messages"].append({"role": "assistant", "content": request.lead})
@@ -149,6 +176,8 @@ class Embedded(Model):
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         try:
             said = self._server.handle_chat_completions(body)
+            if shares and _one_was_alone(said):
+                said = self._server.handle_chat_completions(body | {"cache_prompt": False})
         except ValueError as error:
             return Failure("unanswered", f"the engine rejects the request: {error}")
         if "error" in said:
@@ -161,6 +190,14 @@ class Embedded(Model):
         text = (choice["message"].get("content") or "").removeprefix(request.lead)
         finish = "length" if choice["finish_reason"] == "length" else "stop"
         return Reply(text, tokens, finish, usage["prompt_tokens"], usage["completion_tokens"])  # type: ignore[arg-type]
+
+
+def _one_was_alone(said: dict[str, Any]) -> bool:
+    """Whether the last token was computed by itself because of the cache, or would have been without it."""
+    if "error" in said:
+        return False
+    whole, computed = int(said["usage"]["prompt_tokens"]), int(said["timings"]["prompt_n"])
+    return whole > _ALONE_IS_EXACT and (whole % _BATCH == 1) != (computed % _BATCH == 1)
 
 
 def _check(path: Path) -> None:
