@@ -42,8 +42,10 @@ def reference() -> str:
     parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
     parts += [
         "",
-        'With `--json` a command writes one document to standard output: `{"status": "ok", "data": …, "warnings": […]}`,',
-        'or `{"status": "error", "error": {"type", "code", "message", "hint"}}`. Everything else goes to standard error.',
+        "With `--json` a command writes one document to standard output: "
+        '`{"status": "ok", "data": …, "warnings": […]}`,',
+        'or `{"status": "error", "error": {"type", "code", "message", "hint"}}`. '
+        "Everything else goes to standard error.",
         "",
     ]
     return "\n".join(parts)

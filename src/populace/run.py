@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import hashlib
 import json
-import signal
-import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from populace.broker import Broker, Budget, CallStore, MemoryCallStore
 from populace.deciders import DECIDERS, Inquiry, decide
 from populace.discovery import find_scenario, reference
+from populace.driving import finish, guarded, to_the_end
 from populace.errors import PopulaceError, UnknownNameError, UsageError
 from populace.interventions import Intervention, read_interventions
 from populace.journal import Journal, Manifest, MemoryRecord, Parent, Record, Regime, environment, git_revision, now
@@ -30,7 +27,6 @@ from populace.simulation import Simulation, Watch
 from populace.templates import Template
 from populace.workspace import Workspace
 
-T = TypeVar("T")
 AnyModel = str | Model
 Keep = Literal["run", "calls", "nothing"]
 
@@ -73,7 +69,7 @@ class Run(Reading):
                 recording=_recording(journal),
                 watch=watch,
             )
-            finish(_to_the_end(simulation))
+            finish(to_the_end(simulation))
         return self
 
     def replay(self, *, verify: bool = False, into: str | Path | None = None, watch: Watch | None = None) -> Run:
@@ -103,7 +99,7 @@ class Run(Reading):
             verify=verify,
             watch=watch,
         )
-        finish(_to_the_end(simulation, until=self.steps[-1]))
+        finish(to_the_end(simulation, until=self.steps[-1]))
         record.set_status(state=self.manifest.status.state, reason=self.manifest.status.reason)
         return Run(record)
 
@@ -331,7 +327,7 @@ def _start(
             with _locked(record):
                 source = record if manifest.parent else None
                 until = len(record.steps()) if manifest.parent else 0
-                await _guarded(
+                await guarded(
                     Simulation(
                         scenario, record, broker, source=source, replay_until=until, recording=recording, watch=watch
                     )
@@ -341,46 +337,6 @@ def _start(
             await broker.close()
 
     return finish(go())
-
-
-async def _to_the_end(simulation: Simulation, until: int | None = None) -> None:
-    try:
-        await _guarded(simulation, until)
-    finally:
-        await simulation.broker.close()
-
-
-async def _guarded(simulation: Simulation, until: int | None = None) -> None:
-    """Run, and turn Ctrl-C into a clean stop; pressed again, it stops at once."""
-    loop = asyncio.get_running_loop()
-    main = threading.current_thread() is threading.main_thread()
-    task = asyncio.current_task()
-
-    def interrupt() -> None:
-        if simulation.stopping and task is not None:
-            task.cancel()
-        simulation.halt()
-
-    if main:
-        loop.add_signal_handler(signal.SIGINT, interrupt)
-    try:
-        await simulation.run(until)
-    except asyncio.CancelledError:
-        simulation.record.set_status(state="stopped", reason="interrupted twice; calls under way were dropped")
-        raise KeyboardInterrupt from None
-    finally:
-        if main:
-            loop.remove_signal_handler(signal.SIGINT)
-
-
-def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also from code that runs inside an event loop, such as a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from populace import ledger
 from populace.broker import Broker, Usage
 from populace.deciders import Decided, Inquiry, RecordedStep, decide, replay
 from populace.errors import (
@@ -44,7 +45,7 @@ from populace.interventions import (
 )
 from populace.journal import Record, Regime
 from populace.people import People
-from populace.questions import LOW_MASS, VALID, Answers
+from populace.questions import VALID, Answers
 from populace.randomness import stream
 from populace.scenario import Scenario, Stage, plain_metric
 from populace.scopes import Driver, Scope
@@ -313,13 +314,13 @@ class Simulation:
         self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self.scenario.metrics().items()}
         tables: dict[str, pl.DataFrame] = {}
         if self._current.asks:
-            tables |= _asked(self._current.asks)
+            tables |= ledger.asked(self._current.asks)
         written = people.columns if rows else touched
         if written:
             tables["people"] = people.frame if rows else people.frame.select("id", *touched)
         if self._stage.events:
-            tables["events"] = _events(self._current.number, self._stage.events)
-        tables["metrics"] = _metrics(self._current.number, self.metrics)
+            tables["events"] = ledger.events(self._current.number, self._stage.events)
+        tables["metrics"] = ledger.metrics(self._current.number, self.metrics)
         for name, table in self._stage.tables.items():
             if self._tables.get(name) is not table:
                 tables[f"tables/{name}"] = table
@@ -327,7 +328,7 @@ class Simulation:
         facts = {
             "now": self.scenario.now.isoformat(),
             "people": {"count": len(people), "rows": rows, "columns": people.columns, "written": written},
-            **_counts(self._current.asks),
+            **ledger.counts(self._current.asks),
         }
         return tables, facts
 
@@ -348,7 +349,7 @@ class Simulation:
         for name in names:
             held = self.source.table(number, name)
             if held is None or not held.equals(tables[name]):
-                parted = _first_difference(held, tables[name])
+                parted = ledger.first_difference(held, tables[name])
                 raise ReplayMismatchError(
                     f"run {self.source.name}, step {number}: the replay made other {name}: {parted}",
                     "The scenario's mechanics changed after the recording, or depend on something outside the run.",
@@ -386,93 +387,6 @@ async def awaited(function: Any) -> Any:
     """What a function returns, whether it is a coroutine or not."""
     made = function()
     return await made if inspect.isawaitable(made) else made
-
-
-def _asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
-    """Questions, distinct prompts and answers of a step as tables."""
-    questions = [
-        {
-            "ask": number,
-            "path": inquiry.path,
-            "question": inquiry.question.canonical(),
-            "given": inquiry.situation.given.text,
-            "profile": inquiry.mind.profile.text,
-            "temperature": float(inquiry.temperature),
-            "invalid": inquiry.invalid,
-            "purpose": inquiry.purpose,
-            "people": len(inquiry.people),
-        }
-        for number, (inquiry, _) in enumerate(asks)
-    ]
-    answers = [
-        pl.DataFrame(
-            {
-                "person": decided.answers.ids,
-                "prompt": decided.answers.prompt,
-                "value": decided.answers.values.cast(pl.String),
-                "status": decided.answers.status,
-            }
-        ).select(pl.lit(number, pl.Int32).alias("ask"), pl.all())
-        for number, (_, decided) in enumerate(asks)
-    ]
-    prompts = [
-        decided.prompts.select(pl.lit(number, pl.Int32).alias("ask"), pl.all())
-        for number, (_, decided) in enumerate(asks)
-        if decided.prompts.height
-    ]
-    tables = {"asks": pl.DataFrame(questions, schema_overrides={"ask": pl.Int32}), "answers": _stacked(answers)}
-    if prompts:
-        tables["prompts"] = _stacked(prompts)
-    return tables
-
-
-def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    return tables[0] if len(tables) == 1 else pl.concat(tables)
-
-
-def _events(step: int, events: list[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(events).select(pl.lit(step).alias("step"), "kind", "person", "data")
-
-
-def _metrics(step: int, metrics: Mapping[str, float | str | None]) -> pl.DataFrame:
-    columns = [pl.Series("step", [step])]
-    for name, value in metrics.items():
-        columns.append(pl.Series(name, [value], dtype=pl.String if isinstance(value, str) else pl.Float64))
-    return pl.DataFrame(columns)
-
-
-def _counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:
-    """How many answers had which status, and how many rested on little probability."""
-    statuses: Counter[str] = Counter()
-    scored = low = sampled = 0
-    for _, decided in asks:
-        statuses.update(decided.answers.statuses())
-        if decided.answers.mass is not None:
-            weight = np.bincount(
-                decided.answers.prompt[decided.answers.prompt >= 0], minlength=len(decided.answers.mass)
-            )
-            known = ~np.isnan(decided.answers.mass)
-            scored += int(weight[known].sum())
-            low += int(weight[known & (decided.answers.mass < LOW_MASS)].sum())
-        if decided.prompts.height and (decided.prompts["method"] == "sampled").any():
-            sampled += int((decided.answers.prompt >= 0).sum()) if decided.answers.mass is None else 0
-    return {"statuses": dict(sorted(statuses.items())), "scored": scored, "low_mass": low, "sampled": sampled}
-
-
-def _first_difference(held: pl.DataFrame | None, made: pl.DataFrame) -> str:
-    """Where two tables part, in words."""
-    if held is None:
-        return "the journal has none."
-    if held.columns != made.columns:
-        return f"columns {held.columns} then, {made.columns} now."
-    if held.height != made.height:
-        return f"{held.height} rows then, {made.height} now."
-    for name in held.columns:
-        if not held[name].equals(made[name]):
-            pairs = zip(held[name].to_list(), made[name].to_list(), strict=True)
-            row, (then, now) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
-            return f"{name} in row {row} was {then!r} and is {now!r}."
-    return "types differ."
 
 
 def invalid_share(statuses: Mapping[str, int]) -> float:

@@ -25,12 +25,13 @@ from populace.cli.options import (
 from populace.cli.output import duration, emit, out, table, warn
 from populace.cli.running import fetch_if_needed
 from populace.discovery import find_scenario
+from populace.driving import finish
 from populace.errors import UsageError
 from populace.estimate import Range, estimate
 from populace.models import open_model
 from populace.probe import Probe, probe
 from populace.questions import LOW_MASS, Choice, Number, Question, Rating, Text
-from populace.run import Run, finish
+from populace.run import Run
 from populace.workspace import Workspace
 
 

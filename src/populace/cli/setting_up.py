@@ -18,9 +18,9 @@ from populace.cli.options import ScenarioCommand, json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table, warn
 from populace.discovery import find_scenario
 from populace.doctor import Diagnosis, diagnose
+from populace.driving import finish
 from populace.errors import PopulaceError, UsageError
 from populace.models import FORMS, SMOLLM2, cache_folder, open_model
-from populace.run import finish
 from populace.starter import starter
 from populace.workspace import Workspace
 

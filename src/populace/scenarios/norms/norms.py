@@ -153,4 +153,4 @@ class Norms(Scenario):
             return None
         path = np.array(self.history)
         one, two = np.abs(np.diff(path)).mean(), np.abs(path[2:] - path[:-2]).mean()
-        return float(max(0.0, 1 - two / one)) if one else 0.0
+        return round(float(max(0.0, 1 - two / one)), 9) if one else 0.0
