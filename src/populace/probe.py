@@ -64,7 +64,7 @@ async def probe(
     vary: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] = ("embedded",),
     seed: int = 0,
-    personas: int | None = None,
+    people: int | None = None,
 ) -> Probe:
     """Ask the scenario's first question over a grid.
 
@@ -75,15 +75,15 @@ async def probe(
         vary: Values by name: of a parameter, of a column of the population, or of a field of the prompt.
         models: The models to ask.
         seed: Of the population.
-        personas: Ask only so many of the people; all by default.
+        people: Ask only so many of the people; all by default.
     """
     vary = vary or {}
     rows: list[pl.DataFrame] = []
     inquiry: Inquiry | None = None
     for point in _grid(vary):
         inquiry = await _first_inquiry(scenario, dict(parameters or {}), point, seed)
-        if personas is not None and personas < len(inquiry.people):
-            inquiry = inquiry.about(np.arange(personas))
+        if people is not None and people < len(inquiry.people):
+            inquiry = inquiry.about(np.arange(people))
         for model in models:
             decided = await decide(replace(inquiry, model=model, decider="model"), broker)
             rows.append(_rows(decided, point, model))

@@ -96,7 +96,7 @@ def _question(text: str, options: str | None, scale: str | None, number: bool) -
 )
 @click.option("--model", "models", multiple=True, metavar="MODEL", help="One or several.  [default: embedded]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the population.")
-@click.option("--personas", type=click.IntRange(min=1), help="Ask only so many of the people.")
+@click.option("--people", type=click.IntRange(min=1), help="Ask only so many of the people.")
 @click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
 @click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")
 @call_options
@@ -128,7 +128,7 @@ def probe_command(
                 vary=_varied(vary),
                 models=models,
                 seed=options["seed"],
-                personas=options["personas"],
+                people=options["people"],
             )
         finally:
             await broker.close()

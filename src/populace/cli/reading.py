@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from typing import Any
 
 import click
@@ -77,7 +78,8 @@ def _show_person(run: Reading, step: int | None, person: str, as_json: bool) -> 
         rows = [(d.step, d.question["text"], d.value, d.status) for d in opened]
         who = opened[0].person.get("name", person)
         table(pl.DataFrame(rows, schema=["step", "question", "answer", "status"], orient="row"), f"{who} in {run.name}")
-        out.print(f"  [dim]open one:[/dim]  populace show {run.name} --step {opened[0].step} --person {person}")
+        one = f"--step {opened[0].step} --person {shlex.quote(person)}"
+        out.print(f"  [dim]open one:[/dim]  populace show {run.name} {one}")
     else:
         for decision in opened:
             _show_decision(run, decision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,7 @@ def _finished(run: Run, as_json: bool, chart: bool) -> None:
         out.print(f"  [dim]chart[/dim]  {picture}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {who}")
+    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {shlex.quote(str(who))}")
 
 
 def _chart(run: Run) -> Path | None:

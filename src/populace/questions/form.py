@@ -26,6 +26,8 @@ class Form(Question):
     Attributes:
         model: The pydantic model that describes the object.
         questions: In place of a model: the questions by name.
+        example: A filled-in object to show in place of the schema, which small models read badly.
+        room: How many tokens the object of a model may take.
 
     Example:
         >>> age, vote = Number("Your age?", whole=True), Choice("Vote?", options=("yes", "no"))
@@ -36,12 +38,16 @@ class Form(Question):
 
     model: type[pydantic.BaseModel] | None = field(default=None, kw_only=True)
     questions: Mapping[str, Question] = field(default_factory=dict, kw_only=True)
+    example: str = field(default="", kw_only=True)
+    room: int = field(default=512, kw_only=True)
     kind: ClassVar[str] = "form"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.model is None) == (not self.questions):
             raise QuestionError(f"{self.text!r}: a form takes either a model or questions.")
+        if self.example and self.parse(self.example).status != "ok":
+            raise QuestionError(f"{self.text!r}: the example {self.example!r} does not fit the form.")
         for name, question in self.questions.items():
             if question.template.fields:
                 raise QuestionError(
@@ -59,10 +65,12 @@ class Form(Question):
         """Room for every field."""
         if self.questions:
             return 16 + sum(question.max_tokens + 12 for question in self.questions.values())
-        return 512
+        return self.room
 
     def instruction(self) -> str:
         """The fields and the form of the reply."""
+        if self.example:
+            return f"Answer with one JSON object like this one, nothing else:\n{self.example}"
         if self.model is not None:
             shape = json.dumps(self.schema(), ensure_ascii=False, sort_keys=True)
             return f"Answer with one JSON object that fits this schema, nothing else:\n{shape}"
@@ -107,7 +115,8 @@ class Form(Question):
     def describe(self) -> dict[str, Any]:
         """Everything that makes the question what it is."""
         parts = {name: question.describe() for name, question in self.questions.items()}
-        return super().describe() | {"schema": self.schema(), "questions": parts}
+        shown = {"example": self.example, "room": self.room} if self.example or self.room != 512 else {}
+        return super().describe() | {"schema": self.schema(), "questions": parts} | shown
 
 
 def _schema(question: Question) -> dict[str, Any]:
