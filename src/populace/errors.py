@@ -8,6 +8,7 @@
     │   ├── QuestionError        a question that cannot be asked
     │   ├── TemplateError        a template field that nothing fills
     │   ├── InterventionError    an intervention that cannot be applied
+    │   ├── WorldError           a map or a file of residents that cannot be used; names file and entry
     │   └── ScenarioError        a scenario file that does not load
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
@@ -119,6 +120,12 @@ class ScenarioError(UsageError):
     """A scenario that cannot be loaded or does not hold to its contract."""
 
     code = "P107"
+
+
+class WorldError(UsageError):
+    """A map, or a file of those who live there, that cannot be used; names file and entry."""
+
+    code = "P120"
 
 
 class ScopeError(PopulaceError):
