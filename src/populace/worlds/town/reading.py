@@ -231,7 +231,8 @@ def _joined(file: str, places: Places, lines: list[Floats], names: list[str], do
     if doors.access[far] > doorstep:
         raise WorldError(
             f"{file}, building {called!r}: it cannot be reached; the nearest street, "
-            f"{names[owner[doors.section[far]]]!r}, is {doors.access[far]:.0f} metres away, and a doorstep is {doorstep:g} at most.",
+            f"{names[owner[doors.section[far]]]!r}, is {doors.access[far]:.0f} metres away, "
+            f"and a doorstep is {doorstep:g} at most.",
             "Move the building, lead a street to it, or set [town] doorstep.",
         )
     _connected(file, places, streets, owner, names, doors)
