@@ -9,7 +9,8 @@
     │   ├── TemplateError        a template field that nothing fills
     │   ├── InterventionError    an intervention that cannot be applied
     │   ├── ScenarioError        a scenario file that does not load
-    │   └── MemoryStreamError    a memory that does not fit its stream, or is not there
+    │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
+    │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
     ├── ModelError               the model cannot be used
@@ -127,6 +128,12 @@ class MemoryStreamError(UsageError):
     """A memory that does not fit its stream, or is not there."""
 
     code = "P108"
+
+
+class WorldError(UsageError):
+    """A map, or a file of those who live there, that cannot be used; names file and entry."""
+
+    code = "P120"
 
 
 class ScopeError(PopulaceError):

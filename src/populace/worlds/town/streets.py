@@ -1,0 +1,260 @@
+"""Ways between the places of a town: along streets, or straight where there are none.
+
+Distances are those of a graph with doors on its edges, so they are a metric: symmetric, nothing between a
+point and itself, and never longer than a detour. All pairs of junctions are computed once; a question about
+many people is then a few gathers.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from populace.worlds.town.spots import Bools, Floats, Ints, Spots, between, share_of
+
+COLUMNS_AT_ONCE = 128
+"""Shortest paths are found for so many targets at a time, which then stay in the processor's cache."""
+
+
+class Ways(Protocol):
+    """How one gets from one point to another."""
+
+    def metres(self, a: Spots, b: Spots) -> Floats:
+        """The length of the way from each point of `a` to that of `b`."""
+
+    def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
+        """Where one is after so many metres on the way from `a` to `b`."""
+
+    def corners(self, a: Spots, b: Spots) -> Floats:
+        """The points at which the way from the one point of `a` to that of `b` begins, turns and ends."""
+
+
+class Straight:
+    """Everybody walks in a straight line.
+
+    Example:
+        >>> home, park = Spots.at(np.zeros(1), np.zeros(1)), Spots.at(np.array([30.0]), np.array([40.0]))
+        >>> Straight().metres(home, park).tolist()
+        [50.0]
+    """
+
+    def metres(self, a: Spots, b: Spots) -> Floats:
+        """The length of the way from each point of `a` to that of `b`."""
+        return np.hypot(a.x - b.x, a.y - b.y)
+
+    def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
+        """Where one is after so many metres on the way from `a` to `b`."""
+        share = share_of(metres, self.metres(a, b))
+        return Spots.at(between(a.x, b.x, share), between(a.y, b.y, share))
+
+    def corners(self, a: Spots, b: Spots) -> Floats:
+        """The two ends of the line."""
+        return np.array([[a.x[0], a.y[0]], [b.x[0], b.y[0]]])
+
+
+class _Course(NamedTuple):
+    """Which way to take on the street: straight along one section, or out at one end and in at another."""
+
+    metres: Floats
+    direct: Bools
+    out: Ints
+    into: Ints
+
+
+class Streets:
+    """Sections of street between junctions.
+
+    Args:
+        x: Metres to the east, a junction each.
+        y: Metres to the north.
+        ends: The two junctions of each section.
+
+    Example:
+        >>> corner = Streets(np.array([0.0, 100.0, 100.0]), np.array([0.0, 0.0, 50.0]), np.array([[0, 1], [1, 2]]))
+        >>> doors = corner.doors(np.array([0.0, 110.0]), np.array([0.0, 50.0]))
+        >>> corner.metres(doors.take(np.array([0])), doors.take(np.array([1]))).tolist()
+        [160.0]
+    """
+
+    def __init__(self, x: Floats, y: Floats, ends: Ints) -> None:
+        self.x, self.y, self.ends = x, y, ends
+        self.length: Floats = np.hypot(*(c[ends[:, 0]] - c[ends[:, 1]] for c in (x, y)))
+
+    @cached_property
+    def _leaving(self) -> tuple[Ints, Ints, Floats]:
+        """For each junction the sections that leave it: the next junction, the section, its length."""
+        origin = np.concatenate([self.ends[:, 0], self.ends[:, 1]])
+        target = np.concatenate([self.ends[:, 1], self.ends[:, 0]])
+        section = np.tile(np.arange(len(self.ends)), 2)
+        order = np.argsort(origin, kind="stable")
+        degree = np.bincount(origin, minlength=len(self.x))
+        first = np.concatenate([[0], np.cumsum(degree)[:-1]])
+        slot = np.arange(len(origin)) - np.repeat(first, degree)
+        shape = (len(self.x), max(1, int(degree.max(initial=0))))
+        nexts, sections = np.tile(np.arange(shape[0])[:, None], shape[1]), np.zeros(shape, dtype=np.int64)
+        lengths = np.full(shape, np.inf)
+        where = origin[order], slot
+        nexts[where], sections[where], lengths[where] = target[order], section[order], self.length[section[order]]
+        return nexts, sections, lengths
+
+    @cached_property
+    def _between(self) -> Floats:
+        """Metres between all pairs of junctions; infinite where no street leads."""
+        nexts, _, lengths = self._leaving
+        count = len(self.x)
+        found = np.full((count, count), np.inf)
+        for start in range(0, count, COLUMNS_AT_ONCE):
+            part = np.full((count, min(COLUMNS_AT_ONCE, count - start)), np.inf)
+            part[start + np.arange(part.shape[1]), np.arange(part.shape[1])] = 0.0
+            settled = False
+            while not settled:
+                before = part.copy()
+                for slot in range(nexts.shape[1]):
+                    np.minimum(part, part[nexts[:, slot]] + lengths[:, slot, None], out=part)
+                settled = bool((before == part).all())
+            found[:, start : start + part.shape[1]] = part
+        shortest: Floats = np.minimum(found, found.T)
+        return shortest
+
+    @cached_property
+    def _hop(self) -> npt.NDArray[np.uint8]:
+        """For each pair of junctions, which of the sections leaving the first leads towards the second."""
+        nexts, _, lengths = self._leaving
+        best = np.full(self._between.shape, np.inf)
+        hop = np.zeros(self._between.shape, dtype=np.uint8)
+        for slot in range(nexts.shape[1]):
+            metres = self._between[nexts[:, slot]] + lengths[:, slot, None]
+            better = metres < best
+            hop[better] = slot
+            np.minimum(best, metres, out=best)
+        return hop
+
+    def components(self) -> Ints:
+        """A number for each junction, the same for those that streets connect."""
+        label = np.arange(len(self.x))
+        while True:
+            low = np.minimum(label[self.ends[:, 0]], label[self.ends[:, 1]])
+            spread = label.copy()
+            np.minimum.at(spread, self.ends[:, 0], low)
+            np.minimum.at(spread, self.ends[:, 1], low)
+            spread = spread[spread]
+            if (spread == label).all():
+                return label
+            label = spread
+
+    def doors(self, x: Floats, y: Floats, *, building: Ints | None = None) -> Spots:
+        """Points joined to the street nearest to each, on the shortest path to it."""
+        ax, ay = self.x[self.ends[:, 0]], self.y[self.ends[:, 0]]
+        dx, dy = self.x[self.ends[:, 1]] - ax, self.y[self.ends[:, 1]] - ay
+        along = (x[:, None] - ax) * dx + (y[:, None] - ay) * dy
+        share = np.clip(along / (dx * dx + dy * dy), 0.0, 1.0)
+        away = np.hypot(ax + share * dx - x[:, None], ay + share * dy - y[:, None])
+        section = np.argmin(away, axis=1)
+        row = np.arange(len(x))
+        whose = np.full(len(x), -1, dtype=np.int64) if building is None else building
+        offset = share[row, section] * self.length[section]
+        return Spots(x.astype(float), y.astype(float), section, offset, away[row, section], whose)
+
+    def metres(self, a: Spots, b: Spots) -> Floats:
+        """The length of the way from each point of `a` to that of `b`."""
+        same = (a.building >= 0) & (a.building == b.building)
+        return np.where(same, np.abs(a.access - b.access), a.access + self._course(a, b).metres + b.access)
+
+    def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
+        """Where one is after so many metres on the way from `a` to `b`."""
+        same = (a.building >= 0) & (a.building == b.building)
+        course = self._course(a, b)
+        made = self._on_the_street(a, b, course, metres - a.access)
+        leaving = ~same & (metres <= a.access)
+        arriving = ~same & (metres > a.access + course.metres)
+        for rows, near, gone in (
+            (leaving, a, metres),
+            (arriving, b, a.access + course.metres + b.access - metres),
+        ):
+            if rows.any():
+                spot, walked = near.take(rows), np.clip(gone[rows], 0.0, near.access[rows])
+                share = share_of(walked, spot.access)
+                door_x, door_y = self._point(spot.section, spot.offset)
+                x, y = between(spot.x, door_x, share), between(spot.y, door_y, share)
+                made.put(rows, Spots(x, y, spot.section, spot.offset, spot.access - walked, spot.building))
+        if same.any():
+            one, other = a.take(same), b.take(same)
+            share = share_of(metres[same], np.abs(one.access - other.access))
+            x, y = between(one.x, other.x, share), between(one.y, other.y, share)
+            access = between(one.access, other.access, share)
+            made.put(same, Spots(x, y, one.section, one.offset, access, one.building))
+        return made
+
+    def corners(self, a: Spots, b: Spots) -> Floats:
+        """The points at which the way from the one point of `a` to that of `b` begins, turns and ends."""
+        points: list[tuple[float, ...]] = [(a.x[0], a.y[0])]
+        if not (a.building[0] >= 0 and a.building[0] == b.building[0]):
+            course = self._course(a, b)
+            points.append(tuple(float(c[0]) for c in self._point(a.section, a.offset)))
+            if not course.direct[0]:
+                here, goal = int(course.out[0]), int(course.into[0])
+                points.append((self.x[here], self.y[here]))
+                while here != goal:
+                    here = int(self._leaving[0][here, self._hop[here, goal]])
+                    points.append((self.x[here], self.y[here]))
+            points.append(tuple(float(c[0]) for c in self._point(b.section, b.offset)))
+        points.append((b.x[0], b.y[0]))
+        line = np.array(points, dtype=float)
+        kept = np.concatenate([[True], (np.abs(np.diff(line, axis=0)) > 1e-9).any(axis=1)])
+        turns: Floats = line[kept]
+        return turns
+
+    def _point(self, section: Ints, offset: Floats) -> tuple[Floats, Floats]:
+        first, second = self.ends[section].T
+        share = share_of(offset, self.length[section])
+        return between(self.x[first], self.x[second], share), between(self.y[first], self.y[second], share)
+
+    def _course(self, a: Spots, b: Spots) -> _Course:
+        from_ends = np.stack([a.offset, self.length[a.section] - a.offset])
+        to_ends = np.stack([b.offset, self.length[b.section] - b.offset])
+        choices = [
+            from_ends[i] + self._between[self.ends[a.section, i], self.ends[b.section, j]] + to_ends[j]
+            for i in (0, 1)
+            for j in (0, 1)
+        ]
+        choices.append(np.where(a.section == b.section, np.abs(a.offset - b.offset), np.inf))
+        table = np.stack(choices)
+        best = np.argmin(table, axis=0)
+        row = np.arange(len(best))
+        out = self.ends[a.section, np.minimum(best // 2, 1)]
+        return _Course(table[best, row], best == 4, out, self.ends[b.section, best % 2])
+
+    def _on_the_street(self, a: Spots, b: Spots, course: _Course, metres: Floats) -> Spots:
+        """Where one is after so many metres of the street part of the way."""
+        left = np.clip(metres, 0.0, course.metres)
+        section, offset = a.section.copy(), a.offset.copy()
+        turned = np.where(course.direct, b.offset < a.offset, course.out == self.ends[a.section, 0])
+        first_leg = np.where(turned, a.offset, self.length[a.section] - a.offset)
+        near = course.direct | (left <= first_leg)
+        offset = np.where(near, a.offset + np.where(turned, -left, left), offset)
+        self._hops(np.flatnonzero(~near), course, left - first_leg, b, section, offset)
+        offset = np.clip(offset, 0.0, self.length[section])
+        x, y = self._point(section, offset)
+        nobody = np.full(len(x), -1, dtype=np.int64)
+        return Spots(x, y, section, offset, np.zeros(len(x)), nobody)
+
+    def _hops(self, rows: Ints, course: _Course, left: Floats, b: Spots, section: Ints, offset: Floats) -> None:
+        """Take all walkers from junction to junction at once, and leave each on the section it has come to."""
+        nexts, sections, lengths = self._leaving
+        here, goal, left = course.out[rows], course.into[rows], left[rows]
+        while len(rows):
+            done = here == goal
+            slot = self._hop[here, goal]
+            length = np.where(done, np.inf, lengths[here, slot])
+            stays = left <= length
+            where = rows[stays]
+            taken = np.where(done, b.section[rows], sections[here, slot])[stays]
+            section[where] = taken
+            forth = self.ends[taken, 0] == here[stays]
+            offset[where] = np.where(forth, left[stays], self.length[taken] - left[stays])
+            onward = ~stays
+            rows, goal, left = rows[onward], goal[onward], (left - length)[onward]
+            here = nexts[here, slot][onward]

@@ -1,0 +1,187 @@
+"""A town: its places, the ways between them and how long walking takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.errors import UnknownNameError, WorldError
+from populace.worlds.town.places import BUILDING, DAY, LEVELS, OBJECT, TOWN, Places
+from populace.worlds.town.spots import Bools, Floats, Ints, Spots
+from populace.worlds.town.streets import Ways
+
+PACE = 80.0
+"""Metres a minute, an unhurried walk."""
+THRESHOLD = 0.5
+"""Minutes between a room and the door of its building, so that two rooms of one building are a minute apart."""
+SHIPPED = Path(__file__).with_name("sallow_ferry.toml")
+
+
+class Town:
+    """Places that people share.
+
+    Args:
+        name: What the town is called.
+        places: Its places.
+        ways: How one gets from one to another.
+        doors: For each building, in order, where it stands and how it is joined to the streets.
+        pace: Metres that people walk in a minute.
+
+    Example:
+        >>> town = Town.shipped()
+        >>> cafe, home = town.place("Kettle & Crumb > counter"), town.place("Larch Lane 4 > kitchen")
+        >>> town.address(cafe)
+        'Kettle & Crumb > counter'
+        >>> bool(0 < town.minutes(home, cafe)[0] < 15)
+        True
+    """
+
+    def __init__(self, name: str, places: Places, ways: Ways, doors: Spots, *, pace: float = PACE) -> None:
+        if not pace > 0:
+            raise WorldError(f"nobody walks {pace:g} metres a minute.", "Give a pace above 0, such as 80.")
+        self.name, self.places, self.ways, self.doors, self.pace = name, places, ways, doors, pace
+
+    @classmethod
+    def read(cls, path: str | Path) -> Town:
+        """A town from a map in TOML; see `docs/concepts/town.md` for what may stand in it."""
+        from populace.worlds.town.reading import read_town
+
+        return read_town(Path(path))
+
+    @classmethod
+    def shipped(cls) -> Town:
+        """Sallow Ferry, the town for 25 people that comes with Populace."""
+        return cls.read(SHIPPED)
+
+    @classmethod
+    def generated(cls, people: int = 1000, seed: int | np.random.Generator = 0) -> Town:
+        """A town on a street grid with homes, work, schools, shops, cafés and parks for so many people."""
+        from populace.worlds.town.generate import generate_town
+
+        return generate_town(people, seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.places.level, minlength=4)
+        told = ", ".join(f"{count} {level}s" for count, level in zip(counts[1:], LEVELS[1:], strict=True))
+        return f"<town {self.name!r}: {told}>"
+
+    def place(self, address: str) -> int:
+        """The id of one address, such as `Larch Lane 4 > kitchen > stove`."""
+        return self.places.find(address)
+
+    def lookup(self, addresses: Iterable[str]) -> Ints:
+        """The ids of many addresses."""
+        return np.array([self.places.find(address) for address in addresses], dtype=np.int64)
+
+    def address(self, place: int) -> str:
+        """The address of one place."""
+        return str(self.places.addresses[self._known(place).item()])
+
+    def addresses(self, places: npt.ArrayLike) -> pl.Series:
+        """The addresses of many places; empty where a place is -1, which is on the way."""
+        ids = np.asarray(places, dtype=np.int64)
+        self._known(ids[ids >= 0])
+        found = self.places.addresses.gather(np.maximum(ids, 0).astype(np.uint32))
+        return found.set(pl.Series(ids < 0), None).alias("address")
+
+    def of_kind(self, *kinds: str) -> Ints:
+        """The buildings of these kinds."""
+        known = self.places.kind.drop_nulls().unique().to_list()
+        for kind in kinds:
+            if kind not in known:
+                raise UnknownNameError(f"kind of building in {self.name}", kind, known)
+        return np.flatnonzero(self.places.kind.is_in(kinds).fill_null(False).to_numpy())
+
+    def inside(self, place: int) -> Ints:
+        """The places directly inside one: its rooms or its objects."""
+        return np.flatnonzero(self.places.parent == self._known(place).item())
+
+    def open(self, places: npt.ArrayLike, now: int) -> Bools:
+        """Whether the building of each place is open at a time, given in seconds since a midnight."""
+        building = self.places.building[self._known(places)]
+        opens, closes, hour = self.places.opens[building], self.places.closes[building], now % DAY
+        return ((opens <= hour) & (hour < closes)) | (hour + DAY < closes)
+
+    def spots(self, places: npt.ArrayLike) -> Spots:
+        """Where one leaves a place from: the place itself, joined to the streets by its building's door."""
+        ids = self._known(places)
+        if (self.places.level[ids] == TOWN).any():
+            raise WorldError(
+                f"{self.name} as a whole is not a place to go to.",
+                f"Name a building, a room or an object, such as {self.places.name[1]!r}.",
+            )
+        return self.doors.take(self.places.building[ids] - 1)
+
+    def metres(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike) -> Floats:
+        """The length of the way between the buildings of each pair of places."""
+        origins, goals = np.broadcast_arrays(self._known(from_places), self._known(to_places))
+        return self.ways.metres(self.spots(origins), self.spots(goals))
+
+    def minutes(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, *, pace: float | None = None) -> Floats:
+        """How long each walk takes.
+
+        Nothing within a room, a minute between two rooms of a building; a way out of a room or into one
+        adds half a minute to the walk between the buildings. That makes it a metric.
+
+        Args:
+            from_places: Where each walk begins; one place stands for all.
+            to_places: Where it ends; one place stands for all.
+            pace: Metres a minute; that of the town if left out.
+        """
+        origins, goals = np.broadcast_arrays(self._known(from_places), self._known(to_places))
+        walked = self.metres(origins, goals) / (self.pace if pace is None else pace)
+        return np.where(self.places.room[origins] == self.places.room[goals], 0.0, walked + self.steps(origins, goals))
+
+    def steps(self, from_places: Ints, to_places: Ints) -> Floats:
+        """The minutes of each walk that are spent between a room and a door."""
+        rooms = [(self.places.level[self.places.room[ids]] > BUILDING) * THRESHOLD for ids in (from_places, to_places)]
+        return np.asarray(rooms[0] + rooms[1])
+
+    def route(self, from_place: int, to_place: int) -> pl.DataFrame:
+        """The way between two places for drawing: the points where it turns, and the metres walked up to each."""
+        points = self.ways.corners(self.spots(from_place), self.spots(to_place))
+        legs = np.hypot(*np.diff(points, axis=0).T) if len(points) > 1 else np.zeros(0)
+        walked = np.concatenate([[0.0], np.cumsum(legs)])
+        return pl.DataFrame({"x": points[:, 0], "y": points[:, 1], "metres": walked})
+
+    def along(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, minutes: npt.ArrayLike) -> Spots:
+        """Where people are so many minutes after they left, many at once."""
+        origins, goals = np.broadcast_arrays(self._known(from_places), self._known(to_places))
+        walked = (np.asarray(minutes, dtype=float) + np.zeros(len(origins))) * self.pace
+        return self.ways.along(self.spots(origins), self.spots(goals), walked)
+
+    def objects(self) -> Ints:
+        """The ids of all objects."""
+        return np.flatnonzero(self.places.level == OBJECT)
+
+    def table(self) -> pl.DataFrame:
+        """All places as a table, for readers and drawings."""
+        places = self.places
+        return pl.DataFrame(
+            {
+                "place": np.arange(len(places)),
+                "address": places.addresses,
+                "name": places.name,
+                "level": pl.Series([LEVELS[level] for level in places.level], dtype=pl.Enum(LEVELS)),
+                "parent": places.parent,
+                "kind": places.kind,
+                "x": places.x,
+                "y": places.y,
+                "outdoors": places.outdoors,
+                "state": places.state,
+            }
+        )
+
+    def _known(self, places: npt.ArrayLike) -> Ints:
+        ids = np.atleast_1d(np.asarray(places, dtype=np.int64))
+        if len(ids) and (ids.min() < 0 or ids.max() >= len(self.places)):
+            wrong = ids[(ids < 0) | (ids >= len(self.places))][0]
+            raise WorldError(f"{self.name} has no place {wrong}; its places are 0 to {len(self.places) - 1}.")
+        return ids
