@@ -1,0 +1,245 @@
+"""Planning: a day in broad strokes, made finer only as far ahead as needed, as actions with an end.
+
+Nobody is asked every tick what to do. An action runs until it ends or is interrupted, and only then
+is there a question. What a model plans is checked against the clock and the map; every repair is
+counted under its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import pydantic
+
+from populace.errors import ParameterError
+from populace.minds.remembering import Asks
+from populace.people import Id, People
+from populace.questions import Form
+
+DAY = 86_400
+HOUR = 3600
+_CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
+
+
+class Action(NamedTuple):
+    """Something that a person does, from one moment to another, somewhere."""
+
+    start: int
+    end: int
+    where: str
+    doing: str
+
+
+class _Finer(pydantic.BaseModel):
+    minutes: int = pydantic.Field(ge=1, le=240)
+    doing: str = pydantic.Field(max_length=80)
+
+
+class _Finely(pydantic.BaseModel):
+    actions: list[_Finer] = pydantic.Field(min_length=1, max_length=4)
+
+
+@dataclass
+class Planning:
+    """How people plan.
+
+    Attributes:
+        places: The names of places that may stand in a plan.
+        strokes: How many broad strokes a day has, at least and at most.
+        ahead: How many seconds ahead a stroke is made finer; 0 leaves it as it is.
+        counts: What had to be repaired: `in the past`, `overlapping`, `no plan`, `no finer plan`, `cut short`.
+
+    Example:
+        >>> planning = Planning(places=("home", "café"))
+        >>> planning.checked([("09:00", "café", "work"), ("07:00", "home", "sleep")], now=8 * 3600, until=12 * 3600)
+        [Action(start=32400, end=43200, where='café', doing='work')]
+        >>> dict(planning.counts)
+        {'in the past': 1}
+    """
+
+    places: Sequence[str]
+    strokes: tuple[int, int] = (4, 7)
+    ahead: int = 2 * HOUR
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        if not self.places or len(set(self.places)) < len(self.places):
+            raise ParameterError("a plan needs the names of places, each once.")
+        stroke = pydantic.create_model(
+            "Stroke",
+            at=(str, pydantic.Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")),
+            where=(Literal[tuple(self.places)], ...),
+            doing=(str, pydantic.Field(max_length=80)),
+        )
+        few, many = self.strokes
+        self._day: type[pydantic.BaseModel] = pydantic.create_model(
+            "Day", plan=(list[stroke], pydantic.Field(min_length=few, max_length=many))  # type: ignore[valid-type]
+        )
+
+    async def day(
+        self, asks: Asks, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+    ) -> dict[Id, list[Action]]:
+        """Ask people for the rest of their day, all at once.
+
+        Args:
+            asks: Whoever puts the question.
+            people: Who plans.
+            given: What they are told.
+            now: The simulated time in seconds since midnight of the first day.
+            until: When each goes to bed, likewise.
+            **fields: Values for the fields of `given`.
+
+        Returns:
+            The actions of each, in order and without gaps from the first on; none where no plan could be read.
+        """
+        few, many = self.strokes
+        example = [{"at": "12:30", "where": self.places[0], "doing": "eat lunch"}] * few
+        answers = await asks.ask(
+            people,
+            Form(
+                f"It is {clock(now)}. How do you spend the rest of the day? Give {few} to {many} things in order, each "
+                "with the time at which it begins, the place and what you do.",
+                model=self._day,
+                example=json.dumps({"plan": example}, ensure_ascii=False),
+                room=48 * many,
+            ),
+            given=given,
+            purpose="planning: day",
+            **fields,
+        )
+        plans: dict[Id, list[Action]] = {}
+        for who, value in zip(people.ids.to_list(), answers.values, strict=True):
+            rows = json.loads(value)["plan"] if value else []
+            self.counts["no plan"] += value is None
+            plans[who] = self.checked([(r["at"], r["where"], r["doing"]) for r in rows], now=now, until=until[who])
+        return plans
+
+    def checked(self, rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
+        """Turn what was planned into actions that follow each other.
+
+        What would begin in the past is dropped, two things at one time leave the first, and each ends where the next
+        begins; all of it is counted.
+        """
+        midnight = now - now % DAY
+        starts: dict[int, tuple[str, str]] = {}
+        last = -1
+        for at, where, doing in rows:
+            read = _CLOCK.fullmatch(at.strip())
+            if read is None or where not in self.places or not doing.strip():
+                self.counts["not an action"] += 1
+                continue
+            start = midnight + int(read[1]) * HOUR + int(read[2]) * 60
+            if start < now:
+                self.counts["in the past"] += 1
+            elif start >= until:
+                self.counts["after bedtime"] += 1
+            elif start in starts:
+                self.counts["overlapping"] += 1
+            else:
+                self.counts["out of order"] += start < last
+                starts[start] = (where, doing.strip())
+                last = start
+        ordered = sorted(starts)
+        ends = [*ordered[1:], until]
+        return [Action(start, end, *starts[start]) for start, end in zip(ordered, ends, strict=True)]
+
+    async def finer(
+        self, asks: Asks, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
+    ) -> list[list[Action]]:
+        """Ask people what they do first in the stroke that begins for each, as far ahead as needed."""
+        answers = await asks.ask(
+            people,
+            Form(
+                "What exactly do you do there, one thing after the other, and for how many minutes each?",
+                model=_Finely,
+                example='{"actions": [{"minutes": 20, "doing": "set the table"}, {"minutes": 40, "doing": "eat"}]}',
+                room=140,
+            ),
+            given=given,
+            purpose="planning: finer",
+            **fields,
+        )
+        return [
+            self._fitted(stroke, json.loads(value)["actions"] if value else [])
+            for stroke, value in zip(strokes, answers.values, strict=True)
+        ]
+
+    def _fitted(self, stroke: Action, rows: Sequence[Mapping[str, Any]]) -> list[Action]:
+        """Actions inside a stroke, as far as it is made finer; what is left of it follows as it was."""
+        if not rows:
+            self.counts["no finer plan"] += 1
+            return [stroke]
+        end = min(stroke.end, stroke.start + self.ahead) if self.ahead else stroke.end
+        made: list[Action] = []
+        at = stroke.start
+        for row in rows:
+            if at >= end:
+                self.counts["cut short"] += 1
+                break
+            stop = min(at + row["minutes"] * 60, end)
+            made.append(Action(at, stop, stroke.where, row["doing"].strip() or stroke.doing))
+            at = stop
+        return [*made, Action(at, stroke.end, stroke.where, stroke.doing)] if at < stroke.end else made
+
+
+class Agenda:
+    """What everybody is doing now and has planned, and when each is due for something new.
+
+    Example:
+        >>> agenda = Agenda(["ann"])
+        >>> agenda.set("ann", [Action(0, 60, "home", "wake"), Action(60, 600, "café", "work")])
+        >>> agenda.due(0), agenda.next("ann", 0).doing, agenda.due(30), agenda.due(60)
+        (['ann'], 'wake', [], ['ann'])
+    """
+
+    def __init__(self, ids: Sequence[Id]) -> None:
+        self._planned: dict[Id, list[Action]] = {who: [] for who in ids}
+        self.doing: dict[Id, Action | None] = dict.fromkeys(ids)
+        self._until: dict[Id, int] = dict.fromkeys(ids, 0)
+
+    def set(self, who: Id, actions: Sequence[Action]) -> None:
+        """Replace what a person has planned."""
+        self._planned[who] = list(actions)
+
+    def put_first(self, who: Id, actions: Sequence[Action]) -> None:
+        """Put actions before what is planned."""
+        self._planned[who] = [*actions, *self._planned[who]]
+
+    def planned(self, who: Id) -> list[Action]:
+        """What a person has still planned."""
+        return self._planned[who]
+
+    def due(self, now: int) -> list[Id]:
+        """Whose action has ended, in the order of the people."""
+        return [who for who, until in self._until.items() if until <= now]
+
+    def next(self, who: Id, now: int) -> Action | None:
+        """Begin the next planned action; None where nothing is planned. What is over already is passed over."""
+        planned = self._planned[who]
+        while planned and planned[0].end <= now:
+            planned.pop(0)
+        action = planned.pop(0) if planned else None
+        if action is not None and action.start > now:
+            planned.insert(0, action)
+            action = Action(now, action.start, "", "wait")
+        self.doing[who] = action
+        self._until[who] = action.end if action else now
+        return action
+
+    def busy(self, who: Id, action: Action) -> None:
+        """Interrupt whatever a person does with something else; what was interrupted goes on after it."""
+        current = self.doing[who]
+        if current is not None and current.end > action.end:
+            self._planned[who].insert(0, current._replace(start=action.end))
+        self.doing[who] = action
+        self._until[who] = action.end
+
+
+def clock(seconds: int) -> str:
+    """The time of day."""
+    return f"{seconds % DAY // HOUR:02d}:{seconds % HOUR // 60:02d}"

@@ -1,0 +1,137 @@
+"""Reflection: people to whom much has happened draw conclusions, and say on which memories these rest."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+import pydantic
+
+from populace.minds.remembering import Asks, Memory
+from populace.people import Id
+from populace.questions import Form
+
+
+class _Wonder(pydantic.BaseModel):
+    questions: list[str]
+
+
+class _Insight(pydantic.BaseModel):
+    insight: str
+    because: list[int]
+
+
+class _Insights(pydantic.BaseModel):
+    insights: list[_Insight]
+
+
+@dataclass
+class Reflection:
+    """When people reflect, and how far.
+
+    Whoever has taken in memories of a total importance of `budget` since the last time asks
+    themselves a few questions about what happened lately, recalls what bears on them, and draws
+    conclusions. A conclusion is a memory too; its evidence is the memories that it cites.
+
+    Attributes:
+        budget: The total importance after which one reflects.
+        recent: How many of the newest memories raise questions.
+        questions: How many questions.
+        statements: How many memories are recalled for each.
+        insights: How many conclusions at most.
+        counts: What happened: `reflected`, `uncited` for a conclusion without a valid citation, `bad citation`,
+            `invalid` for an answer that could not be read.
+    """
+
+    budget: float = 150.0
+    recent: int = 100
+    questions: int = 3
+    statements: int = 10
+    insights: int = 5
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def due(self, memory: Memory, ids: list[Id]) -> list[Id]:
+        """Who has enough to think about."""
+        felt = memory.felt[[memory.owner(who) for who in ids]] if ids else np.zeros(0)
+        return [who for who, much in zip(ids, felt, strict=True) if much >= self.budget]
+
+    async def reflect(self, asks: Asks, memory: Memory, ids: list[Id], now: int) -> int:
+        """Let these people reflect, all at once; returns how many conclusions were drawn."""
+        if not ids:
+            return 0
+        owners = [memory.owner(who) for who in ids]
+        memory.felt[owners] = 0.0
+        lately = _listed(memory.stream.recent(owners, self.recent), len(ids))
+        wondered = await asks.ask(
+            asks.people.take(ids),
+            Form(
+                f"Which {self.questions} questions about your life do these raise?",
+                model=_Wonder,
+                example='{"questions": ["What matters to me now?"]}',
+                room=160,
+            ),
+            given="What happened to you lately:\n{lately}",
+            purpose="reflection: questions",
+            lately=lately,
+        )
+        self.counts["invalid"] += wondered.values.null_count()
+        who, about = [], []
+        for person, value in zip(ids, wondered.values, strict=True):
+            for question in json.loads(value)["questions"][: self.questions] if value else []:
+                who.append(person)
+                about.append(question)
+        return await self._conclude(asks, memory, who, about, now) if who else 0
+
+    async def _conclude(self, asks: Asks, memory: Memory, who: list[Id], about: list[str], now: int) -> int:
+        recalled = memory.recall(who, about, now=now, purpose="reflection: insights", top=self.statements)
+        distinct = recalled.unique(["person", "memory"], maintain_order=True)
+        people = list(dict.fromkeys(who))
+        cited = {person: distinct.filter(pl.col("person") == person) for person in people}
+        people = [person for person in people if cited[person].height]
+        statements = [
+            "\n".join(f"{number}. {text}" for number, text in enumerate(cited[person]["text"], 1)) for person in people
+        ]
+        concluded = await asks.ask(
+            asks.people.take(people),
+            Form(
+                f"What do you conclude from them? Give at most {self.insights} conclusions, each with the numbers of "
+                "the statements that it rests on.",
+                model=_Insights,
+                example='{"insights": [{"insight": "I enjoy company.", "because": [1, 3]}]}',
+                room=240,
+            ),
+            given="Statements about your life:\n{statements}",
+            purpose="reflection: insights",
+            statements=statements,
+        )
+        authors: list[Id] = []
+        texts: list[str] = []
+        evidence: list[list[int]] = []
+        for person, value in zip(people, concluded.values, strict=True):
+            self.counts["reflected"] += 1
+            self.counts["invalid"] += value is None
+            for made in json.loads(value)["insights"][: self.insights] if value else []:
+                text = made["insight"].strip()
+                if text:
+                    authors.append(person)
+                    texts.append(text)
+                    evidence.append(self._cited(made["because"], cited[person]["memory"].to_list()))
+        await memory.remember(asks, authors, texts, kind="reflection", now=now, evidence=evidence)
+        return len(texts)
+
+    def _cited(self, numbers: list[int], shown: list[int]) -> list[int]:
+        """The memories behind the numbers; a number that was not shown is counted and left out."""
+        good = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(shown)]
+        self.counts["bad citation"] += len(set(numbers)) - len(good)
+        self.counts["uncited"] += not good
+        return [shown[number - 1] for number in good]
+
+
+def _listed(recent: pl.DataFrame, count: int) -> list[str]:
+    """The newest memories of each person, oldest first, a line each."""
+    grouped = recent.reverse().group_by("query", maintain_order=True).agg("text")
+    lines = {query: "\n".join(f"- {text}" for text in texts) for query, texts in grouped.iter_rows()}
+    return [lines.get(row, "- nothing") for row in range(count)]

@@ -1,0 +1,239 @@
+"""Remembering and recalling, as a part of a mind: the stream, its embedder, how importance is judged.
+
+Everything that was stored and recalled since the last look is handed out as tables, so that a run
+can record what a person had in mind when they decided.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.errors import ParameterError
+from populace.minds.columns import Whole
+from populace.minds.forgetting import Forgetting
+from populace.minds.importance import importance_question, rate_by_rule
+from populace.minds.memory import MemoryStream
+from populace.minds.retrieval import Retrieval, retrieval
+from populace.models import Embedder
+from populace.people import Id, People
+from populace.questions import Answers, Question
+
+Rater = Literal["rule", "model"]
+
+
+class Asks(Protocol):
+    """Whoever can put questions to people: a scenario."""
+
+    @property
+    def people(self) -> People:
+        """The population as it is now."""
+
+    async def ask(self, people: Any, question: Question, *, given: str = "", purpose: str = "", **fields: Any) -> Answers:
+        """Put a question to people."""
+
+
+class Memory:
+    """What everybody remembers, and how it comes back to mind.
+
+    Args:
+        embedder: Makes the vectors by which relevance is judged.
+        how: How memories are ranked, or the name of a preset.
+        rater: Who says how important something is: a rule, or the model in batches.
+        forgetting: What is dropped in time; nothing if left out.
+
+    Attributes:
+        felt: For each owner, the importance that came in since the last reflection.
+        unrated: How many texts the model gave no importance.
+
+    Example:
+        >>> from populace.models import Hashing
+        >>> memory = Memory(Hashing(64))
+        >>> _ = memory.keep(["ann", "bo"], ["It rains.", "A party is planned."], kind="observation", now=0, importance=3)
+        >>> memory.recall(["bo"], ["party"], now=60, purpose="chat")["text"].to_list()
+        ['A party is planned.']
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        how: Retrieval | str = "park2023",
+        rater: Rater = "rule",
+        forgetting: Forgetting | None = None,
+    ) -> None:
+        if rater not in ("rule", "model"):
+            raise ParameterError(f"importance cannot be rated by {rater!r}.", "Use 'rule' or 'model'.")
+        self.embedder = embedder
+        self.how = retrieval(how) if isinstance(how, str) else how
+        self.rater = rater
+        self.forgetting = forgetting
+        self.stream = MemoryStream(embedder=embedder.name, dimension=embedder.dimension)
+        self.felt: npt.NDArray[np.float64] = np.zeros(0)
+        self.unrated = 0
+        self._owners: dict[Id, int] = {}
+        self._ids: list[Id] = []
+        self._stored: list[Whole] = []
+        self._recalled: list[pl.DataFrame] = []
+
+    def owner(self, who: Id) -> int:
+        """The number under which the stream keeps a person."""
+        number = self._owners.get(who)
+        if number is None:
+            number = self._owners[who] = len(self._ids)
+            self._ids.append(who)
+            self.felt = np.append(self.felt, 0.0)
+        return number
+
+    def of(self, who: Id) -> pl.DataFrame:
+        """Everything that one person remembers, oldest first."""
+        return self.stream.of(self.owner(who))
+
+    async def remember(
+        self,
+        asks: Asks,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> Whole:
+        """Store a text for each person, its importance rated first; returns the ids of the memories.
+
+        A rating that cannot be read stays empty and is counted; nothing is put in its place.
+        """
+        people = list(ids)
+        if self.rater == "rule" or not people:
+            rated = rate_by_rule(texts)
+        else:
+            rated = await self._rated(asks, people, texts)
+        return self.keep(people, texts, kind=kind, now=now, importance=rated, evidence=evidence)
+
+    async def _rated(self, asks: Asks, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Ask the model; who has several texts is asked about one at a time."""
+        rated = np.full(len(texts), np.nan)
+        for rows in _once_each(people):
+            answers = await asks.ask(
+                asks.people.take([people[row] for row in rows]),
+                importance_question(),
+                given="{happened}",
+                purpose="importance",
+                happened=[texts[row] for row in rows],
+            )
+            rated[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        self.unrated += int(np.isnan(rated).sum())
+        return rated
+
+    def keep(
+        self,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        importance: float | npt.ArrayLike,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> Whole:
+        """Store texts whose importance is known."""
+        owners = np.array([self.owner(who) for who in ids], np.int64)
+        if not len(owners):
+            return owners
+        rated = np.broadcast_to(np.asarray(importance, np.float64), owners.shape)
+        stored = self.stream.append(
+            owners,
+            texts,
+            kind=kind,
+            time=now,
+            importance=rated,
+            embeddings=self.embedder.embed(list(texts)),
+            evidence=evidence,
+            embedder=self.embedder.name,
+        )
+        np.add.at(self.felt, owners, np.nan_to_num(rated))
+        self._stored.append(stored)
+        return stored
+
+    def recall(
+        self,
+        ids: Sequence[Id],
+        queries: Sequence[str],
+        *,
+        now: int,
+        purpose: str,
+        top: int | None = None,
+        kinds: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        """What comes to mind about each query, in the order in which a prompt shows it.
+
+        Args:
+            ids: Who thinks; the same person may think of several things.
+            queries: Of what, one for each.
+            now: The simulated time, in seconds.
+            purpose: What it is for, to find it again beside the decision.
+            top: How many, if not as many as the preset says.
+            kinds: Which kinds of memories; all, if not given.
+        """
+        owners = np.array([self.owner(who) for who in ids], np.int64)
+        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, self.embedder.dimension))
+        found = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
+        shown = self.stream.present(found, self.how)
+        at = shown["query"].to_numpy()
+        shown = shown.with_columns(
+            pl.Series("person", [ids[row] for row in at], dtype=_id_type(ids)),
+            pl.Series("about", [queries[row] for row in at], dtype=pl.String),
+            pl.lit(purpose).alias("purpose"),
+        )
+        self._recalled.append(shown.drop("query"))
+        return shown
+
+    def lines(
+        self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int, nothing: str = "nothing"
+    ) -> list[str]:
+        """What comes to mind, as one text for each query, a line for each memory."""
+        found = self.recall(ids, queries, now=now, purpose=purpose, top=top)
+        grouped = found.group_by("query", maintain_order=True).agg(pl.col("text").unique(maintain_order=True))
+        texts = {query: "\n".join(f"- {text}" for text in said) for query, said in grouped.iter_rows()}
+        return [texts.get(row, f"- {nothing}") for row in range(len(queries))]
+
+    def forget(self, now: int) -> int:
+        """Drop what the policy says; returns how many."""
+        if self.forgetting is None:
+            return 0
+        gone = self.forgetting.which(self.stream, now)
+        self.stream.forget(gone)
+        return len(gone)
+
+    def gathered(self) -> dict[str, pl.DataFrame]:
+        """What was stored and recalled since the last look, as tables `memories` and `recalled`."""
+        tables: dict[str, pl.DataFrame] = {}
+        if self._stored:
+            rows = self.stream.rows(np.concatenate(self._stored))
+            people = [self._ids[owner] for owner in rows["owner"]]
+            whose = pl.Series("person", people, dtype=_id_type(people))
+            tables["memories"] = rows.drop("owner", "last_access").insert_column(1, whose)
+        if self._recalled:
+            tables["recalled"] = pl.concat(self._recalled)
+        self._stored, self._recalled = [], []
+        return tables
+
+
+def _once_each(people: Sequence[Id]) -> list[list[int]]:
+    """Rows in rounds, so that nobody stands in a round twice."""
+    seen: Counter[Id] = Counter()
+    rounds: list[list[int]] = []
+    for row, who in enumerate(people):
+        if seen[who] == len(rounds):
+            rounds.append([])
+        rounds[seen[who]].append(row)
+        seen[who] += 1
+    return rounds
+
+
+def _id_type(ids: Sequence[Id]) -> type[pl.DataType]:
+    return pl.String if ids and isinstance(ids[0], str) else pl.Int64

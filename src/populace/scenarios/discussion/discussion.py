@@ -1,0 +1,223 @@
+"""A group discusses a topic; everybody says privately before and after what they think.
+
+The same parts as in the town: memory, recall, utterances. Either the scenario says who speaks
+(script mode), or what somebody says wakes the others, who answer or stay silent (agent mode).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from populace.minds import Memory
+from populace.models import embedder
+from populace.people import Id, People, mix
+from populace.questions import Choice, Form, Rating, Text
+from populace.scenario import Field, Finding, Scenario, metric
+from populace.worlds.mailbox import Mailbox, Message
+
+LEANINGS = {"open-minded": 2, "cautious": 1, "outspoken": 1, "sceptical": 1, "easygoing": 1}
+
+SAY = Form(
+    "What do you say to the group now?",
+    questions={"say": Text("Your words.", max_words=35), "stance": Choice("Your stance.", options=("for", "against"))},
+)
+SITUATION = 'You are in a discussion of {group} people. The topic: "{topic}"\nWhat comes to your mind:\n{memories}\n'
+LATELY = "What was said lately:\n{said}"
+
+
+class Discussion(Scenario):
+    """A group discusses a topic, and people say privately before and after what they think of it."""
+
+    members: int = Field(6, ge=3, le=12, description="How many take part.")
+    topic: str = Field("The town should close its main street to cars.", description="What is discussed.")
+    rounds: int = Field(3, ge=1, description="How many rounds there are; one step each.")
+    mode: Literal["script", "agent"] = Field(
+        "script", description="Whether the scenario says who speaks, or what is said wakes the others."
+    )
+    turns: Literal["moderated", "free"] = Field(
+        "moderated", description="Script mode: everybody in turn, or whoever most wants to."
+    )
+    speakers: int = Field(3, ge=1, description="Script mode with free turns: how many speak in a round.")
+    replies: int = Field(2, ge=1, description="Agent mode: how many waves of replies an utterance may cause.")
+    remembers: bool = Field(True, description="Whether people recall what was said before.")
+    embedder: str = Field("minilm", description="Which embedder judges what is relevant.")
+
+    chart: ClassVar[tuple[str, ...]] = ("mean_position", "spread")
+
+    def setup(self) -> People:
+        """Everybody gets a name, a character and an empty memory."""
+        people = People.named(self.members, seed=self.rng)
+        self.memory = Memory(embedder(self.embedder)) if self.remembers else None
+        self.spoke: dict[Id, int] = dict.fromkeys(people.ids.to_list(), 0)
+        self.lines: list[tuple[str, str]] = []
+        self.before: np.ndarray[Any, np.dtype[np.float64]] | None = None
+        self.unread = 0
+        return people.with_columns(
+            leaning=mix(self.members, LEANINGS, seed=self.rng),
+            position=pl.Series([None] * self.members, dtype=pl.Int64),
+        )
+
+    def profile(self) -> str:
+        """Who one is."""
+        return "You are {name}, {leaning}, taking part in a discussion among neighbours."
+
+    def length(self) -> int:
+        """One step is one round; positions are asked in the first and the last."""
+        return self.rounds
+
+    async def step(self) -> None:
+        """A round: in the first everybody says privately what they think, in the last again."""
+        if self.before is None:
+            await self._positions()
+            self.before = self._known()
+        await (self._replying() if self.mode == "agent" else self._in_turn())
+        if self.t == self.rounds:
+            await self._positions()
+        if self.memory is not None:
+            for name, table in self.memory.gathered().items():
+                self.tables[name] = table
+
+    async def _positions(self) -> None:
+        """What everybody thinks, privately; who gives no readable answer keeps the position."""
+        self.people["position"] = await self.ask(
+            self.people,
+            Rating("How far do you agree, from 1, not at all, to 7, fully?", low=1, high=7),
+            given=SITUATION,
+            purpose="position",
+            **self._mind(self.people.ids.to_list(), "position"),
+        )
+
+    def _mind(self, ids: list[Id], purpose: str) -> dict[str, Any]:
+        memories = ["- nothing"] * len(ids)
+        if self.memory is not None:
+            about = [self.topic] * len(ids)
+            memories = self.memory.lines(ids, about, now=self._seconds, purpose=purpose, top=6)
+        return {"group": self.members, "topic": self.topic, "memories": memories}
+
+    @property
+    def _seconds(self) -> int:
+        return self.t * 600
+
+    async def _in_turn(self) -> None:
+        """Script mode."""
+        if self.turns == "moderated":
+            for who in self.people.ids.to_list():
+                await self._speak(who)
+            return
+        for _ in range(self.speakers):
+            urge = await self.ask(
+                self.people,
+                Rating("How much do you want to speak next, from 1, not at all, to 7, very much?", low=1, high=7),
+                given=SITUATION + LATELY,
+                purpose="urge",
+                said=self._lately(),
+                **self._mind(self.people.ids.to_list(), "urge"),
+            )
+            wants = urge.values.cast(pl.Float64).fill_null(0).to_numpy()
+            eager = np.flatnonzero(wants == wants.max())
+            await self._speak(self.people.ids[int(self.rng.choice(eager))])
+
+    async def _replying(self) -> None:
+        """Agent mode: one person opens, and what is said wakes the others until all is quiet."""
+        everybody = self.people.ids.to_list()
+        mailbox = Mailbox(everybody, waves=self.replies)
+        opener = everybody[(self.t - 1) % len(everybody)]
+        said = await self._speak(opener)
+        if said is not None:
+            mailbox.send(opener, everybody, said)
+
+        async def receive(who: Id, messages: tuple[Message, ...]) -> None:
+            answers = await self.ask(
+                self.people.person(who),
+                Choice("Do you reply to the group, or stay silent?", options=("reply", "silent")),
+                given=SITUATION + LATELY,
+                purpose="whether to reply",
+                said="\n".join(f'"{message.text}"' for message in messages),
+                **{name: v[0] if isinstance(v, list) else v for name, v in self._mind([who], "whether to reply").items()},
+            )
+            if answers.one == "reply":
+                said = await self._speak(who)
+                if said is not None:
+                    mailbox.send(who, everybody, said)
+
+        self.event("quiet", why=await mailbox.until_quiet(self, receive), messages=len(mailbox.sent))
+
+    async def _speak(self, who: Id) -> str | None:
+        """One utterance; what cannot be read is counted and nobody hears it."""
+        mind = {name: v[0] if isinstance(v, list) else v for name, v in self._mind([who], "utterance").items()}
+        person = self.people.person(who)
+        answers = await self.ask(
+            person, SAY, given=SITUATION + LATELY, purpose="utterance", said=self._lately(), **mind
+        )
+        if answers.one is None:
+            self.unread += 1
+            return None
+        said = json.loads(answers.one)
+        self.spoke[who] += 1
+        self.lines.append((str(person.name), said["say"]))
+        self.event("said", person, text=said["say"], stance=said["stance"])
+        if self.memory is not None:
+            hearers = [other for other in self.people.ids.to_list() if other != who]
+            text = f'{person.name} said: "{said["say"]}"'
+            await self.memory.remember(self, hearers, [text] * len(hearers), kind="dialogue", now=self._seconds)
+        return str(said["say"])
+
+    def _lately(self) -> str:
+        return "\n".join(f"{name}: {text}" for name, text in self.lines[-4:]) or "(nobody has spoken yet)"
+
+    def _known(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return self.people["position"].cast(pl.Float64).to_numpy()
+
+    @metric
+    def mean_position(self) -> float | None:
+        """The mean position, from 1 to 7."""
+        found = self.people["position"].mean()
+        return float(found) if isinstance(found, (int, float)) else None
+
+    @metric
+    def spread(self) -> float | None:
+        """The standard deviation of positions."""
+        return None if self.before is None else float(np.nanstd(self._known()))
+
+    @metric
+    def polarisation(self) -> float | None:
+        """The share of pairs who stand on different sides of the middle."""
+        if self.before is None:
+            return None
+        side = np.sign(self._known() - 4)
+        pairs = self.members * (self.members - 1) / 2
+        return float((side == 1).sum() * (side == -1).sum() / pairs)
+
+    @metric
+    def shift(self) -> float | None:
+        """How far positions moved since the beginning, on average."""
+        return None if self.before is None else float(np.nanmean(np.abs(self._known() - self.before)))
+
+    @metric
+    def utterances(self) -> int:
+        """How many were heard so far."""
+        return sum(self.spoke.values())
+
+    @metric
+    def inequality(self) -> float | None:
+        """The Gini coefficient of utterances: 0 when all spoke equally often."""
+        counts = np.sort(np.array(list(self.spoke.values()), float))
+        if not counts.sum():
+            return None
+        rank = np.arange(1, len(counts) + 1)
+        return float((2 * rank - len(counts) - 1) @ counts / (len(counts) * counts.sum()))
+
+    @classmethod
+    def report(cls, run: Any) -> list[Finding]:
+        """Who spoke how often, and what everybody thought before and after."""
+        said = run.events().filter(pl.col("kind") == "said")
+        first, last = run.people(1), run.people()
+        rows = pl.DataFrame({"person": last.ids, "name": last["name"], "after": last["position"]})
+        counts = said.group_by("person").agg(pl.len().alias("spoke"))
+        table = rows.join(counts, on="person", how="left").with_columns(pl.col("spoke").fill_null(0))
+        del first
+        return [Finding("Who spoke, and where they stand at the end", table.drop("person"))]

@@ -1,0 +1,218 @@
+"""One resident means to give a party at the café and is told so; nobody else is.
+
+Two simulated days. Who comes to know, from whom, and who comes, is measured from what was said and
+where people were.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from populace.minds import Line, Talk, clock
+from populace.people import Id, People
+from populace.questions import Choice
+from populace.scenario import Field, Finding, metric
+from populace.scenarios.party.diffusion import Diffusion
+from populace.worlds.town import Town, generated_relations, generated_residents, relations, residents, routines
+from populace.worlds.town.life import DAY, HOUR, TownLife
+
+NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
+INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
+PLAN = (
+    "I am giving a Valentine's Day party at {café} on 14 February from 17:00 to 19:00. I want many people to come, so "
+    "I tell everybody I meet about it and invite them."
+)
+PASSED_ON = "There is a Valentine's Day party at {café} on 14 February at 17:00. You are invited, do come!"
+
+
+class Party(TownLife):
+    """A resident plans a party and is told so; nobody else is. Who comes to know, and who comes?"""
+
+    residents: int = Field(25, ge=3, description="How many live in the town; other than 25, town and people are made up.")
+    told: bool = Field(True, description="Whether the host is told of the party; without, nobody should know.")
+    talk_by: Literal["model", "rumour"] = Field(
+        "model", description="Whether people talk in their own words, or pass the news on by a rule."
+    )
+    talks: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that two who meet talk.")
+    passes: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that who knows passes it on.")
+    worth: float = Field(6.0, ge=1, le=10, description="How important something heard must be to think of new plans.")
+
+    chart: ClassVar[tuple[str, ...]] = ("know", "invited", "came")
+
+    def setup(self) -> People:
+        """The town, its people, and one secret."""
+        if self.residents == 25:
+            town, people = Town.shipped(), residents(Town.shipped())
+            ties, days = relations(town), routines(town)
+        else:
+            town = Town.generated(self.residents, self.rng)
+            people, days = generated_residents(town, self.residents, self.rng)
+            ties = generated_relations(town, people, self.rng)
+        people = self.inhabit(town, people, ties, days)
+        self.café = next(name for name in self.public if town.places.kind[town.place(name)] == "café")
+        at_work = [who for who in self.ids if self.work[self.row[who]] >= 0 and self._works_at_café(who)]
+        self.host: Id = at_work[0] if at_work else self.ids[0]
+        self.news = Diffusion(NEWS)
+        self.invitees: set[Id] = set()
+        self.guests: set[Id] = set()
+        self.density = 2 * len(self.acquainted) / (len(self.ids) * (len(self.ids) - 1))
+        if self.told:
+            self.news.told(self.host, self.seconds)
+            if self.memory is not None:
+                self.memory.keep(
+                    [self.host], [PLAN.format(café=self.café)], kind="told", now=self.seconds, importance=9.0
+                )
+        return people
+
+    def _works_at_café(self, who: Id) -> bool:
+        building = self.town.places.building[int(self.work[self.row[who]])]
+        return self.town.address(int(building)) == self.café
+
+    async def step(self) -> None:
+        """Ten minutes of town life; at the hour of the party, who is there is counted."""
+        await super().step()
+        if 17 * HOUR <= self.seconds - DAY < 19 * HOUR:
+            where = self.presence.at(self.seconds).place
+            inside = {self.town.place(self.café), *self.town.inside(self.town.place(self.café)).tolist()}
+            came = [w for w in self.ids if int(where[self.row[w]]) in inside and w in self.news.knows and w != self.host]
+            for who in came:
+                if who not in self.guests:
+                    self.guests.add(who)
+                    self.event("came", who, at=self.seconds)
+
+    async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
+        """By the rumour rule, chance decides who talks."""
+        if self.talk_by == "rumour":
+            return [bool(draw < self.talks) for draw in self.rng.random(len(pairs))]
+        return await super().willing(pairs, now)
+
+    async def talk(self, pair: tuple[Id, Id], now: int) -> Talk:
+        """By the rumour rule, who knows passes it on with a chance."""
+        if self.talk_by != "rumour":
+            return await super().talk(pair, now)
+        passed = [who for who in pair if who in self.news.knows and self.rng.random() < self.passes]
+        text = PASSED_ON.format(café=self.café)
+        lines = [Line(who, self.names[who], text if who in passed else "Good day to you.") for who in pair]
+        return Talk(pair, lines, "limit")
+
+    def _after(self, talk: Talk, now: int) -> None:
+        super()._after(talk, now)
+        for line in talk.lines:
+            hearers = [who for who in talk.people if who != line.speaker]
+            before = set(self.news.knows)
+            claims = len(self.news.claims)
+            self.news.said(line.speaker, hearers, line.text, now)
+            for who in hearers:
+                if who in self.news.knows and who not in before:
+                    self.event("came to know", who, source=line.speaker, text=line.text, at=now)
+                if NEWS.search(line.text) and INVITES.search(line.text) and line.speaker in self.news.knows:
+                    self.invitees.add(who)
+            if len(self.news.claims) > claims:
+                self.event("claimed without evidence", line.speaker, text=line.text, at=now)
+
+    async def revise(self, talks: Sequence[Talk], now: int) -> None:
+        """Who heard something that matters may plan the rest of the day anew."""
+        if not self.plans or self.memory is None:
+            return
+        heard: dict[Id, str] = {}
+        for talk in talks:
+            for line in talk.lines:
+                for who in talk.people:
+                    if who != line.speaker and NEWS.search(line.text) and not self.asleep[self.row[who]]:
+                        heard[who] = f"{line.name}: {line.text}"
+        if not heard:
+            return
+        ids = list(heard)
+        answers = await self.ask(
+            self.people.take(ids),
+            Choice("Do you change your plans for today because of it?", options=("no", "yes")),
+            given="It is {time} on {date}. {plan}\nYou just heard this.\n{heard}",
+            purpose="whether to plan anew",
+            time=clock(now),
+            date=self.date,
+            plan=[self._plan_text(who) for who in ids],
+            heard=list(heard.values()),
+        )
+        changing = [who for who, value in zip(ids, answers.values, strict=True) if value == "yes"]
+        if changing:
+            await self.plan(changing, now)
+
+    def view(self) -> list[str]:
+        """What the terminal shows while the town lives."""
+        awake = int((~self.asleep).sum())
+        knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
+        lines = [f"{self.date} {clock(self.seconds)}  {awake} awake, {len(self.news.knows)} know: {knowing}"]
+        return lines + [f"  {said}" for said in self.said_now[-3:]]
+
+    @metric
+    def know(self) -> int:
+        """How many know of the party, and from whom."""
+        return len(self.news.knows)
+
+    @metric
+    def invited(self) -> int:
+        """How many were invited by somebody who knew."""
+        return len(self.invitees)
+
+    @metric
+    def came(self) -> int:
+        """How many who knew were at the café at the time of the party, the host left out."""
+        return len(self.guests)
+
+    @metric
+    def claims(self) -> int:
+        """How often somebody spoke of the party without ever having heard of it."""
+        return len(self.news.claims)
+
+    @metric
+    def conversations(self) -> int:
+        """How many conversations there were."""
+        return sum(self.dialogue.counts[why] for why in ("left", "limit", "gone", "invalid")) or len(self._talked)
+
+    @metric
+    def acquaintance_density(self) -> float:
+        """The share of pairs who know each other."""
+        return 2 * len(self.acquainted) / (len(self.ids) * (len(self.ids) - 1))
+
+    @metric
+    def memories(self) -> int:
+        """How many memories all people have together."""
+        return len(self.memory.stream) if self.memory is not None else 0
+
+    @classmethod
+    def report(cls, run: Any) -> list[Finding]:
+        """Who came to know, and through whom."""
+        people = run.people()
+        names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
+        events = run.events()
+        news = diffusion_of(events)
+        came = set(events.filter(pl.col("kind") == "came")["person"].to_list())
+        table = news.table(names).with_columns(
+            at=pl.Series([_when(time) for time in news.table(names)["time"]], dtype=pl.String)
+        )
+        reached = table.select("name", "at", "from", "chain").with_columns(
+            came=pl.Series([name in {names[who] for who in came} for name in table["name"]], dtype=pl.Boolean)
+        )
+        note = f"{len(news.claims)} utterances spoke of the party without evidence."
+        return [Finding("Who came to know, from whom", reached, note)]
+
+
+def diffusion_of(events: pl.DataFrame) -> Diffusion:
+    """Follow the news of the party through the recorded events of a run."""
+    news = Diffusion(NEWS)
+    for kind, person, data in events.select("kind", "person", "data").iter_rows():
+        found = json.loads(data)
+        if kind == "told":
+            news.told(person, found["at"])
+        elif kind == "said":
+            news.said(person, found["to"], found["text"], found["at"])
+    return news
+
+
+def _when(time: int) -> str:
+    return f"day {time // DAY + 1}, {clock(time)}"

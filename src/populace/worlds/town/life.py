@@ -1,0 +1,371 @@
+"""Life in a town: people plan, walk, notice each other, talk, remember and reflect.
+
+A step is a few minutes. Nobody is asked what to do while an action lasts; there is a question only
+where something begins, where people meet, and where much has happened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from populace.errors import WorldError
+from populace.minds import Action, Agenda, Dialogue, Memory, Planning, Reflection, Talk, clock
+from populace.models import embedder
+from populace.people import Id, People, Person
+from populace.questions import Choice
+from populace.scenario import Field, Scenario
+from populace.worlds.town.presence import Presence
+from populace.worlds.town.town import Town
+
+DAY, HOUR, TICK = 86_400, 3600, 600
+BEGINS = 5 * HOUR
+"""The first day begins before anybody gets up."""
+
+WHO = (
+    "You are {name}, {age}, {occupation}, in the small town of {town}. You are {traits}. {backstory}"
+)
+HERE = "It is {time} on {date}. You are at {where}. You are busy with this: {doing}.\n"
+COMES_TO_MIND = "What comes to your mind:\n{memories}\n"
+MEETING = "{other} is here too. {acquaintance} {other} is busy with this: {others_doing}."
+TALKING = "You talk with {partners}.\n" + COMES_TO_MIND + "What was said so far:\n{said}"
+
+
+class TownLife(Scenario):
+    """Residents of a town live their days."""
+
+    days: int = Field(2, ge=1, description="How many days.")
+    remembers: bool = Field(True, description="Whether people remember anything.")
+    reflects: bool = Field(True, description="Whether people draw conclusions from what happened.")
+    plans: bool = Field(True, description="Whether people plan their days; otherwise they live by their routine.")
+    finer: bool = Field(False, description="Whether what is planned is made finer when it begins.")
+    importance: Literal["rule", "model"] = Field("rule", description="Who rates how important a memory is.")
+    retrieval: str = Field("park2023", description="How memories are ranked.")
+    embedder: str = Field("minilm", description="Which embedder judges what is relevant.")
+    reflection_budget: float = Field(150.0, gt=0, description="The total importance after which people reflect.")
+    cooldown: int = Field(120, ge=0, description="Minutes before a pair thinks of talking again.")
+    utterances: int = Field(6, ge=2, description="How many utterances a conversation has at most.")
+
+    start: ClassVar[datetime] = datetime(2026, 2, 13, 5)
+    tick: ClassVar[timedelta] = timedelta(seconds=TICK)
+
+    def inhabit(self, town: Town, people: People, relations: pl.DataFrame, routines: pl.DataFrame) -> People:
+        """Put people into a town; a scenario calls this at the end of its `setup`.
+
+        Args:
+            town: Where they live.
+            people: Who they are, with the columns of `residents`.
+            relations: Who knows whom, as pairs of ids `a` and `b`, with `relation` in words.
+            routines: What they do on an ordinary day.
+        """
+        names = people["name"].to_list()
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise WorldError(f"two people are called {twice[0]!r}.", "Conversations go by name; give each another.")
+        self.town = town
+        self.ids: list[Id] = people.ids.to_list()
+        self.row = {who: row for row, who in enumerate(self.ids)}
+        self.names: dict[Id, str] = dict(zip(self.ids, names, strict=True))
+        self.homes = people["home_place"].to_numpy()
+        self.beds = people["bed_place"].to_numpy()
+        self.work = people["workplace_place"].fill_null(-1).to_numpy()
+        self.wakes = people["wakes"].to_numpy()
+        self.sleeps = np.where(people["sleeps"] <= people["wakes"], people["sleeps"] + DAY, people["sleeps"])
+        self.presence = Presence(town, self.beds, now=BEGINS)
+        self.agenda = Agenda(self.ids)
+        self.routine: dict[Id, list[tuple[int, int, str]]] = {who: [] for who in self.ids}
+        for person, time, place, what in routines.select("person", "time", "place", "what").iter_rows():
+            self.routine[person].append((time, place, what))
+        self.known: dict[tuple[Id, Id], str] = {}
+        for a, b, relation in relations.select("a", "b", "relation").iter_rows():
+            self.known[a, b] = self.known[b, a] = relation
+        self.acquainted = {(a, b) for a, b in self.known if a < b}  # type: ignore[operator]
+        self.memory = Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        self.reflection = Reflection(budget=self.reflection_budget)
+        self.public = {town.address(int(b)): int(town.inside(int(b))[0]) for b in self._public(town)}
+        self.planning = Planning(places=("home", "work", *self.public))
+        self.dialogue = Dialogue(limit=self.utterances)
+        self.asleep = np.ones(len(self.ids), np.bool_)
+        self.met: dict[tuple[Id, Id], int] = {}
+        self.seen: dict[tuple[Id, Id], str] = {}
+        self.talks: list[Talk] = []
+        self.said_now: list[str] = []
+        columns = {"place": town.addresses(self.beds), "doing": ["sleep"] * len(self.ids), "town": [town.name] * len(self.ids)}
+        return people.with_columns(**columns)
+
+    @staticmethod
+    def _public(town: Town) -> list[int]:
+        kinds = town.places.kind
+        return [int(b) for b in town.places.buildings if kinds[int(b)] not in ("home", None)]
+
+    def profile(self) -> str:
+        """Who one is."""
+        return WHO
+
+    def length(self) -> int:
+        """From before the first morning to the end of the last evening."""
+        return self.days * DAY // TICK
+
+    @property
+    def seconds(self) -> int:
+        """The simulated time, in seconds since midnight before the first day."""
+        return BEGINS + self.t * TICK
+
+    async def step(self) -> None:
+        """Ten minutes."""
+        now = self.seconds
+        self.said_now = []
+        await self._rise(now)
+        await self._begin_actions(now)
+        met = await self._notice(now)
+        await self._meet(met, now)
+        if self.memory is not None:
+            if self.reflects:
+                due = self.reflection.due(self.memory, self._awake())
+                await self.reflection.reflect(self, self.memory, due, now)
+            self.memory.forget(now)
+        self._record(now)
+
+    def _awake(self) -> list[Id]:
+        return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
+
+    async def _rise(self, now: int) -> None:
+        """Who gets up makes a plan; who is tired goes to bed."""
+        of_day = now % DAY
+        up = (self.wakes <= of_day) & (of_day < self.sleeps) | (of_day + DAY < self.sleeps)
+        rising = [who for who in self.ids if self.asleep[self.row[who]] and up[self.row[who]]]
+        retiring = [who for who in self.ids if not self.asleep[self.row[who]] and not up[self.row[who]]]
+        self.asleep = ~up
+        if retiring:
+            rows = [self.row[who] for who in retiring]
+            self.presence.send(rows, self.beds[rows], now)
+            for who in retiring:
+                self.agenda.set(who, [])
+                self.agenda.busy(who, Action(now, now + DAY, "home", "sleep"))
+        if rising:
+            await self.plan(rising, now)
+
+    def bedtime(self, who: Id, now: int) -> int:
+        """When a person goes to bed on the day of `now`."""
+        return int(now - now % DAY + self.sleeps[self.row[who]])
+
+    async def plan(self, ids: Sequence[Id], now: int) -> None:
+        """Let people plan the rest of the day; who gives no plan lives by the routine, which is counted."""
+        made: dict[Id, list[Action]] = {}
+        if self.plans:
+            made = await self.planning.day(
+                self,
+                self.people.take(ids),
+                given=HERE + COMES_TO_MIND + "On an ordinary day you do this: {routine}",
+                now=now,
+                until={who: self.bedtime(who, now) for who in ids},
+                **self._surroundings(ids, now, [f"plans for today, {self.date}"] * len(ids), "planning: day"),
+            )
+        for who in ids:
+            actions = made.get(who) or self._by_routine(who, now)
+            self.agenda.set(who, actions)
+            self.agenda.busy(who, Action(now, actions[0].start if actions else self.bedtime(who, now), "", "get ready"))
+            self.event("planned", who, plan="; ".join(f"{clock(a.start)} {a.doing} ({a.where})" for a in actions))
+        if self.memory is not None and self.plans:
+            texts = [self._plan_text(who) for who in ids]
+            self.memory.keep(ids, texts, kind="plan", now=now, importance=3.0)
+
+    def _plan_text(self, who: Id) -> str:
+        steps = ", ".join(f"{clock(a.start)} {a.doing} at {a.where}" for a in self.agenda.planned(who))
+        return f"My plan for {self.date}: {steps or 'nothing in particular'}."
+
+    def _by_routine(self, who: Id, now: int) -> list[Action]:
+        midnight, until = now - now % DAY, self.bedtime(who, now)
+        rows = [(midnight + time, place, what) for time, place, what in self.routine[who] if midnight + time >= now]
+        ends = [*(row[0] for row in rows[1:]), until]
+        return [
+            Action(start, end, self.town.address(place), what)
+            for (start, place, what), end in zip(rows, ends, strict=True)
+            if start < until
+        ]
+
+    @property
+    def date(self) -> str:
+        """The day in words."""
+        return f"{self.now:%d %B}".lstrip("0")
+
+    def _place(self, who: Id, where: str) -> int | None:
+        """Where an action takes a person; None where it stays open."""
+        row = self.row[who]
+        if where == "home":
+            return int(self.homes[row])
+        if where == "work":
+            return int(self.work[row] if self.work[row] >= 0 else self.homes[row])
+        if where in self.public:
+            return self.public[where]
+        return self.town.place(where) if where else None
+
+    async def _begin_actions(self, now: int) -> None:
+        """Whoever has finished something begins the next, and walks there."""
+        began: list[tuple[Id, Action]] = []
+        for who in self.agenda.due(now):
+            if self.asleep[self.row[who]]:
+                continue
+            action = self.agenda.next(who, now)
+            if action is None:
+                action = Action(now, max(now + TICK, self.bedtime(who, now)), "home", "rest at home")
+                self.agenda.busy(who, action)
+            began.append((who, action))
+        if self.finer and self.plans:
+            began = await self._made_finer(began, now)
+        going = [(self.row[who], place) for who, a in began if (place := self._place(who, a.where)) is not None]
+        if going:
+            rows, places = zip(*going, strict=True)
+            self.presence.send(list(rows), list(places), now)
+
+    async def _made_finer(self, began: list[tuple[Id, Action]], now: int) -> list[tuple[Id, Action]]:
+        long = [(who, a) for who, a in began if a.where and a.end - a.start > HOUR and a.doing != "rest at home"]
+        if long:
+            ids = [who for who, _ in long]
+            made = await self.planning.finer(
+                self,
+                self.people.take(ids),
+                [a for _, a in long],
+                given=HERE + "Now begins: {stroke}.",
+                stroke=[f"{a.doing}, at {a.where}, until {clock(a.end)}" for _, a in long],
+                **self._surroundings(ids, now),
+            )
+            finer = {who: actions for (who, _), actions in zip(long, made, strict=True)}
+            for who, actions in finer.items():
+                self.agenda.put_first(who, actions[1:])
+                self.agenda.busy(who, actions[0])
+            began = [(who, finer[who][0] if who in finer else a) for who, a in began]
+        return began
+
+    def _surroundings(
+        self, ids: Sequence[Id], now: int, about: Sequence[str] | None = None, purpose: str = ""
+    ) -> dict[str, Any]:
+        """What everybody is told about where and when they are, and what comes to mind."""
+        where = self.presence.at(now)
+        rows = [self.row[who] for who in ids]
+        places = self.town.addresses(where.place[rows]).fill_null("the street").to_list()
+        told = {"time": clock(now), "date": self.date, "where": places, "doing": [self.doing(who) for who in ids]}
+        if about is not None:
+            memories = ["- nothing"] * len(ids)
+            if self.memory is not None:
+                memories = self.memory.lines(ids, about, now=now, purpose=purpose, top=5)
+            told["memories"] = memories
+        return told
+
+    def doing(self, who: Id) -> str:
+        """What a person is busy with."""
+        action = self.agenda.doing[who]
+        return action.doing if action is not None else "nothing in particular"
+
+    async def _notice(self, now: int) -> list[tuple[Id, Id]]:
+        """Who sees whom; what is new is remembered. Returns the pairs, each once."""
+        pairs = self.presence.together(now, bandwidth=8)
+        keep = ~(self.asleep[pairs.row] | self.asleep[pairs.other])
+        seers, seen = pairs.row[keep].tolist(), pairs.other[keep].tolist()
+        noticed: list[tuple[Id, str]] = []
+        for a, b in zip(seers, seen, strict=True):
+            one, other = self.ids[a], self.ids[b]
+            busy = self.doing(other)
+            if self.seen.get((one, other)) != busy:
+                self.seen[one, other] = busy
+                noticed.append((one, f"I saw {self.names[other]}, who was busy with this: {busy}."))
+        if noticed and self.memory is not None:
+            who, texts = zip(*noticed, strict=True)
+            await self.memory.remember(self, who, texts, kind="observation", now=now)
+        both = set(zip(seers, seen, strict=True))
+        return [(self.ids[a], self.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
+
+    async def _meet(self, pairs: Sequence[tuple[Id, Id]], now: int) -> None:
+        """Who meets may start to talk; everybody is in one conversation at most."""
+        ready = [p for p in pairs if now - self.met.get(p, -DAY) >= self.cooldown * 60 and p[0] != p[1]]
+        taken: set[Id] = set()
+        chosen: list[tuple[Id, Id]] = []
+        for place in self.rng.permutation(len(ready)).tolist():
+            a, b = ready[place]
+            if a not in taken and b not in taken:
+                taken |= {a, b}
+                chosen.append((a, b) if self.rng.random() < 0.5 else (b, a))
+        if not chosen:
+            return
+        chosen.sort(key=lambda pair: self.row[pair[0]])
+        for a, b in chosen:
+            self.met[(a, b) if self.row[a] < self.row[b] else (b, a)] = now
+        willing = await self.willing(chosen, now)
+        talking = [pair for pair, yes in zip(chosen, willing, strict=True) if yes]
+        talks = await self.each(talking, lambda pair: self.talk(pair, now))
+        for talk in talks:
+            self._after(talk, now)
+        await self.revise(talks, now)
+
+    async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
+        """Whether the first of each pair starts a conversation with the second."""
+        ids = [a for a, _ in pairs]
+        others = [self.names[b] for _, b in pairs]
+        answers = await self.ask(
+            self.people.take(ids),
+            Choice("Do you start a conversation with {other} now?", options=("yes", "no")),
+            given=HERE + COMES_TO_MIND + MEETING,
+            purpose="whether to talk",
+            other=others,
+            acquaintance=[self.acquaintance(a, b) for a, b in pairs],
+            others_doing=[self.doing(b) for _, b in pairs],
+            **self._surroundings(ids, now, others, "whether to talk"),
+        )
+        return [value == "yes" for value in answers.values]
+
+    def acquaintance(self, one: Id, other: Id) -> str:
+        """What one person is to another, in words."""
+        name = self.names[other]
+        relation = self.known.get((one, other))
+        return f"You and {name} know each other: {relation}." if relation else f"You do not know {name} yet."
+
+    async def talk(self, pair: tuple[Id, Id], now: int) -> Talk:
+        """A conversation between two people who stand together."""
+        people = [self.people.person(who) for who in pair]
+        surroundings = self._surroundings(pair, now)
+        shared = {"time": surroundings["time"], "date": surroundings["date"], "where": surroundings["where"][0]}
+        return await self.dialogue.hold(
+            self,
+            people,
+            given="It is {time} on {date}. You are at {where}.\n" + TALKING,
+            now=now,
+            memory=self.memory,
+            present=lambda who: not self.asleep[self.row[who]],
+            **shared,
+        )
+
+    def _after(self, talk: Talk, now: int) -> None:
+        """Record a conversation; who talked knows each other from then on."""
+        self.talks.append(talk)
+        for line in talk.lines:
+            hearers = [who for who in talk.people if who != line.speaker]
+            self.event("said", line.speaker, to=hearers, text=line.text, at=now)
+            self.said_now.append(f"{line.name}: {line.text}")
+        if talk.lines:
+            a, b = sorted(talk.people, key=lambda who: self.row[who])[:2]
+            self.acquainted.add((a, b))
+            self.known.setdefault((a, b), "you have talked before")
+            self.known.setdefault((b, a), "you have talked before")
+        self.event("talked", talk.people[0], others=list(talk.people[1:]), lines=len(talk.lines), ended=talk.ended)
+
+    async def revise(self, talks: Sequence[Talk], now: int) -> None:
+        """What was said may be a reason to change the day's plan; a scenario may say when."""
+
+    def _record(self, now: int) -> None:
+        """What readers of the run see: where everybody is and what they do, and what was remembered and recalled."""
+        frame = self.presence.frame(now)
+        self.people["place"] = frame["address"].fill_null("on the way")
+        self.people["doing"] = pl.Series(["sleep" if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)])
+        self.tables["positions"] = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
+        if self.memory is not None:
+            for name, table in self.memory.gathered().items():
+                self.tables[name] = table
+
+    def person_at(self, who: Id) -> Person:
+        """A view of one person."""
+        return self.people.person(who)
