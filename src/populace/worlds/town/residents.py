@@ -38,9 +38,9 @@ def residents(town: Town, path: str | Path | None = None) -> People:
         >>> people.count(), people.person("Odile Farrant").workplace
         (25, 'Kettle & Crumb > counter')
     """
-    file, entries = _entries(path)
+    _, entries = _entries(path)
     places = [_places(town, entry) for entry in entries]
-    routines = [_routine(town, entry) for entry in entries]
+    days = [_routine(town, entry) for entry in entries]
     return People(
         pl.DataFrame(
             {
@@ -60,8 +60,8 @@ def residents(town: Town, path: str | Path | None = None) -> People:
                 "wakes": pl.Series([entry.time("wakes") for entry in entries], dtype=pl.Int64),
                 "sleeps": pl.Series([entry.time("sleeps") for entry in entries], dtype=pl.Int64),
                 "routine": [
-                    "; ".join(f"{clock(time)} {what} ({town.address(place)})" for time, place, what in routine)
-                    for routine in routines
+                    "; ".join(f"{clock(time)} {what} ({town.address(place)})" for time, place, what in day)
+                    for day in days
                 ],
             }
         )
