@@ -98,7 +98,7 @@ class MemoryStream:
                 f"there are {count} owners and {len(written) - written.null_count()} texts.",
                 "Give one text for each owner.",
             )
-        columns = {
+        columns: dict[str, npt.NDArray[Any]] = {
             "owner": people,
             "kind": np.repeat(_kind_codes([kind], 1), count) if isinstance(kind, str) else _kind_codes(kind, count),
             "time": _each(time, count, np.int64, "times"),

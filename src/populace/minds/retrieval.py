@@ -110,39 +110,40 @@ class Retrieval:
             rated, near = np.nan_to_num(importance / 10, nan=0.0), np.clip(cosine, 0.0, 1.0)
         else:
             unrated = np.isnan(importance)
-            some = bool(unrated.any())
-            rated = self._scaled(importance, _both(among, ~unrated) if some else among)
-            rated = np.where(unrated, 0.0, rated) if some else rated
+            if unrated.any():
+                rated = self._scaled(importance, ~unrated if among is None else among & ~unrated)
+                rated[unrated] = 0.0
+            else:
+                rated = self._scaled(importance, among)
             recency, near = self._scaled(recency, among), self._scaled(cosine, among)
-        score = self.recency * recency + self.importance * rated + self.relevance * near
+        score = self.recency * recency
+        score += self.importance * rated
+        score += self.relevance * near
         return Components(recency, rated, near, score)
 
     def _recency(self, ages: Whole, among: Mask | None) -> Floats:
         if self.per == "rank":
-            units = _ranks(ages, among)
+            units, rate = _ranks(ages, among), math.log(self.decay)
+        elif self.whole_units:
+            units, rate = np.floor(np.maximum(ages, 0) / self.per), math.log(self.decay)
         else:
-            units = np.maximum(ages, 0) / float(self.per)
-        if self.whole_units:
-            units = np.floor(units)
+            units, rate = np.maximum(ages, 0).astype(np.float64), math.log(self.decay) / self.per
         if self.scaling == "min-max":
             # A common factor is lost in scaling; without it nothing is ever too old to be told apart.
-            units = units - (units if among is None else np.where(among, units, np.inf)).min(axis=1, keepdims=True)
-            units = np.maximum(units, 0.0)
-        fading: Floats = np.exp(units * math.log(self.decay))
-        return fading
+            units -= (units if among is None else np.where(among, units, np.inf)).min(axis=1, keepdims=True)
+            if among is not None:
+                units = np.where(among, units, 0.0)
+        units *= rate
+        return np.exp(units, out=units)
 
     def _scaled(self, values: Floats, among: Mask | None) -> Floats:
         low = (values if among is None else np.where(among, values, np.inf)).min(axis=1, keepdims=True)
         high = (values if among is None else np.where(among, values, -np.inf)).max(axis=1, keepdims=True)
         spread = np.isfinite(low) & (high > low)
-        width = np.where(spread, high - low, 1.0)
         with np.errstate(over="ignore"):  # Only where there is no candidate.
-            scaled = (values - np.where(spread, low, 0.0)) / width
-        return np.where(spread, scaled, self.equal) if not spread.all() else scaled
-
-
-def _both(one: Mask | None, other: Mask) -> Mask:
-    return other if one is None else one & other
+            scaled: Floats = values - np.where(spread, low, 0.0)
+            scaled /= np.where(spread, high - low, 1.0)
+        return scaled if spread.all() else np.where(spread, scaled, self.equal)
 
 
 def _ranks(ages: Whole, among: Mask | None) -> Floats:
