@@ -38,6 +38,7 @@ class Decision:
         prompts: The exact prompts behind it; several where orders were averaged.
         temperature: Applied to the distribution.
         draw: The random number that chose among the options, where one did.
+        purpose: What the question was counted under.
     """
 
     step: int
@@ -49,6 +50,7 @@ class Decision:
     prompts: list[dict[str, Any]]
     temperature: float
     draw: float | None
+    purpose: str = "decision"
 
     @property
     def distribution(self) -> dict[str, float] | None:
@@ -144,6 +146,10 @@ class Reading:
                 return found
         raise UsageError(f"{self.name} has no table {name!r}.")
 
+    def history(self, name: str) -> pl.DataFrame:
+        """Every version of a table of the world that a step put, with the number of the step."""
+        return self._joined(f"tables/{name}")
+
     def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""
         answers = self._joined("answers", at=at, until=until)
@@ -220,6 +226,7 @@ class Reading:
                     rows,
                     ask["temperature"],
                     draw,
+                    ask["purpose"],
                 )
             )
         return found

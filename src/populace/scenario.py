@@ -132,6 +132,10 @@ class Scenario:
         """Why the run should end now, or None to go on; asked after every step."""
         return None
 
+    def view(self) -> list[str]:
+        """A few lines that the terminal shows while the run goes, after every step."""
+        return []
+
     @classmethod
     def report(cls, run: Any) -> list[Finding]:
         """What to show at the end of a run beside its metrics."""

@@ -26,6 +26,7 @@ COMMANDS = {
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),
     "show": ("reading", "Show a run, a step of it, or one person's decisions with the exact prompts."),
+    "why": ("lives", "Open what lies behind a person's decisions in a step: the memories, their scores, the prompt."),
     "list": ("reading", "List the runs of the workspace."),
     "compare": ("reading", "Show where two runs first part and how their metrics differ."),
     "export": ("reading", "Write a run as Parquet, CSV or SQLite for other tools."),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from populace.cli.output import duration, err, percent
 from populace.simulation import Simulation, Watch, invalid_share
@@ -23,6 +25,7 @@ class Display(Watch):
     def __init__(self, console: Console = err) -> None:
         self._console = console
         self._bar: Progress | None = None
+        self._live: Live | None = None
         self._began = self._first_step = time.monotonic()
         self._last_line = 0.0
         self._replayed = 0
@@ -32,9 +35,10 @@ class Display(Watch):
         self._began = self._first_step = time.monotonic()
         if self._console.is_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
-            self._bar = Progress(*columns, TimeElapsedColumn(), console=self._console, transient=True)
-            self._bar.start()
+            self._bar = Progress(*columns, TimeElapsedColumn(), console=self._console)
             self._bar.add_task("setting up", total=None, state="")
+            self._live = Live(self._bar, console=self._console, transient=True)
+            self._live.start()
 
     def stepped(self, simulation: Simulation) -> None:
         """Show a step."""
@@ -42,6 +46,9 @@ class Display(Watch):
             self._replayed = simulation.step
             self._first_step = time.monotonic()
         self._show(simulation)
+        if self._live is not None and self._bar is not None:
+            seen = simulation.scenario.view()
+            self._live.update(Group(Text("\n".join(seen)), self._bar) if seen else self._bar)
 
     def moved(self, simulation: Simulation) -> None:
         """Show replies."""
@@ -49,9 +56,9 @@ class Display(Watch):
 
     def ended(self, simulation: Simulation) -> None:
         """Stop showing."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        if self._live is not None:
+            self._live.stop()
+            self._live = self._bar = None
 
     def _show(self, simulation: Simulation, *, between: bool = False) -> None:
         verb = "replaying" if simulation.replaying else "step"

@@ -8,18 +8,19 @@ from typing import Any
 
 import click
 import polars as pl
-from rich.panel import Panel
 from rich.text import Text
 
 from populace import charts
 from populace.cli import COMMANDS
+from populace.cli.decision import show_decision
+from populace.cli.lives import life_of, show_life
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, facts, out, percent, table
 from populace.cli.summary import describe, findings, show_run, state, warnings
 from populace.compare import compare
 from populace.errors import PopulaceError, UsageError
 from populace.export import FORMATS, export
-from populace.reading import Decision, Reading
+from populace.reading import Reading
 from populace.workspace import Workspace
 
 
@@ -74,6 +75,8 @@ def _show_person(run: Reading, step: int | None, person: str, as_json: bool) -> 
         out.print(f"{person} decided nothing in {'any step' if step is None else f'step {step}'}.")
     if as_json:
         emit([{**decision.__dict__, "distribution": decision.distribution} for decision in opened])
+    elif step is None and (life := life_of(run, person)):
+        show_life(run, life)
     elif step is None and opened:
         rows = [(d.step, d.question["text"], d.value, d.status) for d in opened]
         who = opened[0].person.get("name", person)
@@ -82,53 +85,7 @@ def _show_person(run: Reading, step: int | None, person: str, as_json: bool) -> 
         out.print(f"  [dim]open one:[/dim]  populace show {run.name} {one}")
     else:
         for decision in opened:
-            _show_decision(run, decision)
-
-
-def _show_decision(run: Reading, decision: Decision) -> None:
-    """Everything behind one answer."""
-    who = decision.person.get("name", decision.person["id"])
-    title = f"[bold]{who}[/bold] in {run.name}, step {decision.step} ({decision.path})"
-    out.print(f"{title}: [bold]{decision.value if decision.value is not None else decision.status}[/bold]")
-    for number, prompt in enumerate(decision.prompts):
-        label = "prompt" if len(decision.prompts) == 1 else f"prompt, order {number + 1} of {len(decision.prompts)}"
-        body = Text()
-        if prompt["system"]:
-            body.append(f"{prompt['system']}\n\n", style="cyan")
-        body.append(prompt["user"])
-        if prompt["reasoning"]:
-            body.append(f"\n\n{prompt['reasoning']}", style="italic")
-        if prompt["lead"]:
-            body.append(f"\n\n{prompt['lead']} …", style="dim")
-        panel = Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right")
-        out.print(panel, soft_wrap=False)
-    facts(_behind(decision))
-
-
-def _behind(decision: Decision) -> list[tuple[str, str]]:
-    rows = [("status", decision.status)]
-    if not decision.prompts:
-        return [*rows, ("decided by", "a rule or a recording: there is no prompt")]
-    first = decision.prompts[0]
-    if decision.distribution and decision.tempered:
-        how = "labels" if first["labels"] else "words"
-        rows.append(
-            ("scored by", f"the {how} of the options, {percent(first['mass'] or 0)} of the probability fell on them")
-        )
-        after = decision.tempered
-        for option, probability in decision.distribution.items():
-            bar = "█" * round(probability * 30)
-            also = (
-                f"  → {after[option]:.3f} at temperature {decision.temperature:g}" if decision.temperature != 1 else ""
-            )
-            rows.append((option, f"{probability:.3f} {bar}{also}"))
-        rows.append(("draw", f"{decision.draw:.4f}"))
-    elif first["replies"]:
-        rows += [("reply" if i == 0 else f"after repair {i}", text) for i, text in enumerate(first["replies"])]
-    rows.append(
-        ("call", f"{first['call'] or 'none'}  ({first['prompt_tokens']} + {first['completion_tokens']} tokens)")
-    )
-    return rows
+            show_decision(run, decision)
 
 
 @click.command("list", help=COMMANDS["list"][1])

@@ -1,5 +1,39 @@
-"""How a person becomes a prompt."""
+"""How a person becomes a prompt, and what they remember, conclude, plan and say."""
 
+from populace.minds.dialogue import Dialogue, Line, Talk, alternate
+from populace.minds.forgetting import Capacity, Decay, Forgetting, Summarise
+from populace.minds.importance import importance_question, rate_by_rule
+from populace.minds.memory import MemoryStream
 from populace.minds.mind import HEARD, Mind, Prompts, Situation
+from populace.minds.planning import Action, Agenda, Planning, clock
+from populace.minds.reflection import Reflection
+from populace.minds.remembering import Asks, Memory
+from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval
 
-__all__ = ["HEARD", "Mind", "Prompts", "Situation"]
+__all__ = [
+    "HEARD",
+    "RETRIEVALS",
+    "Action",
+    "Agenda",
+    "Asks",
+    "Capacity",
+    "Decay",
+    "Dialogue",
+    "Forgetting",
+    "Line",
+    "Memory",
+    "MemoryStream",
+    "Mind",
+    "Planning",
+    "Prompts",
+    "Reflection",
+    "Retrieval",
+    "Situation",
+    "Summarise",
+    "Talk",
+    "alternate",
+    "clock",
+    "importance_question",
+    "rate_by_rule",
+    "retrieval",
+]

@@ -78,7 +78,8 @@ class Planning:
         )
         few, many = self.strokes
         self._day: type[pydantic.BaseModel] = pydantic.create_model(
-            "Day", plan=(list[stroke], pydantic.Field(min_length=few, max_length=many))  # type: ignore[valid-type]
+            "Day",
+            plan=(list[stroke], pydantic.Field(min_length=few, max_length=many)),  # type: ignore[valid-type]
         )
 
     async def day(
@@ -231,13 +232,17 @@ class Agenda:
         self._until[who] = action.end if action else now
         return action
 
-    def busy(self, who: Id, action: Action) -> None:
-        """Interrupt whatever a person does with something else; what was interrupted goes on after it."""
+    def begin(self, who: Id, action: Action) -> None:
+        """Do something now, in place of whatever a person was doing."""
+        self.doing[who] = action
+        self._until[who] = action.end
+
+    def interrupt(self, who: Id, action: Action) -> None:
+        """Do something in between; what was interrupted goes on after it."""
         current = self.doing[who]
         if current is not None and current.end > action.end:
             self._planned[who].insert(0, current._replace(start=action.end))
-        self.doing[who] = action
-        self._until[who] = action.end
+        self.begin(who, action)
 
 
 def clock(seconds: int) -> str:

@@ -34,7 +34,9 @@ class Asks(Protocol):
     def people(self) -> People:
         """The population as it is now."""
 
-    async def ask(self, people: Any, question: Question, *, given: str = "", purpose: str = "", **fields: Any) -> Answers:
+    async def ask(
+        self, people: Any, question: Question, *, given: str = "", purpose: str = "", **fields: Any
+    ) -> Answers:
         """Put a question to people."""
 
 

@@ -58,6 +58,7 @@ class Discussion(Scenario):
         self.unread = 0
         return people.with_columns(
             leaning=mix(self.members, LEANINGS, seed=self.rng),
+            before=pl.Series([None] * self.members, dtype=pl.Int64),
             position=pl.Series([None] * self.members, dtype=pl.Int64),
         )
 
@@ -74,6 +75,7 @@ class Discussion(Scenario):
         if self.before is None:
             await self._positions()
             self.before = self._known()
+            self.people["before"] = self.people["position"]
         await (self._replying() if self.mode == "agent" else self._in_turn())
         if self.t == self.rounds:
             await self._positions()
@@ -137,7 +139,10 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="whether to reply",
                 said="\n".join(f'"{message.text}"' for message in messages),
-                **{name: v[0] if isinstance(v, list) else v for name, v in self._mind([who], "whether to reply").items()},
+                **{
+                    name: v[0] if isinstance(v, list) else v
+                    for name, v in self._mind([who], "whether to reply").items()
+                },
             )
             if answers.one == "reply":
                 said = await self._speak(who)
@@ -214,10 +219,11 @@ class Discussion(Scenario):
     @classmethod
     def report(cls, run: Any) -> list[Finding]:
         """Who spoke how often, and what everybody thought before and after."""
-        said = run.events().filter(pl.col("kind") == "said")
-        first, last = run.people(1), run.people()
-        rows = pl.DataFrame({"person": last.ids, "name": last["name"], "after": last["position"]})
-        counts = said.group_by("person").agg(pl.len().alias("spoke"))
-        table = rows.join(counts, on="person", how="left").with_columns(pl.col("spoke").fill_null(0))
-        del first
-        return [Finding("Who spoke, and where they stand at the end", table.drop("person"))]
+        spoke = run.events.filter(pl.col("kind") == "said").group_by("person").agg(pl.len().alias("spoke"))
+        people = run.people().frame.select(pl.col("id").alias("person"), "name", "leaning", "before", "position")
+        table = people.join(spoke, on="person", how="left", maintain_order="left").with_columns(
+            pl.col("spoke").fill_null(0)
+        )
+        return [
+            Finding("Positions before and after, and who spoke", table.drop("person").rename({"position": "after"}))
+        ]

@@ -19,7 +19,7 @@ from populace.questions import Choice
 from populace.scenario import Field, Finding, metric
 from populace.scenarios.party.diffusion import Diffusion
 from populace.worlds.town import Town, generated_relations, generated_residents, relations, residents, routines
-from populace.worlds.town.life import DAY, HOUR, TownLife
+from populace.worlds.town.life import DAY, HOUR, TICK, TownLife
 
 NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
 INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
@@ -33,13 +33,15 @@ PASSED_ON = "There is a Valentine's Day party at {café} on 14 February at 17:00
 class Party(TownLife):
     """A resident plans a party and is told so; nobody else is. Who comes to know, and who comes?"""
 
-    residents: int = Field(25, ge=3, description="How many live in the town; other than 25, town and people are made up.")
+    residents: int = Field(
+        25, ge=3, description="How many live in the town; other than 25, town and people are made up."
+    )
     told: bool = Field(True, description="Whether the host is told of the party; without, nobody should know.")
     talk_by: Literal["model", "rumour"] = Field(
         "model", description="Whether people talk in their own words, or pass the news on by a rule."
     )
-    talks: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that two who meet talk.")
-    passes: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that who knows passes it on.")
+    talk_chance: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that two who meet talk.")
+    pass_chance: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that who knows passes it on.")
     worth: float = Field(6.0, ge=1, le=10, description="How important something heard must be to think of new plans.")
 
     chart: ClassVar[tuple[str, ...]] = ("know", "invited", "came")
@@ -75,11 +77,15 @@ class Party(TownLife):
 
     async def step(self) -> None:
         """Ten minutes of town life; at the hour of the party, who is there is counted."""
+        if self.t == 1 and self.told:
+            self.event("told", self.host, at=self.seconds - TICK)
         await super().step()
         if 17 * HOUR <= self.seconds - DAY < 19 * HOUR:
             where = self.presence.at(self.seconds).place
             inside = {self.town.place(self.café), *self.town.inside(self.town.place(self.café)).tolist()}
-            came = [w for w in self.ids if int(where[self.row[w]]) in inside and w in self.news.knows and w != self.host]
+            came = [
+                w for w in self.ids if int(where[self.row[w]]) in inside and w in self.news.knows and w != self.host
+            ]
             for who in came:
                 if who not in self.guests:
                     self.guests.add(who)
@@ -88,14 +94,14 @@ class Party(TownLife):
     async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
         """By the rumour rule, chance decides who talks."""
         if self.talk_by == "rumour":
-            return [bool(draw < self.talks) for draw in self.rng.random(len(pairs))]
+            return [bool(draw < self.talk_chance) for draw in self.rng.random(len(pairs))]
         return await super().willing(pairs, now)
 
     async def talk(self, pair: tuple[Id, Id], now: int) -> Talk:
         """By the rumour rule, who knows passes it on with a chance."""
         if self.talk_by != "rumour":
             return await super().talk(pair, now)
-        passed = [who for who in pair if who in self.news.knows and self.rng.random() < self.passes]
+        passed = [who for who in pair if who in self.news.knows and self.rng.random() < self.pass_chance]
         text = PASSED_ON.format(café=self.café)
         lines = [Line(who, self.names[who], text if who in passed else "Good day to you.") for who in pair]
         return Talk(pair, lines, "limit")
@@ -172,7 +178,7 @@ class Party(TownLife):
     @metric
     def conversations(self) -> int:
         """How many conversations there were."""
-        return sum(self.dialogue.counts[why] for why in ("left", "limit", "gone", "invalid")) or len(self._talked)
+        return len(self.talks)
 
     @metric
     def acquaintance_density(self) -> float:
@@ -189,7 +195,7 @@ class Party(TownLife):
         """Who came to know, and through whom."""
         people = run.people()
         names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
-        events = run.events()
+        events = run.events
         news = diffusion_of(events)
         came = set(events.filter(pl.col("kind") == "came")["person"].to_list())
         table = news.table(names).with_columns(

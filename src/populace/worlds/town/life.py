@@ -17,7 +17,7 @@ import polars as pl
 from populace.errors import WorldError
 from populace.minds import Action, Agenda, Dialogue, Memory, Planning, Reflection, Talk, clock
 from populace.models import embedder
-from populace.people import Id, People, Person
+from populace.people import Id, People
 from populace.questions import Choice
 from populace.scenario import Field, Scenario
 from populace.worlds.town.presence import Presence
@@ -27,9 +27,7 @@ DAY, HOUR, TICK = 86_400, 3600, 600
 BEGINS = 5 * HOUR
 """The first day begins before anybody gets up."""
 
-WHO = (
-    "You are {name}, {age}, {occupation}, in the small town of {town}. You are {traits}. {backstory}"
-)
+WHO = "You are {name}, {age}, {occupation}, in the small town of {town}. You are {traits}. {backstory}"
 HERE = "It is {time} on {date}. You are at {where}. You are busy with this: {doing}.\n"
 COMES_TO_MIND = "What comes to your mind:\n{memories}\n"
 MEETING = "{other} is here too. {acquaintance} {other} is busy with this: {others_doing}."
@@ -85,7 +83,9 @@ class TownLife(Scenario):
         for a, b, relation in relations.select("a", "b", "relation").iter_rows():
             self.known[a, b] = self.known[b, a] = relation
         self.acquainted = {(a, b) for a, b in self.known if a < b}  # type: ignore[operator]
-        self.memory = Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        self.memory = (
+            Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        )
         self.reflection = Reflection(budget=self.reflection_budget)
         self.public = {town.address(int(b)): int(town.inside(int(b))[0]) for b in self._public(town)}
         self.planning = Planning(places=("home", "work", *self.public))
@@ -95,7 +95,11 @@ class TownLife(Scenario):
         self.seen: dict[tuple[Id, Id], str] = {}
         self.talks: list[Talk] = []
         self.said_now: list[str] = []
-        columns = {"place": town.addresses(self.beds), "doing": ["sleep"] * len(self.ids), "town": [town.name] * len(self.ids)}
+        columns = {
+            "place": town.addresses(self.beds),
+            "doing": ["sleep"] * len(self.ids),
+            "town": [town.name] * len(self.ids),
+        }
         return people.with_columns(**columns)
 
     @staticmethod
@@ -146,7 +150,7 @@ class TownLife(Scenario):
             self.presence.send(rows, self.beds[rows], now)
             for who in retiring:
                 self.agenda.set(who, [])
-                self.agenda.busy(who, Action(now, now + DAY, "home", "sleep"))
+                self.agenda.begin(who, Action(now, now + DAY, "home", "sleep"))
         if rising:
             await self.plan(rising, now)
 
@@ -169,7 +173,9 @@ class TownLife(Scenario):
         for who in ids:
             actions = made.get(who) or self._by_routine(who, now)
             self.agenda.set(who, actions)
-            self.agenda.busy(who, Action(now, actions[0].start if actions else self.bedtime(who, now), "", "get ready"))
+            self.agenda.begin(
+                who, Action(now, actions[0].start if actions else self.bedtime(who, now), "", "get ready")
+            )
             self.event("planned", who, plan="; ".join(f"{clock(a.start)} {a.doing} ({a.where})" for a in actions))
         if self.memory is not None and self.plans:
             texts = [self._plan_text(who) for who in ids]
@@ -214,7 +220,7 @@ class TownLife(Scenario):
             action = self.agenda.next(who, now)
             if action is None:
                 action = Action(now, max(now + TICK, self.bedtime(who, now)), "home", "rest at home")
-                self.agenda.busy(who, action)
+                self.agenda.begin(who, action)
             began.append((who, action))
         if self.finer and self.plans:
             began = await self._made_finer(began, now)
@@ -238,7 +244,7 @@ class TownLife(Scenario):
             finer = {who: actions for (who, _), actions in zip(long, made, strict=True)}
             for who, actions in finer.items():
                 self.agenda.put_first(who, actions[1:])
-                self.agenda.busy(who, actions[0])
+                self.agenda.begin(who, actions[0])
             began = [(who, finer[who][0] if who in finer else a) for who, a in began]
         return began
 
@@ -351,6 +357,9 @@ class TownLife(Scenario):
             self.acquainted.add((a, b))
             self.known.setdefault((a, b), "you have talked before")
             self.known.setdefault((b, a), "you have talked before")
+        for who in talk.people:
+            others = " and ".join(self.names[other] for other in talk.people if other != who)
+            self.agenda.interrupt(who, Action(now, now + TICK, "", f"talk with {others}"))
         self.event("talked", talk.people[0], others=list(talk.people[1:]), lines=len(talk.lines), ended=talk.ended)
 
     async def revise(self, talks: Sequence[Talk], now: int) -> None:
@@ -360,12 +369,10 @@ class TownLife(Scenario):
         """What readers of the run see: where everybody is and what they do, and what was remembered and recalled."""
         frame = self.presence.frame(now)
         self.people["place"] = frame["address"].fill_null("on the way")
-        self.people["doing"] = pl.Series(["sleep" if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)])
+        self.people["doing"] = pl.Series(
+            ["sleep" if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)]
+        )
         self.tables["positions"] = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
         if self.memory is not None:
             for name, table in self.memory.gathered().items():
                 self.tables[name] = table
-
-    def person_at(self, who: Id) -> Person:
-        """A view of one person."""
-        return self.people.person(who)
