@@ -20,7 +20,12 @@ from types import ModuleType
 from populace.errors import ScenarioError, UnknownNameError, line_in
 from populace.scenario import Scenario
 
-SHIPPED = {"norms": "populace.scenarios.norms:Norms", "epidemic": "populace.scenarios.epidemic:Epidemic"}
+SHIPPED = {
+    "norms": "populace.scenarios.norms:Norms",
+    "epidemic": "populace.scenarios.epidemic:Epidemic",
+    "party": "populace.scenarios.party:Party",
+    "discussion": "populace.scenarios.discussion:Discussion",
+}
 """The scenarios that ship, by name."""
 
 GROUP = "populace.scenarios"

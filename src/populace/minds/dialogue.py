@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -78,98 +78,121 @@ class Dialogue:
     async def hold(
         self,
         asks: Asks,
-        people: Sequence[Person],
+        groups: Sequence[Sequence[Person]],
         *,
         given: str,
         now: int,
         memory: Memory | None = None,
         present: Callable[[Id], bool] = lambda _: True,
-        **fields: Any,
-    ) -> Talk:
-        """Let people talk; the first of them begins.
+        **fields: Sequence[Any],
+    ) -> list[Talk]:
+        """Let groups of people talk, all of them side by side; the first of each group begins.
+
+        Every conversation goes on by one utterance at a time, and all speakers of a round are asked together.
 
         Args:
             asks: Whoever puts the questions.
-            people: Who talks, two or more.
+            groups: Who talks with whom, two or more; nobody in two groups.
             given: What each is told, with `{partners}`, `{memories}` and `{said}` filled in here.
             now: The simulated time in seconds.
             memory: What they remember; without it nothing comes to mind and nothing is kept.
             present: Whether somebody is still there.
-            **fields: Values for other fields of `given`.
+            **fields: A value for each group, for other fields of `given`.
         """
-        talk = Talk(tuple(person.id for person in people))
-        leaving: set[Id] = set()
-        while len(talk.lines) < self.limit:
-            there = [person for person in people if person.id not in leaving and present(person.id)]
-            if len(there) + len(leaving) < len(people):
-                talk.ended = "gone"
-            speaker = self.turns(there, talk.lines) if len(there) > 1 else None
-            if speaker is None:
+        talks = [Talk(tuple(person.id for person in group)) for group in groups]
+        leaving: list[set[Id]] = [set() for _ in groups]
+        going = list(range(len(groups)))
+        for _ in range(self.limit):
+            speakers: list[tuple[int, Person, list[Person]]] = []
+            for place in going:
+                there = [p for p in groups[place] if p.id not in leaving[place] and present(p.id)]
+                if len(there) + len(leaving[place]) < len(groups[place]):
+                    talks[place].ended = "gone"
+                speaker = self.turns(there, talks[place].lines) if len(there) > 1 else None
+                if speaker is not None:
+                    speakers.append((place, speaker, there))
+            if not speakers:
                 break
-            said = await self._utterance(asks, speaker, there, talk, given, now, memory, fields)
-            if said is None:
-                talk.ended = "invalid"
-                break
-            talk.lines.append(Line(speaker.id, str(speaker.name), said["say"]))
-            if said["end"] == "yes":
-                talk.ended = "left"
-                leaving.add(speaker.id)
-        self.counts[talk.ended] += 1
-        if memory is not None and talk.lines:
-            await self._remember(asks, people, talk, memory, now)
-        return talk
+            said = await self._utterances(asks, speakers, talks, given, now, memory, fields)
+            going = []
+            for (place, speaker, _), words in zip(speakers, said, strict=True):
+                if words is None:
+                    talks[place].ended = "invalid"
+                    continue
+                going.append(place)
+                talks[place].lines.append(Line(speaker.id, str(speaker.name), words["say"]))
+                if words["end"] == "yes":
+                    talks[place].ended = "left"
+                    leaving[place].add(speaker.id)
+        self.counts.update(talk.ended for talk in talks)
+        if memory is not None:
+            await self._remember(asks, groups, talks, memory, now)
+        return talks
 
-    async def _utterance(
+    async def _utterances(
         self,
         asks: Asks,
-        speaker: Person,
-        there: Sequence[Person],
-        talk: Talk,
+        speakers: Sequence[tuple[int, Person, list[Person]]],
+        talks: Sequence[Talk],
         given: str,
         now: int,
         memory: Memory | None,
-        fields: dict[str, Any],
-    ) -> dict[str, str] | None:
-        others = " and ".join(str(person.name) for person in there if person.id != speaker.id)
-        last = talk.lines[-1].text if talk.lines else ""
-        about = [f"{others} {last}".strip()]
-        mind = "- nothing"
+        fields: Mapping[str, Sequence[Any]],
+    ) -> list[dict[str, str] | None]:
+        """One utterance of each speaker; None where it could not be read, which is counted."""
+        ids = [speaker.id for _, speaker, _ in speakers]
+        others = [" and ".join(str(p.name) for p in there if p.id != who.id) for _, who, there in speakers]
+        minds = ["- nothing"] * len(ids)
         if memory is not None:
-            mind = memory.lines([speaker.id], about, now=now, purpose="dialogue", top=self.recalled)[0]
-        said = "\n".join(f"{'I' if line.speaker == speaker.id else line.name}: {line.text}" for line in talk.lines)
+            last = [talks[place].lines[-1].text if talks[place].lines else "" for place, _, _ in speakers]
+            about = [f"{name} {text}".strip() for name, text in zip(others, last, strict=True)]
+            minds = memory.lines(ids, about, now=now, purpose="dialogue", top=self.recalled)
         answers = await asks.ask(
-            speaker,
+            asks.people.take(ids),
             self.question,
             given=given,
             purpose="dialogue",
             others=others,
             partners=others,
-            memories=mind,
-            said=said or "(nobody has spoken yet)",
-            **fields,
+            memories=minds,
+            said=[_so_far(talks[place].lines, who.id) for place, who, _ in speakers],
+            **{name: [values[place] for place, _, _ in speakers] for name, values in fields.items()},
         )
-        if answers.one is None:
-            self.counts["invalid utterance"] += 1
-            return None
-        spoken: dict[str, str] = json.loads(answers.one)
-        return spoken
+        self.counts["invalid utterance"] += answers.values.null_count()
+        return [None if value is None else json.loads(value) for value in answers.values]
 
-    async def _remember(self, asks: Asks, people: Sequence[Person], talk: Talk, memory: Memory, now: int) -> None:
+    async def _remember(
+        self, asks: Asks, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: Memory, now: int
+    ) -> None:
         """Everybody keeps what the others said, and that there was a conversation."""
-        names = {person.id: str(person.name) for person in people}
-        who: list[Id] = []
-        texts: list[str] = []
-        for line in talk.lines:
-            for hearer in people:
-                if hearer.id != line.speaker:
-                    who.append(hearer.id)
-                    texts.append(f'{line.name} told me: "{line.text}"')
-        heard = await memory.remember(asks, who, texts, kind="dialogue", now=now)
+        heard = [
+            (hearer.id, f'{line.name} told me: "{line.text}"')
+            for group, talk in zip(groups, talks, strict=True)
+            for line in talk.lines
+            for hearer in group
+            if hearer.id != line.speaker
+        ]
+        if not heard:
+            return
+        who, texts = zip(*heard, strict=True)
+        kept = await memory.remember(asks, who, texts, kind="dialogue", now=now)
+        basis: dict[Id, list[int]] = defaultdict(list)
+        for hearer, number in zip(who, kept.tolist(), strict=True):
+            basis[hearer].append(number)
+        ids: list[Id] = []
         about: list[str] = []
-        evidence: list[list[int]] = []
-        for person in people:
-            others = " and ".join(name for other, name in names.items() if other != person.id)
-            mine = [line.text for line in talk.lines if line.speaker == person.id]
-            about.append(f"I talked with {others}." + (f' I said: "{mine[-1]}"' if mine else ""))
-            evidence.append([int(number) for number, owner in zip(heard, who, strict=True) if owner == person.id])
-        await memory.remember(asks, [p.id for p in people], about, kind="dialogue", now=now, evidence=evidence)
+        for group, talk in zip(groups, talks, strict=True):
+            for person in group if talk.lines else ():
+                others = " and ".join(str(other.name) for other in group if other.id != person.id)
+                mine = [line.text for line in talk.lines if line.speaker == person.id]
+                ids.append(person.id)
+                about.append(f"I talked with {others}." + (f' I said: "{mine[-1]}"' if mine else ""))
+        await memory.remember(
+            asks, ids, about, kind="dialogue", now=now, evidence=[basis.get(person, []) for person in ids]
+        )
+
+
+def _so_far(lines: Sequence[Line], speaker: Id) -> str:
+    """What was said, as one of those who talk has it in mind."""
+    told = "\n".join(f"{'I' if line.speaker == speaker else line.name}: {line.text}" for line in lines)
+    return told or "(nobody has spoken yet)"

@@ -73,7 +73,7 @@ class Planning:
         stroke = pydantic.create_model(
             "Stroke",
             at=(str, pydantic.Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")),
-            where=(Literal[tuple(self.places)], ...),
+            where=(Literal[tuple(self.places)], ...),  # type: ignore[arg-type]
             doing=(str, pydantic.Field(max_length=80)),
         )
         few, many = self.strokes
@@ -146,7 +146,7 @@ class Planning:
                 starts[start] = (where, doing.strip())
                 last = start
         ordered = sorted(starts)
-        ends = [*ordered[1:], until]
+        ends = [*ordered[1:], until][: len(ordered)]
         return [Action(start, end, *starts[start]) for start, end in zip(ordered, ends, strict=True)]
 
     async def finer(

@@ -56,7 +56,8 @@ class Memory:
     Example:
         >>> from populace.models import Hashing
         >>> memory = Memory(Hashing(64))
-        >>> _ = memory.keep(["ann", "bo"], ["It rains.", "A party is planned."], kind="observation", now=0, importance=3)
+        >>> seen = ["It rains.", "A party is planned."]
+        >>> _ = memory.keep(["ann", "bo"], seen, kind="observation", now=0, importance=3)
         >>> memory.recall(["bo"], ["party"], now=60, purpose="chat")["text"].to_list()
         ['A party is planned.']
     """

@@ -95,7 +95,8 @@ class Mailbox:
         Returns:
             Why it ended: `quiet`, `waves` or `messages`.
         """
-        for self._wave in range(1, self.waves + 1):
+        for wave in range(1, self.waves + 1):
+            self._wave = wave
             woken = [(who, tuple(self._waiting[who])) for who in self.waiting]
             if not woken:
                 return "quiet"

@@ -7,6 +7,7 @@ The same parts as in the town: memory, recall, utterances. Either the scenario s
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -132,7 +133,7 @@ class Discussion(Scenario):
         if said is not None:
             mailbox.send(opener, everybody, said)
 
-        async def receive(who: Id, messages: tuple[Message, ...]) -> None:
+        async def receive(who: Id, messages: Sequence[Message]) -> None:
             answers = await self.ask(
                 self.people.person(who),
                 Choice("Do you reply to the group, or stay silent?", options=("reply", "silent")),

@@ -19,7 +19,7 @@ from populace.questions import Choice
 from populace.scenario import Field, Finding, metric
 from populace.scenarios.party.diffusion import Diffusion
 from populace.worlds.town import Town, generated_relations, generated_residents, relations, residents, routines
-from populace.worlds.town.life import DAY, HOUR, TICK, TownLife
+from populace.worlds.town.life import DAY, HOUR, TICK, TownLife, ordinary_days
 
 NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
 INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
@@ -28,6 +28,8 @@ PLAN = (
     "I tell everybody I meet about it and invite them."
 )
 PASSED_ON = "There is a Valentine's Day party at {café} on 14 February at 17:00. You are invited, do come!"
+
+GREETING = "Good day to you."
 
 
 class Party(TownLife):
@@ -53,8 +55,8 @@ class Party(TownLife):
             ties, days = relations(town), routines(town)
         else:
             town = Town.generated(self.residents, self.rng)
-            people, days = generated_residents(town, self.residents, self.rng)
-            ties = generated_relations(town, people, self.rng)
+            people = generated_residents(town, self.residents, self.rng)
+            ties, days = generated_relations(town, people, self.rng), ordinary_days(people)
         people = self.inhabit(town, people, ties, days)
         self.café = next(name for name in self.public if town.places.kind[town.place(name)] == "café")
         at_work = [who for who in self.ids if self.work[self.row[who]] >= 0 and self._works_at_café(who)]
@@ -97,14 +99,17 @@ class Party(TownLife):
             return [bool(draw < self.talk_chance) for draw in self.rng.random(len(pairs))]
         return await super().willing(pairs, now)
 
-    async def talk(self, pair: tuple[Id, Id], now: int) -> Talk:
+    async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
         """By the rumour rule, who knows passes it on with a chance."""
         if self.talk_by != "rumour":
-            return await super().talk(pair, now)
-        passed = [who for who in pair if who in self.news.knows and self.rng.random() < self.pass_chance]
+            return await super().talk(pairs, now)
         text = PASSED_ON.format(café=self.café)
-        lines = [Line(who, self.names[who], text if who in passed else "Good day to you.") for who in pair]
-        return Talk(pair, lines, "limit")
+        passes = self.rng.random((len(pairs), 2)) < self.pass_chance
+        talks = []
+        for pair, lucky in zip(pairs, passes.tolist(), strict=True):
+            said = [text if luck and who in self.news.knows else GREETING for who, luck in zip(pair, lucky, strict=True)]
+            talks.append(Talk(pair, [Line(who, self.names[who], words) for who, words in zip(pair, said, strict=True)]))
+        return talks
 
     def _after(self, talk: Talk, now: int) -> None:
         super()._after(talk, now)

@@ -188,7 +188,7 @@ class TownLife(Scenario):
     def _by_routine(self, who: Id, now: int) -> list[Action]:
         midnight, until = now - now % DAY, self.bedtime(who, now)
         rows = [(midnight + time, place, what) for time, place, what in self.routine[who] if midnight + time >= now]
-        ends = [*(row[0] for row in rows[1:]), until]
+        ends = [*(row[0] for row in rows[1:]), until][: len(rows)]
         return [
             Action(start, end, self.town.address(place), what)
             for (start, place, what), end in zip(rows, ends, strict=True)
@@ -303,7 +303,7 @@ class TownLife(Scenario):
             self.met[(a, b) if self.row[a] < self.row[b] else (b, a)] = now
         willing = await self.willing(chosen, now)
         talking = [pair for pair, yes in zip(chosen, willing, strict=True) if yes]
-        talks = await self.each(talking, lambda pair: self.talk(pair, now))
+        talks = await self.talk(talking, now) if talking else []
         for talk in talks:
             self._after(talk, now)
         await self.revise(talks, now)
@@ -330,19 +330,19 @@ class TownLife(Scenario):
         relation = self.known.get((one, other))
         return f"You and {name} know each other: {relation}." if relation else f"You do not know {name} yet."
 
-    async def talk(self, pair: tuple[Id, Id], now: int) -> Talk:
-        """A conversation between two people who stand together."""
-        people = [self.people.person(who) for who in pair]
-        surroundings = self._surroundings(pair, now)
-        shared = {"time": surroundings["time"], "date": surroundings["date"], "where": surroundings["where"][0]}
+    async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
+        """Conversations between people who stand together, all side by side."""
+        told = self._surroundings([a for a, _ in pairs], now)
         return await self.dialogue.hold(
             self,
-            people,
+            [[self.people.person(who) for who in pair] for pair in pairs],
             given="It is {time} on {date}. You are at {where}.\n" + TALKING,
             now=now,
             memory=self.memory,
             present=lambda who: not self.asleep[self.row[who]],
-            **shared,
+            time=[told["time"]] * len(pairs),
+            date=[told["date"]] * len(pairs),
+            where=told["where"],
         )
 
     def _after(self, talk: Talk, now: int) -> None:
@@ -376,3 +376,22 @@ class TownLife(Scenario):
         if self.memory is not None:
             for name, table in self.memory.gathered().items():
                 self.tables[name] = table
+
+
+def ordinary_days(people: People) -> pl.DataFrame:
+    """A routine for generated people, as a table like that of `routines`: work, leisure, the evening at home."""
+    frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
+    parts = [
+        (9 * HOUR, "workplace_place", "works"),
+        (16 * HOUR, "leisure_place", "spends free time"),
+        (19 * HOUR, "home_place", "has supper and a quiet evening"),
+    ]
+    return pl.concat(
+        frame.select(
+            pl.col("id").alias("person"),
+            pl.lit(time, pl.Int64).alias("time"),
+            pl.col(column).cast(pl.Int64).alias("place"),
+            pl.lit(what).alias("what"),
+        )
+        for time, column, what in parts
+    ).sort("person", "time")
