@@ -17,7 +17,7 @@ from populace.models.embedders import Embedder, Vectors
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (one INTEGER PRIMARY KEY CHECK (one = 1), embedder TEXT NOT NULL,
                                   dimension INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vectors (text TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 """
 _TOGETHER = 10_000
 
@@ -41,7 +41,7 @@ class Cached:
         self.embedder = embedder
         self.path = None if path is None else Path(path)
         self.embedded = 0
-        self._known: dict[bytes, bytes] = {}
+        self._known: dict[str, bytes] = {}
         self._db: sqlite3.Connection | None = None
         if self.path is not None:
             with self._guard(self.path):
@@ -73,7 +73,9 @@ class Cached:
         """A unit vector for each text."""
         if not len(texts):
             return np.zeros((0, self.dimension), np.float32)
-        keys = {text: hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for text in texts}
+        keys = {
+            text: hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest() for text in texts
+        }
         self._look_up([key for key in keys.values() if key not in self._known])
         new = {key: text for text, key in keys.items() if key not in self._known}
         if new:
@@ -85,27 +87,31 @@ class Cached:
         joined = np.frombuffer(b"".join(self._known[keys[text]] for text in texts), "<f4")
         return joined.reshape(len(texts), -1).astype(np.float32)
 
-    def _look_up(self, keys: list[bytes]) -> None:
+    def _look_up(self, keys: list[str]) -> None:
         if self._db is None or self.path is None:
             return
-        query = "SELECT text, vector FROM json_each(?) JOIN vectors ON text = unhex(json_each.value)"
+        query = "SELECT text, vector FROM json_each(?) JOIN vectors ON text = json_each.value"
         with self._guard(self.path):
             for at in range(0, len(keys), _TOGETHER):
-                asked = json.dumps([key.hex() for key in keys[at : at + _TOGETHER]])
+                asked = json.dumps(keys[at : at + _TOGETHER])
                 self._known.update(self._db.execute(query, (asked,)).fetchall())
 
-    def _keep(self, rows: list[tuple[bytes, bytes]]) -> None:
+    def _keep(self, rows: list[tuple[str, bytes]]) -> None:
         if self._db is None or self.path is None:
             return
         with self._guard(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                before = self._db.total_changes
                 self._db.executemany("INSERT INTO vectors VALUES (?, ?) ON CONFLICT DO NOTHING", sorted(rows))
+                kept = self._db.total_changes - before
                 self._db.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
+        if kept < len(rows):  # Another process was first, and what is in the file is what counts.
+            self._look_up([key for key, _ in rows])
 
     def _opened(self, path: Path, patience_s: float) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
