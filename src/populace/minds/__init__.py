@@ -1,7 +1,7 @@
 """How a person becomes a prompt, and what they remember, conclude, plan and say."""
 
 from populace.minds.dialogue import Dialogue, Line, Talk, alternate
-from populace.minds.forgetting import Capacity, Decay, Forgetting, Summarise
+from populace.minds.forgetting import Capacity, Decay, Forgetting, Summarise, replace
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
 from populace.minds.mind import HEARD, Mind, Prompts, Situation
@@ -9,9 +9,11 @@ from populace.minds.planning import Action, Agenda, Planning, clock
 from populace.minds.reflection import Reflection
 from populace.minds.remembering import Asks, Memory
 from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval
+from populace.minds.shelf import KINDS
 
 __all__ = [
     "HEARD",
+    "KINDS",
     "RETRIEVALS",
     "Action",
     "Agenda",
@@ -35,5 +37,6 @@ __all__ = [
     "clock",
     "importance_question",
     "rate_by_rule",
+    "replace",
     "retrieval",
 ]

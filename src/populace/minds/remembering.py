@@ -125,9 +125,8 @@ class Memory:
             answers = await asks.ask(
                 asks.people.take([people[row] for row in rows]),
                 importance_question(),
-                given="{happened}",
                 purpose="importance",
-                happened=[texts[row] for row in rows],
+                memory=[texts[row] for row in rows],
             )
             rated[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
         self.unrated += int(np.isnan(rated).sum())
