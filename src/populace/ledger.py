@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from populace.deciders import Decided, Inquiry
 from populace.questions import LOW_MASS
+from populace.scenario import Happened
 
 
 def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
@@ -55,9 +57,14 @@ def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
     return tables[0] if len(tables) == 1 else pl.concat(tables)
 
 
-def events(step: int, happened: list[pl.DataFrame]) -> pl.DataFrame:
-    """What happened in the step, with its number."""
-    return pl.concat(happened).select(pl.lit(step).alias("step"), "kind", "person", "data")
+def events(step: int, happened: Sequence[pl.DataFrame | Happened], ids: pl.DataType) -> pl.DataFrame:
+    """What happened in the step, in order, with its number."""
+    tables: list[pl.DataFrame] = []
+    schema = {"person": ids, "kind": pl.String(), "data": pl.String()}
+    for single, group in itertools.groupby(happened, lambda one: isinstance(one, Happened)):
+        members = list(group)
+        tables += [pl.DataFrame(members, schema=schema, orient="row")] if single else cast(list[pl.DataFrame], members)
+    return pl.concat(tables).select(pl.lit(step).alias("step"), "kind", "person", "data")
 
 
 def metrics(step: int, measured: Mapping[str, float | str | None]) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 import polars as pl
@@ -59,6 +59,14 @@ class Finding:
     note: str = ""
 
 
+class Happened(NamedTuple):
+    """One thing that happened to one person, as it will stand in the journal."""
+
+    person: Id | None
+    kind: str
+    data: str
+
+
 @dataclass
 class Stage:
     """What a scenario stands on while it runs; the simulation owns it."""
@@ -71,7 +79,7 @@ class Stage:
     people: People | None = None
     step: int = 0
     tables: dict[str, pl.DataFrame] = None  # type: ignore[assignment]
-    events: list[pl.DataFrame] = None  # type: ignore[assignment]
+    events: list[pl.DataFrame | Happened] = None  # type: ignore[assignment]
     rngs: dict[str, np.random.Generator] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -241,9 +249,7 @@ class Scenario:
     def event(self, kind: str, person: Person | Id | None = None, **data: Any) -> None:
         """Record that something happened, to one person or to none in particular."""
         who = person.id if isinstance(person, Person) else person
-        self.events(
-            kind, pl.Series([who], dtype=self.people.ids.dtype), **{name: [value] for name, value in data.items()}
-        )
+        self.stage.events.append(Happened(who, kind, json.dumps(data, ensure_ascii=False, default=_plain)))
 
     def events(self, kind: str, people: People | pl.Series, **data: Any) -> None:
         """Record that something happened to several people, with a value or a column for each detail."""
@@ -357,6 +363,11 @@ def _parameter_model(cls: type[Scenario]) -> type[pydantic.BaseModel]:
         fields[name] = (hint, default if isinstance(default, FieldInfo) else Field(default))
     config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=False)
     return pydantic.create_model(f"{cls.__name__}Parameters", __config__=config, **fields)
+
+
+def _plain(value: Any) -> Any:
+    """A value of numpy as one of Python; anything else in words."""
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _as_people(people: People | Person | Iterable[Person], everybody: People) -> People:

@@ -319,7 +319,7 @@ class Simulation:
         if written:
             tables["people"] = people.frame if rows else people.frame.select("id", *touched)
         if self._stage.events:
-            tables["events"] = ledger.events(self._current.number, self._stage.events)
+            tables["events"] = ledger.events(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = ledger.metrics(self._current.number, self.metrics)
         for name, table in self._stage.tables.items():
             if self._tables.get(name) is not table:

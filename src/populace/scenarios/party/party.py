@@ -107,7 +107,9 @@ class Party(TownLife):
         passes = self.rng.random((len(pairs), 2)) < self.pass_chance
         talks = []
         for pair, lucky in zip(pairs, passes.tolist(), strict=True):
-            said = [text if luck and who in self.news.knows else GREETING for who, luck in zip(pair, lucky, strict=True)]
+            said = [
+                text if luck and who in self.news.knows else GREETING for who, luck in zip(pair, lucky, strict=True)
+            ]
             talks.append(Talk(pair, [Line(who, self.names[who], words) for who, words in zip(pair, said, strict=True)]))
         return talks
 
