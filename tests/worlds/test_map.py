@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from populace.errors import PopulaceError, UnknownNameError, WorldError
-from populace.worlds.town import Town
+from populace.worlds.town import Town, relations, residents
 from populace.worlds.town.junctions import join
 from populace.worlds.town.streets import Straight
 
@@ -202,3 +203,12 @@ def test_the_shipped_town_has_what_a_town_needs() -> None:
     assert town.places.beds.sum() == 25
     assert bool(town.places.outdoors[town.place("Osier Park > pond > bench")])
     assert not bool(town.places.outdoors[town.place("Kettle & Crumb > tables")])
+
+
+def test_the_files_in_the_documentation_can_be_read(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "concepts" / "town.md"
+    map_, people = re.findall(r"^```text\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "people.toml").write_text(people, encoding="utf-8")
+    town = Town.read(written(tmp_path, map_))
+    assert residents(town, tmp_path / "people.toml")["name"].to_list() == ["Ada Stone", "Ben Reed"]
+    assert relations(town, tmp_path / "people.toml").height == 1
