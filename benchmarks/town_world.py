@@ -88,7 +88,7 @@ def main() -> None:
     report(
         [
             Result("1,000 people, a tick (walk, notice people, things)", means[0] * 1e3, "ms", 50, at_most=True,
-                   detail=f"median of {len(thousand)}; the first {thousand[0] * 1e3:.1f}, later at most {max(thousand[1:]) * 1e3:.1f}"),
+                   detail=f"median of {len(thousand)}; 99 in 100 below {np.quantile(thousand, 0.99) * 1e3:.1f} ms"),
             Result("1,000 people, person-ticks a second", 1_000 * len(thousand) / sum(thousand), "/s", 2_000),
             Result("10,000 people, a tick", means[1] * 1e3, "ms",
                    detail=f"the longest {max(ten_thousand) * 1e3:.0f} ms"),

@@ -31,6 +31,7 @@ def test_a_generated_town_is_connected_and_every_address_is_its_own(people: int,
     assert len(np.unique(town.ways.components())) == 1
     assert np.isfinite(town.minutes(1, town.places.buildings)).all()
     assert town.places.addresses.n_unique() == len(town)
+    assert town.places.beds.sum() == people
 
 
 @given(sizes, st.integers(0, 1000))
