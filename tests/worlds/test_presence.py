@@ -169,6 +169,12 @@ def test_whoever_is_on_the_way_is_on_the_route(origin: int, goal: int, time: int
 # Who notices whom
 
 
+def test_where_nobody_is_nobody_is_noticed() -> None:
+    presence = Presence(TOWN, [])
+    assert len(presence.at(0).place) == len(presence.together(0).row) == len(presence.perceived_objects(0).row) == 0
+    assert len(presence.together(0, bandwidth=3).row) == 0
+
+
 def test_people_in_one_room_notice_each_other_and_nobody_next_door() -> None:
     pairs = Presence(TOWN, [COUNTER, TABLES, COUNTER]).together(0)
     assert list(zip(pairs.row.tolist(), pairs.other.tolist(), strict=True)) == [(0, 2), (2, 0)]
