@@ -1,6 +1,6 @@
 """A town that people share: places, walking, who is where, what they notice, and things with a state."""
 
-from populace.worlds.town.draw import draw, labels, rectangles, street_lines
+from populace.worlds.town.drawing import draw, labels, rectangles, street_lines
 from populace.worlds.town.generate_people import generated_relations, generated_residents
 from populace.worlds.town.objects import Objects
 from populace.worlds.town.perception import Pairs

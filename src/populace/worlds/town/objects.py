@@ -74,13 +74,13 @@ class Objects:
         self._log = [row for row in self._log if row[0] >= before]
 
     def _numbers(self, places: npt.ArrayLike) -> Ints:
-        ids = np.atleast_1d(np.asarray(places, dtype=np.int64))
-        addresses = self.town.addresses(ids)
+        ids = self.town.known(places)
         wrong = np.flatnonzero(self.town.places.level[ids] != OBJECT)
         if len(wrong):
             which = int(wrong[0])
             level = LEVELS[int(self.town.places.level[ids[which]])]
             raise WorldError(
-                f"{addresses[which]!r} is a {level}, and only objects have a state.", "Name an object in it."
+                f"{self.town.address(int(ids[which]))!r} is a {level}, and only objects have a state.",
+                "Name an object in it.",
             )
         return np.searchsorted(self._ids, ids)

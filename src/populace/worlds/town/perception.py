@@ -91,7 +91,8 @@ def _spots_in_sight(room: Ints, x: Floats, y: Floats, outdoors: Bools, radius: f
     a, b = _same_group(inside, room[inside])
     open_air = every[outdoors]
     c, d = _near(open_air, x[open_air], y[open_air], radius)
-    pairs = np.unique(np.concatenate([a * len(room) + b, c * len(room) + d, every * len(room) + every]))
+    pairs = np.sort(np.concatenate([a * len(room) + b, c * len(room) + d, every * len(room) + every]))
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
     return pairs // max(1, len(room)), pairs % max(1, len(room))
 
 

@@ -95,7 +95,7 @@ def read_town(path: Path) -> Town:
     for number, building in enumerate(buildings, start=1):
         _building(file, number, building, kinds, rows)
     places = rows.places()
-    _distinct(file, "building", places.name.gather(places.buildings.astype(np.uint32)).to_list())
+    _distinct(file, places.addresses.to_list())
     lines, streets = _streets(file, values)
     ways, doors = _joined(file, places, lines, streets, about.number("doorstep", DOORSTEP, least=0))
     pace = about.number("pace", PACE)
@@ -150,7 +150,7 @@ def _objects(room: Entry, parent: int, x: float, y: float, outdoors: bool, rows:
     objects = room.values.get("objects", {})
     if isinstance(objects, list):
         names = room.texts("objects")
-        _distinct(room.file, f"object in {room.where}", names)
+        _distinct(room.file, [f"{room.where} > {name}" for name in names] or [""])
         objects = dict.fromkeys(names, "")
     if not isinstance(objects, Mapping):
         raise room.wrong("objects is neither a table nor a list.", 'Write objects = { stove = "off" }.')
@@ -192,10 +192,13 @@ def _reachable(building: Entry, rooms: Mapping[str, Any]) -> None:
         )
 
 
-def _distinct(file: str, kind: str, names: list[str]) -> None:
-    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+def _distinct(file: str, addresses: list[str]) -> None:
+    address, count = Counter(addresses).most_common(1)[0]
     if count > 1:
-        raise WorldError(f"{file}: {count} places have the name {name!r} ({kind}).", "Give each its own.")
+        raise WorldError(
+            f"{file}: {count} places have the address {address!r}.",
+            "Give each a name of its own.",
+        )
 
 
 def _streets(file: str, values: Mapping[str, Any]) -> tuple[list[Floats], list[str]]:

@@ -82,12 +82,12 @@ class Town:
 
     def address(self, place: int) -> str:
         """The address of one place."""
-        return str(self.places.addresses[self._known(place).item()])
+        return str(self.places.addresses[self.known(place).item()])
 
     def addresses(self, places: npt.ArrayLike) -> pl.Series:
         """The addresses of many places; empty where a place is -1, which is on the way."""
         ids = np.asarray(places, dtype=np.int64)
-        self._known(ids[ids >= 0])
+        self.known(ids[ids >= 0])
         found = self.places.addresses.gather(np.maximum(ids, 0).astype(np.uint32))
         return found.set(pl.Series(ids < 0), None).alias("address")
 
@@ -101,17 +101,17 @@ class Town:
 
     def inside(self, place: int) -> Ints:
         """The places directly inside one: its rooms or its objects."""
-        return np.flatnonzero(self.places.parent == self._known(place).item())
+        return np.flatnonzero(self.places.parent == self.known(place).item())
 
     def open(self, places: npt.ArrayLike, now: int) -> Bools:
         """Whether the building of each place is open at a time, given in seconds since a midnight."""
-        building = self.places.building[self._known(places)]
+        building = self.places.building[self.known(places)]
         opens, closes, hour = self.places.opens[building], self.places.closes[building], now % DAY
         return ((opens <= hour) & (hour < closes)) | (hour + DAY < closes)
 
     def spots(self, places: npt.ArrayLike) -> Spots:
         """Where one leaves a place from: the place itself, joined to the streets by its building's door."""
-        ids = self._known(places)
+        ids = self.known(places)
         if (self.places.level[ids] == TOWN).any():
             raise WorldError(
                 f"{self.name} as a whole is not a place to go to.",
@@ -121,7 +121,7 @@ class Town:
 
     def metres(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike) -> Floats:
         """The length of the way between the buildings of each pair of places."""
-        origins, goals = np.broadcast_arrays(self._known(from_places), self._known(to_places))
+        origins, goals = np.broadcast_arrays(self.known(from_places), self.known(to_places))
         return self.ways.metres(self.spots(origins), self.spots(goals))
 
     def minutes(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, *, pace: float | None = None) -> Floats:
@@ -135,7 +135,7 @@ class Town:
             to_places: Where it ends; one place stands for all.
             pace: Metres a minute; that of the town if left out.
         """
-        origins, goals = np.broadcast_arrays(self._known(from_places), self._known(to_places))
+        origins, goals = np.broadcast_arrays(self.known(from_places), self.known(to_places))
         walked = self.metres(origins, goals) / (self.pace if pace is None else pace)
         return np.where(self.places.room[origins] == self.places.room[goals], 0.0, walked + self.steps(origins, goals))
 
@@ -153,7 +153,7 @@ class Town:
 
     def along(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, minutes: npt.ArrayLike) -> Spots:
         """Where people are so many minutes after they left, many at once."""
-        origins, goals = np.broadcast_arrays(self._known(from_places), self._known(to_places))
+        origins, goals = np.broadcast_arrays(self.known(from_places), self.known(to_places))
         walked = (np.asarray(minutes, dtype=float) + np.zeros(len(origins))) * self.pace
         return self.ways.along(self.spots(origins), self.spots(goals), walked)
 
@@ -179,7 +179,8 @@ class Town:
             }
         )
 
-    def _known(self, places: npt.ArrayLike) -> Ints:
+    def known(self, places: npt.ArrayLike) -> Ints:
+        """The places as an array, once each is known to be there."""
         ids = np.atleast_1d(np.asarray(places, dtype=np.int64))
         if len(ids) and (ids.min() < 0 or ids.max() >= len(self.places)):
             wrong = ids[(ids < 0) | (ids >= len(self.places))][0]

@@ -225,4 +225,4 @@ def _kinds(town: Town, counts: Ints) -> list[str]:
     """A line for each kind of building: how many there are and how many people are in them."""
     table = rectangles(town).with_columns(people=pl.Series(counts))
     kinds = table.group_by("kind", maintain_order=True).agg(pl.len().alias("buildings"), pl.col("people").sum())
-    return [f"{kind}: {buildings} buildings, {people} people" for kind, buildings, people in kinds.iter_rows()]
+    return [f"{kind} ({buildings}): {people}" for kind, buildings, people in kinds.iter_rows()]
