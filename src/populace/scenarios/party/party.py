@@ -18,8 +18,8 @@ from populace.people import Id, People
 from populace.questions import Choice
 from populace.scenario import Field, Finding, metric
 from populace.scenarios.party.diffusion import Diffusion
+from populace.scenarios.townlife import DAY, HOUR, TICK, TownLife, ordinary_days
 from populace.worlds.town import Town, generated_relations, generated_residents, relations, residents, routines
-from populace.worlds.town.life import DAY, HOUR, TICK, TownLife, ordinary_days
 
 NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
 INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
