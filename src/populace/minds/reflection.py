@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-import numpy as np
 import polars as pl
 import pydantic
 
@@ -55,8 +54,8 @@ class Reflection:
 
     def due(self, memory: Memory, ids: list[Id]) -> list[Id]:
         """Who has enough to think about."""
-        felt = memory.felt[[memory.owner(who) for who in ids]] if ids else np.zeros(0)
-        return [who for who, much in zip(ids, felt, strict=True) if much >= self.budget]
+        owners = [memory.owner(who) for who in ids]
+        return [who for who, owner in zip(ids, owners, strict=True) if memory.felt[owner] >= self.budget]
 
     async def reflect(self, asks: Asks, memory: Memory, ids: list[Id], now: int) -> int:
         """Let these people reflect, all at once; returns how many conclusions were drawn."""

@@ -112,8 +112,8 @@ class TownLife(Scenario):
         return WHO
 
     def length(self) -> int:
-        """From before the first morning to the end of the last evening."""
-        return self.days * DAY // TICK
+        """From before the first morning to midnight of the last day."""
+        return (self.days * DAY - BEGINS) // TICK
 
     @property
     def seconds(self) -> int:

@@ -187,21 +187,23 @@ class Discussion(Scenario):
     @metric
     def spread(self) -> float | None:
         """The standard deviation of positions."""
-        return None if self.before is None else float(np.nanstd(self._known()))
+        known = self._known()
+        known = known[~np.isnan(known)]
+        return float(known.std()) if len(known) else None
 
     @metric
     def polarisation(self) -> float | None:
         """The share of pairs who stand on different sides of the middle."""
-        if self.before is None:
-            return None
         side = np.sign(self._known() - 4)
         pairs = self.members * (self.members - 1) / 2
-        return float((side == 1).sum() * (side == -1).sum() / pairs)
+        return float((side == 1).sum() * (side == -1).sum() / pairs) if (~np.isnan(side)).any() else None
 
     @metric
     def shift(self) -> float | None:
-        """How far positions moved since the beginning, on average."""
-        return None if self.before is None else float(np.nanmean(np.abs(self._known() - self.before)))
+        """How far positions moved since the beginning, on average over those with both."""
+        moved = np.zeros(0) if self.before is None else np.abs(self._known() - self.before)
+        moved = moved[~np.isnan(moved)]
+        return float(moved.mean()) if len(moved) else None
 
     @metric
     def utterances(self) -> int:

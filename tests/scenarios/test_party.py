@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from populace import Run, simulate
+from populace.errors import WorldError
+from populace.scenarios.party import Party
+from populace.scenarios.party.diffusion import Diffusion
+from populace.scenarios.party.party import diffusion_of
+from populace.worlds.town import Town, relations, residents, routines
+from support.society import resident
+
+
+def party(model: object = None, *, seed: int = 1, concurrency: int = 16, **parameters: object) -> Run:
+    return simulate(
+        Party(embedder="hashing", **parameters),  # type: ignore[arg-type]
+        model=model or resident(),  # type: ignore[arg-type]
+        seed=seed,
+        keep="nothing",
+        concurrency=concurrency,
+    )
+
+
+@pytest.fixture(scope="module")
+def two_days() -> Run:
+    return party(resident(0.8, talks=0.8))
+
+
+def test_news_travels_from_the_host_by_word_of_mouth(two_days: Run) -> None:
+    news = diffusion_of(two_days.events)
+    assert len(news.knows) > 3
+    assert all(news.chain(who)[0] == 0 for who in news.knows)
+    assert two_days.metrics["know"][-1] == len(news.knows)
+    assert not news.claims
+
+
+def test_the_measured_tree_is_the_true_one(two_days: Run) -> None:
+    """The truth is what people remember having been told, which the measure never looks at."""
+    names = {row["name"]: row["id"] for row in two_days.people().frame.iter_rows(named=True)}
+    told = two_days.history("memories").filter(
+        pl.col("kind").is_in(["dialogue"]), pl.col("text").str.contains("told me: .*party")
+    )
+    true: dict[int, tuple[int, int]] = {}
+    for row in told.sort("memory").iter_rows(named=True):
+        speaker = re.match(r"(.*) told me", row["text"])
+        assert speaker is not None
+        true.setdefault(row["person"], (names[speaker[1]], row["time"]))
+    true.pop(0, None)
+    measured = {who: (heard.source, heard.time) for who, heard in diffusion_of(two_days.events).knows.items() if who}
+    assert measured == true
+
+
+def test_with_nobody_told_nobody_knows() -> None:
+    made = party(resident(1.0), told=False, days=1)
+    assert made.metrics["know"].to_list() == [0] * made.metrics.height
+    assert made.metrics["claims"][-1] == 0
+
+
+def test_claims_without_evidence_are_counted_and_spread_nothing() -> None:
+    made = party(resident(invents=True), told=False, days=1)
+    assert made.metrics["claims"][-1] > 5
+    assert made.metrics["know"][-1] == 0
+
+
+def test_guests_are_those_who_knew_and_were_at_the_café_at_the_hour(two_days: Run) -> None:
+    news = diffusion_of(two_days.events)
+    came = two_days.events.filter(pl.col("kind") == "came")
+    assert came.height == two_days.metrics["came"][-1] > 0
+    for who, data in came.select("person", "data").iter_rows():
+        at = json.loads(data)["at"]
+        assert news.knows[who].time <= at
+        assert 17 <= at % 86_400 // 3600 < 19
+
+
+@pytest.mark.parametrize("off", ["remembers", "reflects", "plans"])
+def test_parts_of_the_mind_can_be_left_out(off: str) -> None:
+    made = party(resident(1.0), days=1, reflection_budget=30, **{off: False})
+    purposes = set(made.answers()["purpose"])
+    assert (off == "reflects") == (
+        not any(purpose.startswith("reflection") for purpose in purposes)
+    ) or off == "remembers"
+    assert (off == "plans") == ("planning: day" not in purposes)
+    if off == "remembers":
+        assert made.metrics["memories"][-1] == 0
+        assert made.metrics["know"][-1] == 1
+
+
+def test_the_rumour_rule_has_the_same_contacts_and_asks_nobody_to_talk() -> None:
+    made = party(talk_by="rumour", pass_chance=1.0, talk_chance=1.0, plans=False, reflects=False)
+    assert made.answers().height == 0
+    assert made.metrics["know"][-1] > 5
+    silent = party(talk_by="rumour", pass_chance=0.0, talk_chance=1.0, plans=False, reflects=False)
+    assert silent.metrics["know"][-1] == 1
+    assert silent.metrics["conversations"][-1] == made.metrics["conversations"][-1]
+
+
+def test_people_who_talk_get_to_know_each_other(two_days: Run) -> None:
+    density = two_days.metrics["acquaintance_density"]
+    assert density[0] == pytest.approx(56 / 300)
+    assert density[-1] > density[0]
+
+
+def test_a_waking_day_takes_at_most_sixty_calls_a_person_besides_conversation() -> None:
+    made = party(resident(0.8, talks=0.8), days=1, finer=True)
+    calls = made.answers().filter(pl.col("purpose") != "dialogue").group_by("person").len()
+    assert calls["len"].max() <= 60
+    assert set(made.usage().purposes) >= {"planning: day", "planning: finer", "whether to talk", "dialogue"}
+
+
+def test_a_town_is_the_same_for_any_concurrency() -> None:
+    one, many = (party(days=1, concurrency=concurrency) for concurrency in (1, 64))
+    assert one.events.equals(many.events)
+    assert one.answers().equals(many.answers())
+    assert one.history("memories").equals(many.history("memories"))
+
+
+def test_unreadable_answers_are_counted_and_change_nothing() -> None:
+    from populace.models import Scripted
+
+    made = party(Scripted(lambda request: {"hm": 1.0} if request.top else "}{", spec="scripted:mute"), days=1)
+    assert set(made.statuses) == {"unparseable"}
+    assert made.metrics["conversations"][-1] == 0
+    assert made.events.filter(pl.col("kind") == "planned").height == 25
+
+
+SCRIPT = """
+import sys
+from populace import simulate
+from populace.scenarios.party import Party
+from support.society import resident
+model = resident(0.8, talks=0.8)
+model.latency_s = 0.002
+simulate(Party(embedder="hashing", days=1), model=model, seed=1, workspace=sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_a_town_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole = simulate(
+        Party(embedder="hashing", days=1), model=resident(0.8, talks=0.8), seed=1, workspace=tmp_path / "whole"
+    )
+    tests = Path(__file__).parents[1]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "cut")],
+        env={**__import__("os").environ, "PYTHONPATH": f"{tests}:{tests.parent / 'src'}"},
+    )
+    steps = tmp_path / "cut" / "runs"
+    deadline = time.monotonic() + 120
+    while not list(steps.glob("*/steps/00050/COMMIT")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (folder,) = steps.iterdir()
+    cut = Run.open(folder)
+    assert cut.steps[-1] < whole.steps[-1]
+    assert cut.resume(model=resident(0.8, talks=0.8)).digest == whole.digest
+
+
+def test_two_people_of_one_name_are_refused() -> None:
+    town = Town.shipped()
+    people = residents(town)
+    people["name"] = pl.Series(["Odile Farrant"] * 25)
+    with pytest.raises(WorldError, match="two people are called"):
+        Party().inhabit(town, people, relations(town), routines(town))
+
+
+def test_the_chain_of_evidence_leads_back_to_the_origin() -> None:
+    news = Diffusion(re.compile("fair"))
+    news.told("a", 0)
+    news.said("a", ["b"], "the fair", 1)
+    news.said("b", ["c", "a"], "a fair!", 2)
+    news.said("c", ["b"], "fair", 3)
+    assert [news.chain(who) for who in "abc"] == [["a"], ["a", "b"], ["a", "b", "c"]]
