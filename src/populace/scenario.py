@@ -149,6 +149,11 @@ class Scenario:
         """What to show at the end of a run beside its metrics."""
         return []
 
+    @classmethod
+    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+        """Draw pictures of a run into a folder, beside the chart of its metrics."""
+        return []
+
     @property
     def people(self) -> People:
         """The population as it is now."""

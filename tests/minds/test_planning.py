@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -22,7 +23,7 @@ def test_checked_plans_lie_ahead_follow_each_other_and_end_at_bedtime(plan: Any,
     planning = Planning(PLACES)
     actions = planning.checked(plan, now=now, until=22 * HOUR)
     assert all(now <= action.start < action.end <= 22 * HOUR for action in actions)
-    assert all(one.end == other.start for one, other in zip(actions, actions[1:], strict=False))
+    assert all(one.end == other.start for one, other in itertools.pairwise(actions))
     dropped = sum(planning.counts[why] for why in ("in the past", "after bedtime", "overlapping", "not an action"))
     assert len(actions) + dropped == len(plan)
 

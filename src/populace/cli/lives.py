@@ -14,7 +14,7 @@ from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, table
-from populace.people import Person
+from populace.people import Id, Person
 from populace.reading import Reading
 from populace.workspace import Workspace
 
@@ -29,6 +29,7 @@ class Life:
     events: pl.DataFrame
     said: pl.DataFrame
     memories: pl.DataFrame
+    names: dict[Id, str]
 
 
 def life_of(run: Reading, who: str) -> Life | None:
@@ -49,7 +50,7 @@ def life_of(run: Reading, who: str) -> Life | None:
             rows.append((step, f"{names[speaker]} to {to}" if to else names[speaker], line["text"]))
     said = pl.DataFrame(rows, schema={"step": pl.Int64, "who": pl.String, "said": pl.String}, orient="row")
     own = events.filter(pl.col("person") == person.id, pl.col("kind") != "said")
-    return Life(person, own, said, memories.filter(pl.col("person") == person.id))
+    return Life(person, own, said, memories.filter(pl.col("person") == person.id), names)
 
 
 def show_life(run: Reading, life: Life) -> None:
@@ -59,7 +60,7 @@ def show_life(run: Reading, life: Life) -> None:
     for kind in life.events["kind"].unique(maintain_order=True):
         rows = life.events.filter(pl.col("kind") == kind)
         details = [json.loads(data) for data in rows["data"]]
-        shown = pl.DataFrame({"step": rows["step"], "": [_in_words(detail) for detail in details]})
+        shown = pl.DataFrame({"step": rows["step"], "": [_in_words(detail, life.names) for detail in details]})
         table(shown, kind.capitalize(), limit=20)
     if life.said.height:
         table(life.said, "Conversations", limit=40)
@@ -85,8 +86,14 @@ def _asked(run: Reading, life: Life) -> int:
     return int(answers["step"][0]) if answers.height else 1
 
 
-def _in_words(detail: dict[str, Any]) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in detail.items())
+def _in_words(detail: dict[str, Any], names: dict[Id, str]) -> str:
+    """The details of an event, people by their names."""
+    told = dict(detail)
+    for key in ("others", "source"):
+        if key in told:
+            people = told[key] if isinstance(told[key], list) else [told[key]]
+            told[key] = " and ".join(names.get(who, str(who)) for who in people)
+    return ", ".join(f"{name}: {value}" for name, value in told.items())
 
 
 @click.command("why", help=COMMANDS["why"][1])

@@ -156,14 +156,18 @@ class _Named(Display):
 def _finished(run: Run, as_json: bool, chart: bool) -> None:
     """Report a run that came to its end."""
     picture = _chart(run) if chart else None
+    more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
     if as_json:
-        emit(describe(run) | {"chart": str(picture) if picture else None}, warnings(run))
+        shown = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
+        emit(describe(run) | shown, warnings(run))
         return
     show_run(run)
     out.print()
     out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
     if picture:
         out.print(f"  [dim]chart[/dim]  {picture}")
+    for path in more:
+        out.print(f"  [dim]{path.stem}[/dim]  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
     out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {shlex.quote(str(who))}")

@@ -111,12 +111,18 @@ def show_run(run: Reading) -> None:
         out.print()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
-                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(metrics[name].tail(72))}")
+                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
     for finding in findings(run):
         out.print()
         table(finding.table, finding.title)
         if finding.note:
             out.print(f"  {finding.note}")
+
+
+def _thinned(values: pl.Series, room: int = 72) -> pl.Series:
+    """At most so many values, evenly over all of them, the first and the last among them."""
+    last = values.len() - 1
+    return values if last < room else values.gather([round(place * last / (room - 1)) for place in range(room)])
 
 
 def findings(run: Reading) -> list[Finding]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -18,8 +19,9 @@ from populace.people import Id, People
 from populace.questions import Choice
 from populace.scenario import Field, Finding, metric
 from populace.scenarios.party.diffusion import Diffusion
-from populace.scenarios.townlife import DAY, HOUR, TICK, TownLife, ordinary_days
-from populace.worlds.town import Town, generated_relations, generated_residents, relations, residents, routines
+from populace.scenarios.party.pictures import draw_diffusion
+from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife, ordinary_days
+from populace.worlds.town import Town, draw, generated_relations, generated_residents, relations, residents, routines
 
 NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
 INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
@@ -159,8 +161,12 @@ class Party(TownLife):
         """What the terminal shows while the town lives."""
         awake = int((~self.asleep).sum())
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
-        lines = [f"{self.date} {clock(self.seconds)}  {awake} awake, {len(self.news.knows)} know: {knowing}"]
-        return lines + [f"  {said}" for said in self.said_now[-3:]]
+        far = f"{awake} awake · {len(self.talks)} conversations · {len(self.news.knows)} know of the party: {knowing}"
+        said = [f"  {words}" for words in self.said_now[-4:]]
+        seen = (
+            draw(self.town, self.presence, self.seconds, names=list(self.names.values())) if len(self.ids) <= 60 else []
+        )
+        return [*seen, far, *said]
 
     @metric
     def know(self) -> int:
@@ -213,6 +219,19 @@ class Party(TownLife):
         )
         note = f"{len(news.claims)} utterances spoke of the party without evidence."
         return [Finding("Who came to know, from whom", reached, note)]
+
+    @classmethod
+    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+        """The tree along which the news travelled, and when it reached whom."""
+        people, events = run.people(), run.events
+        names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
+        news = diffusion_of(events)
+        if not news.knows:
+            return []
+        came = set(events.filter(pl.col("kind") == "came")["person"].to_list())
+        end = BEGINS + run.steps[-1] * TICK
+        title = f"{run.name} · {run.manifest.regime.model} · seed {run.manifest.regime.seed}"
+        return [draw_diffusion(news, names, came, folder / "diffusion.png", title=title, end=end)]
 
 
 def diffusion_of(events: pl.DataFrame) -> Diffusion:
