@@ -15,7 +15,7 @@ from populace.cli.decision import show_decision
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.people import Id, Person
-from populace.reading import Reading
+from populace.reading import Decision, Reading
 from populace.workspace import Workspace
 
 _SCORES = ("recency", "importance", "relevance", "score")
@@ -113,7 +113,7 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
     if as_json:
         emit(
             [
-                {**decision.__dict__, "distribution": decision.distribution, "recalled": _for(mine, decision.purpose)}
+                {**decision.__dict__, "distribution": decision.distribution, "recalled": _behind(mine, decision)}
                 for decision in decisions
             ]
         )
@@ -121,13 +121,17 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
     if not decisions:
         out.print(f"{person} decided nothing in step {step}.")
     for decision in decisions:
-        memories = _for(mine, decision.purpose)
+        memories = _behind(mine, decision)
         if memories.height:
             shown = memories.select("memory", "about", *_SCORES, "text")
             table(shown, f"What came to mind ({decision.purpose})", limit=40)
         show_decision(found, decision)
 
 
-def _for(recalled: pl.DataFrame, purpose: str) -> pl.DataFrame:
-    """What was recalled for a purpose; there is nothing where nobody recalls."""
-    return recalled.filter(pl.col("purpose") == purpose) if recalled.height else recalled
+def _behind(recalled: pl.DataFrame, decision: Decision) -> pl.DataFrame:
+    """What was recalled for a decision and stands in its prompt; there is nothing where nobody recalls."""
+    if not recalled.height:
+        return recalled
+    told = "\n".join(prompt["user"] for prompt in decision.prompts)
+    mine = recalled.filter(pl.col("purpose") == decision.purpose)
+    return mine.filter(pl.Series([text in told for text in mine["text"]], dtype=pl.Boolean))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from populace import charts
 from populace.broker import price_of
 from populace.cli.output import duration, facts, out, percent, table, warn

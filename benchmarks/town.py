@@ -1,0 +1,48 @@
+"""A generated town of a thousand people for one simulated hour, and whether its memory stays flat."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+
+from measure import Result, Steps, report
+
+from populace import simulate
+from populace.models import Request, Scripted
+from populace.scenarios.party import Party
+from populace.scenarios.townlife import TICK
+
+PEOPLE, HOUR = 1000, 3600 // TICK
+PLAN = [{"at": f"{hour:02d}:00", "where": where, "doing": "go on"} for hour, where in ((8, "work"), (12, "home"))]
+
+
+def reply(request: Request) -> dict[str, float] | str:
+    if request.top:
+        return {"yes": 0.5, "no": 0.5}
+    asked = request.messages[-1][1]
+    if '"say"' in asked:
+        return json.dumps({"say": "Good day.", "end": "no"})
+    if '"plan"' in asked:
+        return json.dumps({"plan": PLAN * 2})
+    return json.dumps({"questions": ["What now?"], "insights": [{"insight": "It is well.", "because": [1]}]})
+
+
+def main() -> None:
+    steps = Steps()
+    town = Party(residents=PEOPLE, days=1, embedder="hashing")
+    with tempfile.TemporaryDirectory() as folder:
+        simulate(town, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, watch=steps)
+    spent = steps.seconds[1:]
+    busiest = max(sum(spent[at : at + HOUR]) for at in range(len(spent) - HOUR))
+    memories = len(town.memory.stream) if town.memory is not None else 0
+    detail = f"{len(town.talks):,} conversations, {memories:,} memories"
+    report(
+        [
+            Result("town of 1,000, its busiest hour", PEOPLE * HOUR / busiest, "person-ticks/s", 2000.0),
+            Result("town of 1,000, a day", PEOPLE * len(spent) / sum(spent), "person-ticks/s", 2000.0, detail=detail),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
