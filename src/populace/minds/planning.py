@@ -99,14 +99,13 @@ class Planning:
             The actions of each, in order and without gaps from the first on; none where no plan could be read.
         """
         few, many = self.strokes
-        example = [{"at": "12:30", "where": self.places[0], "doing": "eat lunch"}] * few
         answers = await asks.ask(
             people,
             Form(
                 f"It is {clock(now)}. How do you spend the rest of the day? Give {few} to {many} things in order, each "
-                "with the time at which it begins, the place and what you do.",
+                f"with the time at which it begins, the place and what you do. Places: {', '.join(self.places)}.",
                 model=self._day,
-                example=json.dumps({"plan": example}, ensure_ascii=False),
+                example=self._example(),
                 room=48 * many,
             ),
             given=given,
@@ -119,6 +118,15 @@ class Planning:
             self.counts["no plan"] += value is None
             plans[who] = self.checked([(r["at"], r["where"], r["doing"]) for r in rows], now=now, until=until[who])
         return plans
+
+    def _example(self) -> str:
+        """A day to show the form by; its places and doings take turns, since small models copy."""
+        doings = ("have breakfast", "get to work", "eat lunch", "finish what is left", "meet somebody", "read", "cook")
+        rows = [
+            {"at": f"{8 + 2 * turn:02d}:00", "where": self.places[turn % len(self.places)], "doing": doings[turn % 7]}
+            for turn in range(self.strokes[0])
+        ]
+        return json.dumps({"plan": rows}, ensure_ascii=False)
 
     def checked(self, rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
         """Turn what was planned into actions that follow each other.
