@@ -23,11 +23,11 @@ _BLOCK = 256
 
 
 def compressed(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
-    """Vectors in one byte a dimension, and the length of each as kept (0 for a vector of zeros).
+    """Vectors in one byte a dimension, and for each what makes its length 1 (0 for a vector of zeros).
 
     Example:
-        >>> kept, lengths = compressed([[0.0, 2.0], [0.3, -0.4]])
-        >>> kept.tolist(), lengths.round(2).tolist()
+        >>> kept, factors = compressed([[0.0, 2.0], [0.3, -0.4]])
+        >>> kept.tolist(), (1 / factors).round(2).tolist()
         ([[0, 127], [95, -127]], [127.0, 158.6])
     """
     wide = np.asarray(vectors, np.float32)
@@ -37,7 +37,8 @@ def compressed(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
     np.rint(scaled, out=scaled)
     kept = scaled.astype(np.int8)
     scaled *= scaled
-    return kept, np.sqrt(scaled.sum(axis=-1, dtype=np.float64))
+    lengths = np.sqrt(scaled.sum(axis=-1, dtype=np.float64))
+    return kept, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 def dots_by_row(kept: Bytes, slots: Whole, queries: Bytes) -> Floats:
