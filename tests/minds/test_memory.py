@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.errors import EmbeddingError, MemoryStreamError, ParameterError, UnknownNameError
-from populace.minds import KINDS, RETRIEVALS, MemoryStream, Retrieval, retrieval
+from populace.minds import KINDS, RETRIEVALS, MemoryStream, Retrieval, nearness, retrieval
 
 HOUR = 3600
 NOW = 1_000 * HOUR
@@ -355,6 +355,30 @@ def test_a_person_with_very_many_memories_is_answered_as_any_other() -> None:
         assert np.allclose(best["score"], np.sort(score)[::-1][:30], atol=0.02), "but for the rounding to a byte"
     alone = stream.retrieve([3], queries[7:8], now=NOW, touch=False)
     assert alone.drop("query").equals(found.filter(query=7).drop("query"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(memories=many, query=vectors, how=ways)
+def test_the_fast_extra_changes_no_bit(memories, query, how) -> None:
+    pytest.importorskip("simsimd")
+    stream = stream_of(memories, 4)
+    fast = asked(stream, query, how=how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearness, "_kernel", lambda: None)
+        assert asked(stream, query, how=how).equals(fast)
+
+
+@pytest.mark.parametrize("dimension", [1, 24, 384, 1536])
+def test_the_largest_numbers_add_up_exactly_either_way(dimension: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    kept = rng.integers(-127, 128, (600, dimension), np.int8)
+    kept[:2] = [[127], [-127]]
+    exact = kept[:3].astype(np.int64) @ kept.T.astype(np.int64)
+    pieces, slots = [(0, 8), (8, 600)], np.tile(np.arange(600), (3, 1))
+    assert np.array_equal(nearness.dots_by_piece(kept, pieces, kept[:3]), exact)
+    monkeypatch.setattr(nearness, "_kernel", lambda: None)
+    assert np.array_equal(nearness.dots_by_piece(kept, pieces, kept[:3]), exact)
+    assert np.array_equal(nearness.dots_by_row(kept, slots, kept[:3]), exact)
 
 
 @pytest.mark.parametrize("dimension", [3, 384, 1536])
