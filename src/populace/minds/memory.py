@@ -34,7 +34,7 @@ class _Group(NamedTuple):
 
 
 class MemoryStream:
-    """The memories of a whole population.
+    """The memories of a whole population; to be used from one thread at a time.
 
     Args:
         embedder: The name of the embedder that all its vectors come from.
