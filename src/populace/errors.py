@@ -8,13 +8,15 @@
     │   ├── QuestionError        a question that cannot be asked
     │   ├── TemplateError        a template field that nothing fills
     │   ├── InterventionError    an intervention that cannot be applied
-    │   └── ScenarioError        a scenario file that does not load
+    │   ├── ScenarioError        a scenario file that does not load
+    │   └── MemoryStreamError    a memory that does not fit its stream, or is not there
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
     ├── ModelError               the model cannot be used
     │   ├── ModelFileError       a model file that is missing, damaged or not a model
     │   ├── ModelUnreachableError  no server answers
-    │   └── ModelKeyError        the server refuses the key
+    │   ├── ModelKeyError        the server refuses the key
+    │   └── EmbeddingError       vectors of another embedder or of another size
     ├── StoppedError             the run stopped before its end and can be resumed
     │   ├── BudgetError          a limit on calls, tokens, money or time was reached
     │   ├── TooManyFailuresError the model fails so often that going on would only record failures
@@ -121,6 +123,12 @@ class ScenarioError(UsageError):
     code = "P107"
 
 
+class MemoryStreamError(UsageError):
+    """A memory that does not fit its stream, or is not there."""
+
+    code = "P108"
+
+
 class ScopeError(PopulaceError):
     """Code inside a step awaited something that the run cannot repeat."""
 
@@ -156,6 +164,12 @@ class ModelKeyError(ModelError):
     """The server refuses the key."""
 
     code = "P203"
+
+
+class EmbeddingError(ModelError):
+    """Vectors of another embedder, of another size, or not finite."""
+
+    code = "P204"
 
 
 class StoppedError(PopulaceError):

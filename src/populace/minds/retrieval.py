@@ -1,0 +1,216 @@
+"""What comes to mind: how recency, importance and relevance become one score.
+
+The presets are those of well-known projects. Where a paper and its code differ, or where code does the opposite of
+what it says, the preset says which is meant.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from populace.errors import ParameterError, UnknownNameError
+from populace.minds.columns import Whole
+from populace.minds.nearness import Floats
+
+HOUR = 3600
+"""Seconds."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Components(NamedTuple):
+    """The three components of candidates as scaled, each in [0, 1], and their weighted sum; a row for each query."""
+
+    recency: Floats
+    importance: Floats
+    relevance: Floats
+    score: Floats
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """How memories are ranked.
+
+    A memory's score is the weighted sum of three components. Recency is `decay` to the power of the time since the
+    last access in units of `per` seconds. Importance is what was rated; where nothing was, the component is 0.
+    Relevance is the cosine with the query. Scaled, each runs from 0 to 1 over the candidates of the query.
+
+    Attributes:
+        about: What this way of ranking is, in a sentence.
+        recency: The weight of recency.
+        importance: The weight of importance.
+        relevance: The weight of relevance.
+        decay: What is left of recency after one unit.
+        per: The unit in simulated seconds; `"rank"` counts candidates that were accessed more recently instead.
+        whole_units: Whether only whole units count.
+        since: From which moment recency is counted.
+        scaling: `"min-max"` over the candidates; or `"none"`: importance in tenths, relevance not below 0.
+        equal: What a component is scaled to where all candidates have the same.
+        nearest: How many of the most relevant memories are candidates at all; None for all.
+        top: How many memories are returned.
+        presented: In which order they are shown to a model.
+
+    Example:
+        >>> how = Retrieval("Only what matters.", recency=0, relevance=0)
+        >>> retrieval("park2023").top
+        30
+    """
+
+    about: str
+    recency: float = field(default=1.0, kw_only=True)
+    importance: float = field(default=1.0, kw_only=True)
+    relevance: float = field(default=1.0, kw_only=True)
+    decay: float = field(default=0.995, kw_only=True)
+    per: float | Literal["rank"] = field(default=HOUR, kw_only=True)
+    whole_units: bool = field(default=False, kw_only=True)
+    since: Literal["last_access", "time"] = field(default="last_access", kw_only=True)
+    scaling: Literal["min-max", "none"] = field(default="min-max", kw_only=True)
+    equal: float = field(default=0.5, kw_only=True)
+    nearest: int | None = field(default=None, kw_only=True)
+    top: int = field(default=30, kw_only=True)
+    presented: Literal["by score", "by time"] = field(default="by score", kw_only=True)
+
+    def __post_init__(self) -> None:
+        weights = (self.recency, self.importance, self.relevance)
+        sound = {
+            "the weights": all(0 <= weight < math.inf for weight in weights) and any(weights),
+            "decay": 0 < self.decay <= 1,
+            "per": self.per == "rank" or (not isinstance(self.per, str) and 0 < self.per < math.inf),
+            "since": self.since in ("last_access", "time"),
+            "scaling": self.scaling in ("min-max", "none"),
+            "equal": 0 <= self.equal <= 1,
+            "nearest": self.nearest is None or self.nearest >= 1,
+            "top": self.top >= 1,
+            "presented": self.presented in ("by score", "by time"),
+        }
+        for name, good in sound.items():
+            if not good:
+                raise ParameterError(
+                    f"a retrieval cannot have {name} = {weights if name == 'the weights' else getattr(self, name)!r}.",
+                    "Weights are not negative and one is above 0; decay is above 0 and at most 1; equal is from 0 to "
+                    "1; per, nearest and top are above 0.",
+                )
+
+    def components(self, ages: Whole, importance: Floats, cosine: Floats, among: Mask | None) -> Components:
+        """Score candidates, a row of them for each query.
+
+        Args:
+            ages: Seconds since the moment that recency is counted from.
+            importance: As rated, NaN where it was not.
+            cosine: With the query.
+            among: Where there is a candidate; None for everywhere.
+        """
+        recency = self._recency(ages, among)
+        if self.scaling == "none":
+            rated, near = np.nan_to_num(importance / 10, nan=0.0), np.clip(cosine, 0.0, 1.0)
+        else:
+            unrated = np.isnan(importance)
+            if unrated.any():
+                rated = self._scaled(importance, ~unrated if among is None else among & ~unrated)
+                rated[unrated] = 0.0
+            else:
+                rated = self._scaled(importance, among)
+            recency, near = self._scaled(recency, among), self._scaled(cosine, among)
+        score = self.recency * recency
+        score += self.importance * rated
+        score += self.relevance * near
+        return Components(recency, rated, near, score)
+
+    def _recency(self, ages: Whole, among: Mask | None) -> Floats:
+        if self.per == "rank":
+            units, rate = _ranks(ages, among), math.log(self.decay)
+        elif self.whole_units:
+            units, rate = np.floor(np.maximum(ages, 0) / self.per), math.log(self.decay)
+        else:
+            units, rate = ages.astype(np.float64), math.log(self.decay) / self.per
+            np.maximum(units, 0.0, out=units)
+        if self.scaling == "min-max":
+            # A common factor is lost in scaling; without it nothing is ever too old to be told apart.
+            units -= (units if among is None else np.where(among, units, np.inf)).min(axis=1, keepdims=True)
+            if among is not None:
+                units = np.where(among, units, 0.0)
+        units *= rate
+        return np.exp(units, out=units)
+
+    def _scaled(self, values: Floats, among: Mask | None) -> Floats:
+        low = (values if among is None else np.where(among, values, np.inf)).min(axis=1, keepdims=True)
+        high = (values if among is None else np.where(among, values, -np.inf)).max(axis=1, keepdims=True)
+        spread = np.isfinite(low) & (high > low)
+        with np.errstate(over="ignore"):  # Only where there is no candidate.
+            scaled: Floats = values - np.where(spread, low, 0.0)
+            scaled /= np.where(spread, high - low, 1.0)
+        return scaled if spread.all() else np.where(spread, scaled, self.equal)
+
+
+def _ranks(ages: Whole, among: Mask | None) -> Floats:
+    """The youngest candidates have rank 1; as many younger ones as there are, so much later is the rank."""
+    keyed = ages if among is None else np.where(among, ages, np.iinfo(np.int64).max)
+    order = np.argsort(keyed, axis=1, kind="stable")
+    ordered = np.take_along_axis(keyed, order, axis=1)
+    place = np.broadcast_to(np.arange(keyed.shape[1]), keyed.shape).copy()
+    place[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = 0
+    ranks = np.empty(keyed.shape)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(place, axis=1) + 1.0, axis=1)
+    return ranks
+
+
+RETRIEVALS = {
+    "park2023": Retrieval(
+        "Park et al. 2023, as the paper says: equal weights, 0.995 an hour since the last access, top 30."
+    ),
+    "park2023-code": Retrieval(
+        "The code released with Park et al. 2023: recency × 0.5, relevance × 3, importance × 2; recency is 0.995 to "
+        "the power of the rank by last access, here counted from the most recent, which the code has the wrong way "
+        "round.",
+        recency=0.5,
+        importance=2.0,
+        relevance=3.0,
+        per="rank",
+    ),
+    "genagents": Retrieval(
+        "Park et al. 2024 (1,000 people): relevance × 1, importance × 0.5, recency not at all (0.99 a step of 10 "
+        "seconds, were it weighted); top 120, shown in the order of time.",
+        recency=0.0,
+        importance=0.5,
+        relevance=1.0,
+        decay=0.99,
+        per=10,
+        top=120,
+        presented="by time",
+    ),
+    "ai-town": Retrieval(
+        "AI Town: the 30 most relevant memories are candidates; equal weights, 0.99 a whole hour since the last "
+        "access; top 3. Where all candidates are alike a component is 0.5, not a division by zero.",
+        decay=0.99,
+        whole_units=True,
+        nearest=30,
+        top=3,
+    ),
+    "uxagent": Retrieval(
+        "UXAgent: cosine + e^-steps since it was made + importance / 10, unscaled, top 20; a step is 10 seconds here. "
+        "Its weights by kind and the recent memories that it always adds are left to the caller.",
+        decay=math.exp(-1),
+        per=10,
+        since="time",
+        scaling="none",
+        top=20,
+    ),
+}
+"""Ways of ranking by name."""
+
+
+def retrieval(name: str) -> Retrieval:
+    """The preset of this name.
+
+    Example:
+        >>> retrieval("ai-town").nearest
+        30
+    """
+    if name not in RETRIEVALS:
+        raise UnknownNameError("retrieval", name, RETRIEVALS)
+    return RETRIEVALS[name]

@@ -1,0 +1,200 @@
+"""Embedders: a text becomes a unit vector, and texts that mean much the same become vectors that are close.
+
+A vector depends on its text alone, bit for bit: not on what was embedded beside it, nor on when.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from populace.errors import EmbeddingError, ModelError, ModelFileError, UnknownNameError
+from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, Progress, fetch_together
+
+Vectors = npt.NDArray[np.float32]
+
+EMBEDDERS = {
+    "minilm": "all-MiniLM-L6-v2, 384 dimensions, fetched once and run on this machine (the default)",
+    "hashing": "words and letters hashed into 256 dimensions: quick, needs no file, knows no synonyms",
+    "hashing:DIMENSION": "the same, with so many dimensions",
+    "openai:NAME": "an embedding model of the OpenAI API; the key comes from OPENAI_API_KEY",
+}
+"""How an embedder is named."""
+
+_TOKENS = 256
+_TOGETHER = 1024
+"""So many tokens go through the network at once: their activations stay in the cache of a core."""
+_WORD = re.compile(r"\w+")
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Makes vectors of texts."""
+
+    @property
+    def name(self) -> str:
+        """By which its vectors are told from others."""
+
+    @property
+    def dimension(self) -> int:
+        """The size of a vector."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector for each text."""
+
+
+class Hashing:
+    """Words and their letter trigrams, hashed; for tests, and where speed matters more than meaning.
+
+    Args:
+        dimension: The size of a vector.
+
+    Example:
+        >>> vectors = Hashing(64).embed(["a cup of tea", "a cup of coffee", "the train is late"])
+        >>> near, far = (vectors[1:] @ vectors[0]).tolist()
+        >>> near > far
+        True
+    """
+
+    name = "hashing"
+
+    def __init__(self, dimension: int = 256) -> None:
+        if dimension < 1:
+            raise EmbeddingError(f"a vector cannot have {dimension} dimensions.", "Write hashing:64.")
+        self.dimension = dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector for each text."""
+        features = [_features(text) for text in texts]
+        distinct = {feature: index for index, feature in enumerate(dict.fromkeys(f for some in features for f in some))}
+        digests = b"".join(hashlib.blake2b(feature.encode(), digest_size=8).digest() for feature in distinct)
+        hashes = np.frombuffer(digests, "<u8")
+        signs = np.where(hashes >> np.uint64(63), 1.0, -1.0)
+        column = (hashes % np.uint64(self.dimension)).astype(np.int64)
+        # A word weighs as much as all of its trigrams together would at a length of four.
+        weights = np.array([2.0 if feature.startswith(" ") else 1.0 for feature in distinct])
+        rows = np.repeat(np.arange(len(texts)), [len(some) for some in features])
+        which = np.fromiter((distinct[f] for some in features for f in some), np.int64, len(rows))
+        sums = np.bincount(
+            rows * self.dimension + column[which],
+            weights=(signs * weights)[which],
+            minlength=len(texts) * self.dimension,
+        )
+        return unit(sums.reshape(len(texts), self.dimension))
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 on this machine's processor: mean of the last layer, at most 256 tokens of a text.
+
+    Args:
+        progress: Told how far the download of the pinned files is.
+    """
+
+    name = "minilm"
+    dimension = 384
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._opening = threading.Lock()
+        self._parts: tuple[Any, Any, Any] | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector for each text."""
+        found = np.empty((len(texts), self.dimension), np.float32)
+        if not len(texts):
+            return found
+        tokenizer, network, limiter = self._opened()
+        distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch(list(distinct))]
+        lengths = np.array([len(ids) for ids in tokens])
+        vectors = np.empty((len(distinct), self.dimension), np.float32)
+        parts = []
+        for length in np.unique(lengths).tolist():
+            alike = np.flatnonzero(lengths == length)
+            parts += np.array_split(alike, -(-len(alike) * length // _TOGETHER))
+
+        def fill(part: npt.NDArray[np.int64]) -> None:
+            vectors[part] = network.mean(np.array([tokens[index] for index in part.tolist()], np.int64))
+
+        # Threads of the linear algebra wait for one another at every small product, and for whatever else runs on the
+        # machine; threads with texts of their own do not.
+        workers = min(len(parts), os.cpu_count() or 1)
+        with limiter.limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+            list(pool.map(fill, parts))
+        found[:] = unit(vectors)[[distinct[text] for text in texts]]
+        return found
+
+    def _opened(self) -> tuple[Any, Any, Any]:
+        with self._opening:
+            if self._parts is None:
+                import threadpoolctl
+                import tokenizers
+
+                from populace.models.bert import Bert
+
+                weights, vocabulary = fetch_together([MINILM_WEIGHTS, MINILM_TOKENIZER], self._progress)
+                try:
+                    tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
+                except Exception as error:  # The library raises bare exceptions.
+                    raise ModelFileError(f"{vocabulary} is no tokenizer: {error}.", "Remove it.") from error
+                tokenizer.enable_truncation(_TOKENS)
+                tokenizer.no_padding()
+                self._parts = (tokenizer, Bert(weights), threadpoolctl.ThreadpoolController())
+            return self._parts
+
+
+def embedder(spec: str, *, progress: Progress | None = None) -> Embedder:
+    """The embedder that a string names.
+
+    Args:
+        spec: One of the forms of `EMBEDDERS`.
+        progress: Told how far a download is.
+
+    Example:
+        >>> embedder("hashing:64").dimension
+        64
+    """
+    kind, _, rest = spec.partition(":")
+    if spec == "minilm":
+        return MiniLM(progress)
+    if kind == "hashing":
+        if rest and not (rest.isdecimal() and rest.isascii()):
+            raise EmbeddingError(f"hashing takes a number of dimensions, not {rest!r}.", "Write hashing:64.")
+        return Hashing(int(rest)) if rest else Hashing()
+    if kind == "openai":
+        if not rest:
+            raise ModelError("'openai:' names no embedding model.", "Write openai:NAME.")
+        from populace.models.served_embedder import OpenAIEmbedder
+
+        return OpenAIEmbedder(rest)
+    raise UnknownNameError("embedder", spec, EMBEDDERS)
+
+
+def unit(vectors: npt.NDArray[Any]) -> Vectors:
+    """Vectors of length 1; one of zeros becomes the first axis.
+
+    Example:
+        >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).round(2).tolist()
+        [[0.6000000238418579, 0.800000011920929], [1.0, 0.0]]
+    """
+    wide = np.array(vectors, np.float64)
+    lengths = np.sqrt(np.square(wide).sum(axis=1, keepdims=True))
+    empty = lengths[:, 0] == 0
+    wide[empty, :1], lengths[empty] = 1.0, 1.0
+    wide /= lengths
+    return wide.astype(np.float32)
+
+
+def _features(text: str) -> list[str]:
+    words = _WORD.findall(text.casefold())
+    spaced = [f" {word} " for word in words]
+    trigrams = [word[at : at + 3].replace(" ", "_") for word in spaced for at in range(len(word) - 2)]
+    return [*spaced, *trigrams] or [text.strip() and "?"]

