@@ -32,7 +32,7 @@ def test_every_policy_names_the_ids_to_drop_and_an_empty_stream_is_safe(policy: 
     assert policy.which(stream_of([]), NOW).tolist() == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(memories=memories, most=st.integers(0, 12))
 def test_capacity_keeps_so_many_for_everybody_and_the_best_of_them(memories, most) -> None:
     stream = stream_of(memories)
@@ -55,7 +55,7 @@ def test_capacity_keeps_the_newest_and_then_the_highest_id_of_equals() -> None:
     assert Capacity(1).which(stream_of([(0, 5, 3.0)] * 3), NOW).tolist() == [0, 1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(memories=memories, now=st.integers(NOW, 3 * NOW), half_life=st.integers(1, NOW))
 def test_what_decay_drops_at_one_time_it_drops_at_every_later_one(memories, now, half_life) -> None:
     stream, policy = stream_of(memories), Decay(half_life, below=1.5)
@@ -95,7 +95,7 @@ def test_a_summary_that_nobody_could_write_leaves_memories_as_they_were() -> Non
         replace(stream, groups.head(1), ["a", "b"], time=1, importance=1, embeddings=[[1.0]] * 2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(memories=memories, keep=st.integers(0, 4), after=st.integers(0, NOW))
 def test_what_is_summarised_is_old_and_everybody_keeps_some(memories, keep, after) -> None:
     stream = stream_of(memories)

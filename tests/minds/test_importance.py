@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.minds import importance_question, rate_by_rule
@@ -21,6 +21,7 @@ def test_first_times_and_feelings_add() -> None:
     assert plain < first and plain < feeling
 
 
+@settings(max_examples=40, deadline=None)
 @given(texts=st.lists(st.text(max_size=40), max_size=5))
 def test_every_text_is_rated_from_1_to_10_whatever_stands_beside_it(texts: list[str]) -> None:
     together = rate_by_rule(texts)

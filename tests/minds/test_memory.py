@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.errors import EmbeddingError, MemoryStreamError, ParameterError, UnknownNameError
-from populace.minds import KINDS, RETRIEVALS, MemoryStream, Retrieval, retrieval
+from populace.minds import KINDS, RETRIEVALS, MemoryStream, Retrieval, nearness, retrieval
 
 HOUR = 3600
 NOW = 1_000 * HOUR
@@ -66,7 +66,7 @@ def test_ids_ascend_and_rows_come_back_as_asked_for() -> None:
     assert rows["evidence"].to_list() == [[], []]
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(batches=st.lists(st.lists(st.integers(0, 5), max_size=60), max_size=6))
 def test_everybody_has_their_own_memories_in_the_order_of_adding(batches: list[list[int]]) -> None:
     stream = MemoryStream(embedder="by hand", dimension=1)
@@ -232,7 +232,7 @@ def test_a_retrieval_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
 # Retrieval: properties
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(memories=many, query=vectors, how=ways, top=st.integers(1, 50))
 def test_components_lie_between_0_and_1_and_ranks_follow_scores(memories, query, how, top) -> None:
     stream = stream_of(memories, 4)
@@ -254,7 +254,7 @@ def rank_of(found: pl.DataFrame, memory: int) -> int:
     return ranks[0] if ranks else 10**9
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     memories=st.lists(memories.map(lambda m: m | {"owner": 0}), min_size=1, max_size=12),
     which=st.integers(0, 11),
@@ -278,7 +278,7 @@ def test_more_recent_important_or_relevant_never_ranks_lower(memories, which, qu
         assert rank_of(asked(stream_of(changed, 4), query, how=how), which) <= before, change
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(
     ages=st.lists(st.integers(0, 10**6), min_size=1, max_size=8),
     rated=st.lists(st.floats(1, 10), min_size=8, max_size=8),
@@ -298,7 +298,7 @@ def test_raising_a_cosine_never_lowers_a_score_beside_the_others(ages, rated, co
     assert np.all((two[0] - two[1:]) - (one[0] - one[1:]) >= -1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(memories=many, query=vectors, how=st.sampled_from(SCALED), factor=st.sampled_from([0.125, 0.5, 2.0, 1024.0]))
 def test_the_length_of_a_query_and_the_unit_of_importance_do_not_matter(memories, query, how, factor) -> None:
     small = [memory | {"importance": 1 + memory["importance"] / 16} for memory in memories]
@@ -308,7 +308,7 @@ def test_the_length_of_a_query_and_the_unit_of_importance_do_not_matter(memories
     assert found.equals(asked(stream_of(large, 4), query, how=how))
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(memories=many, queries=st.lists(st.tuples(st.integers(0, 4), vectors), max_size=12), how=ways)
 def test_a_batch_is_the_same_as_one_by_one(memories, queries, how) -> None:
     stream = stream_of(memories, 4)
@@ -321,7 +321,7 @@ def test_a_batch_is_the_same_as_one_by_one(memories, queries, how) -> None:
     assert together.rows() == [row for found in alone for row in found.rows()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(memories=many, others=many, query=vectors, how=ways)
 def test_other_peoples_memories_never_appear_or_matter(memories, others, query, how) -> None:
     own = [memory | {"owner": 5} for memory in memories]
@@ -355,6 +355,30 @@ def test_a_person_with_very_many_memories_is_answered_as_any_other() -> None:
         assert np.allclose(best["score"], np.sort(score)[::-1][:30], atol=0.02), "but for the rounding to a byte"
     alone = stream.retrieve([3], queries[7:8], now=NOW, touch=False)
     assert alone.drop("query").equals(found.filter(query=7).drop("query"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(memories=many, query=vectors, how=ways)
+def test_the_fast_extra_changes_no_bit(memories, query, how) -> None:
+    pytest.importorskip("simsimd")
+    stream = stream_of(memories, 4)
+    fast = asked(stream, query, how=how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearness, "_kernel", lambda: None)
+        assert asked(stream, query, how=how).equals(fast)
+
+
+@pytest.mark.parametrize("dimension", [1, 24, 384, 1536])
+def test_the_largest_numbers_add_up_exactly_either_way(dimension: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    kept = rng.integers(-127, 128, (600, dimension), np.int8)
+    kept[:2] = [[127], [-127]]
+    exact = kept[:3].astype(np.int64) @ kept.T.astype(np.int64)
+    pieces, slots = [(0, 8), (8, 600)], np.tile(np.arange(600), (3, 1))
+    assert np.array_equal(nearness.dots_by_piece(kept, pieces, kept[:3]), exact)
+    monkeypatch.setattr(nearness, "_kernel", lambda: None)
+    assert np.array_equal(nearness.dots_by_piece(kept, pieces, kept[:3]), exact)
+    assert np.array_equal(nearness.dots_by_row(kept, slots, kept[:3]), exact)
 
 
 @pytest.mark.parametrize("dimension", [3, 384, 1536])
@@ -456,7 +480,7 @@ def test_the_most_recent_are_newest_first_and_ties_go_to_the_highest_id() -> Non
 # Forgetting by id
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(memories=many, data=st.data(), query=vectors, how=ways)
 def test_forgotten_memories_are_as_if_they_had_never_been(memories, data, query, how) -> None:
     gone = data.draw(st.sets(st.integers(0, max(len(memories) - 1, 0)))) if memories else set()

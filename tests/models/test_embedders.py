@@ -34,7 +34,7 @@ KEY = "sk-secret-of-this-test"
 # Hashing
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=30), max_size=6), dimension=st.integers(1, 70))
 def test_hashed_vectors_have_length_1_and_depend_on_their_text_alone(texts: list[str], dimension: int) -> None:
     hashing = Hashing(dimension)

@@ -34,7 +34,7 @@ class _Group(NamedTuple):
 
 
 class MemoryStream:
-    """The memories of a whole population.
+    """The memories of a whole population; to be used from one thread at a time.
 
     Args:
         embedder: The name of the embedder that all its vectors come from.
@@ -139,10 +139,10 @@ class MemoryStream:
         """
         way = retrieval(how) if isinstance(how, str) else how
         people = _people(owners)
-        sought, lengths = compressed(self._vectors(queries, len(people), embedder))
+        sought, factors = compressed(self._vectors(queries, len(people), embedder))
         found, shelf = _Found(), self._shelf
         for group in self._groups(people, None if kinds is None else _kind_codes(kinds, len(kinds))):
-            cosine = self._cosine(group, people, sought, lengths)
+            cosine = self._cosine(group, people, sought, factors)
             if way.nearest is not None:
                 rows, _, columns = self._best(group, cosine, way.nearest)
                 among = np.zeros(cosine.shape, np.bool_)
@@ -152,11 +152,11 @@ class MemoryStream:
             scored = way.components(ages, shelf.get("importance", group.slots), cosine, group.among)
             chosen = self._best(group, scored.score, way.top if top is None else top)
             found.add(group, chosen, scored)
-        slots = found.column("memory", np.int64)
+        table = found.table()
+        slots = table["memory"]
         if touch:
             shelf.set("last_access", slots, np.maximum(shelf.get("last_access", slots), now))
-        table = {name: found.column(name, np.int64 if name in _FOUND[:3] else np.float64) for name in _FOUND}
-        return pl.DataFrame(table | {"memory": shelf.get("memory", slots)}).sort("query", "rank")
+        return pl.DataFrame(table | {"memory": shelf.get("memory", slots)})
 
     def present(self, found: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
         """What was retrieved, with its text, kind and time, in the order in which `how` shows it to a model."""
@@ -229,15 +229,14 @@ class MemoryStream:
             yield _Group(rows, slots, among)
             begin += len(rows)
 
-    def _cosine(self, group: _Group, people: Whole, sought: Bytes, lengths: Floats) -> Floats:
-        vectors, queries = self._shelf.vectors, sought[group.rows]
-        if group.slots.shape[1] > _TOGETHER // _SHARED:
-            pieces = self._shelf.places.pieces(int(people[group.rows[0]]))
-            dots = dots_by_piece(vectors, pieces, queries)
+    def _cosine(self, group: _Group, people: Whole, sought: Bytes, factors: Floats) -> Floats:
+        shelf, queries, owners = self._shelf, sought[group.rows], people[group.rows]
+        if (owners == owners[0]).all():
+            cosine = dots_by_piece(shelf.vectors, shelf.places.pieces(int(owners[0])), queries)
         else:
-            dots = dots_by_row(vectors, group.slots, queries)
-        both = self._shelf.get("length", group.slots) * lengths[group.rows, None]
-        cosine: Floats = np.divide(dots, both, out=np.zeros_like(both), where=both > 0)
+            cosine = dots_by_row(shelf.vectors, group.slots, queries)
+        cosine *= shelf.get("factor", group.slots)
+        cosine *= factors[group.rows, None]
         return cosine
 
     def _best(self, group: _Group, scores: Floats, count: int) -> tuple[Whole, Whole, Whole]:
@@ -320,8 +319,14 @@ class _Found:
         for name, part in zip(_FOUND, parts, strict=True):
             self._parts[name].append(part)
 
-    def column(self, name: str, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        return np.concatenate([np.zeros(0, dtype), *self._parts[name]])
+    def table(self) -> dict[str, npt.NDArray[Any]]:
+        """All of it by query and rank; the column memory holds places."""
+        table = {
+            name: np.concatenate([np.zeros(0, np.int64 if name in _FOUND[:3] else np.float64), *parts])
+            for name, parts in self._parts.items()
+        }
+        order = np.argsort(table["query"], kind="stable")
+        return {name: column[order] for name, column in table.items()}
 
 
 def _people(owners: Sequence[int] | npt.ArrayLike) -> Whole:

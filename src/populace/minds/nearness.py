@@ -2,11 +2,14 @@
 
 A vector is kept as whole numbers from -127 to 127, its largest component being ±127. Products of such numbers add up
 exactly in single precision for up to 1,040 dimensions, in any order; so a relevance is the same bit for bit alone or
-in a batch, and on any machine. What the rounding costs is about 0.0005 of a cosine at 384
-dimensions.
+in a batch, with the `fast` extra or without it, and on any machine. The rounding costs less than 0.003 of a cosine
+at 384 dimensions.
 """
 
 from __future__ import annotations
+
+import functools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +26,11 @@ _BLOCK = 256
 
 
 def compressed(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
-    """Vectors in one byte a dimension, and the length of each as kept (0 for a vector of zeros).
+    """Vectors in one byte a dimension, and for each what makes its length 1 (0 for a vector of zeros).
 
     Example:
-        >>> kept, lengths = compressed([[0.0, 2.0], [0.3, -0.4]])
-        >>> kept.tolist(), lengths.round(2).tolist()
+        >>> kept, factors = compressed([[0.0, 2.0], [0.3, -0.4]])
+        >>> kept.tolist(), (1 / factors).round(2).tolist()
         ([[0, 127], [95, -127]], [127.0, 158.6])
     """
     wide = np.asarray(vectors, np.float32)
@@ -37,7 +40,8 @@ def compressed(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
     np.rint(scaled, out=scaled)
     kept = scaled.astype(np.int8)
     scaled *= scaled
-    return kept, np.sqrt(scaled.sum(axis=-1, dtype=np.float64))
+    lengths = np.sqrt(scaled.sum(axis=-1, dtype=np.float64))
+    return kept, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 def dots_by_row(kept: Bytes, slots: Whole, queries: Bytes) -> Floats:
@@ -69,14 +73,28 @@ def dots_by_piece(kept: Bytes, pieces: list[tuple[int, int]], queries: Bytes) ->
     found = np.empty((sum(end - begin for begin, end in pieces), len(queries)), np.float64)
     columns = np.ascontiguousarray(queries.T, np.float32)
     wide = np.empty((_BLOCK, kept.shape[1]), np.float32)
-    at = 0
+    at, kernel = 0, _kernel()
     for begin, end in pieces:
+        if kernel is not None:
+            found[at : at + end - begin] = np.asarray(kernel(queries, kept[begin:end], metric="dot", threads=1)).T
+            at += end - begin
+            continue
         for start in range(begin, end, _BLOCK):
             rows = min(_BLOCK, end - start)
             np.copyto(wide[:rows], kept[start : start + rows])
             found[at : at + rows] = _exact(wide[:rows], columns)
             at += rows
     return found.T
+
+
+@functools.cache
+def _kernel() -> Any:
+    """simsimd multiplies bytes without widening them, in half the time and with the same sums."""
+    try:
+        import simsimd
+    except ImportError:
+        return None
+    return simsimd.cdist
 
 
 def _exact(rows: npt.NDArray[np.float32], columns: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:

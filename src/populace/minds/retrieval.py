@@ -127,7 +127,8 @@ class Retrieval:
         elif self.whole_units:
             units, rate = np.floor(np.maximum(ages, 0) / self.per), math.log(self.decay)
         else:
-            units, rate = np.maximum(ages, 0).astype(np.float64), math.log(self.decay) / self.per
+            units, rate = ages.astype(np.float64), math.log(self.decay) / self.per
+            np.maximum(units, 0.0, out=units)
         if self.scaling == "min-max":
             # A common factor is lost in scaling; without it nothing is ever too old to be told apart.
             units -= (units if among is None else np.where(among, units, np.inf)).min(axis=1, keepdims=True)

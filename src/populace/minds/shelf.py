@@ -24,7 +24,7 @@ _COLUMNS: dict[str, npt.DTypeLike] = {
     "time": np.int64,
     "importance": np.float64,
     "last_access": np.int64,
-    "length": np.float64,
+    "factor": np.float64,
     "text_at": np.int64,
     "text_size": np.int32,
     "evidence_at": np.int64,
@@ -104,8 +104,8 @@ class Shelf:
             self.set(name, slots, values)
         for begin in range(0, len(ids), _PART):
             part = slice(begin, begin + _PART)
-            self._vectors.values[slots[part]], lengths = compressed(vectors[part])
-            self.set("length", slots[part], lengths)
+            self._vectors.values[slots[part]], factors = compressed(vectors[part])
+            self.set("factor", slots[part], factors)
         return ids
 
     def get(self, name: str, slots: Whole) -> npt.NDArray[Any]:

@@ -6,9 +6,11 @@ A vector depends on its text alone, bit for bit: not on what was embedded beside
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -102,29 +104,38 @@ class MiniLM:
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress
         self._opening = threading.Lock()
-        self._parts: tuple[Any, Any] | None = None
+        self._parts: tuple[Any, Any, Any] | None = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A unit vector for each text."""
         found = np.empty((len(texts), self.dimension), np.float32)
         if not len(texts):
             return found
-        tokenizer, network = self._opened()
+        tokenizer, network, limiter = self._opened()
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         tokens = [encoding.ids for encoding in tokenizer.encode_batch(list(distinct))]
         lengths = np.array([len(ids) for ids in tokens])
         vectors = np.empty((len(distinct), self.dimension), np.float32)
+        parts = []
         for length in np.unique(lengths).tolist():
             alike = np.flatnonzero(lengths == length)
-            for some in np.array_split(alike, -(-len(alike) * length // _TOGETHER)):
-                if len(some):
-                    vectors[some] = network.mean(np.array([tokens[index] for index in some.tolist()], np.int64))
+            parts += np.array_split(alike, -(-len(alike) * length // _TOGETHER))
+
+        def fill(part: npt.NDArray[np.int64]) -> None:
+            vectors[part] = network.mean(np.array([tokens[index] for index in part.tolist()], np.int64))
+
+        # Threads of the linear algebra wait for one another at every small product, and for whatever else runs on the
+        # machine; threads with texts of their own do not.
+        workers = min(len(parts), os.cpu_count() or 1)
+        with limiter.limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+            list(pool.map(fill, parts))
         found[:] = unit(vectors)[[distinct[text] for text in texts]]
         return found
 
-    def _opened(self) -> tuple[Any, Any]:
+    def _opened(self) -> tuple[Any, Any, Any]:
         with self._opening:
             if self._parts is None:
+                import threadpoolctl
                 import tokenizers
 
                 from populace.models.bert import Bert
@@ -136,7 +147,7 @@ class MiniLM:
                     raise ModelFileError(f"{vocabulary} is no tokenizer: {error}.", "Remove it.") from error
                 tokenizer.enable_truncation(_TOKENS)
                 tokenizer.no_padding()
-                self._parts = (tokenizer, Bert(weights))
+                self._parts = (tokenizer, Bert(weights), threadpoolctl.ThreadpoolController())
             return self._parts
 
 
