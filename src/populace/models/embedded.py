@@ -1,10 +1,10 @@
 """A model in this process: a GGUF file on llama.cpp, through xllamacpp.
 
 A reply must depend on its prompt alone, bit for bit, and not on what was asked before or beside it.
-That holds with one slot and no cache. For the pinned file it holds with a cache too, in batches of
-fewer than 64 tokens, as long as no token that was computed by itself stands for one that would have
-been computed among others (docs/design/embedded-model.md has the measurements). Requests are taken in
-the order of their text, so that neighbours share the longest prefixes.
+That holds with one slot and no cache. For the pinned file, its weights widened, it holds with a cache
+too: with plain attention, prompts computed in one batch, and as long as a prompt never goes on from
+text that was computed token by token (docs/design/embedded-model.md has the measurements). Requests
+are taken in the order of their text, so that neighbours share the longest prefixes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from typing import Any
 from populace.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
+from populace.models.widening import widened
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
 _CACHE_MIB = 2048
-_BATCH = 63
-_ALONE_IS_EXACT = 256
 _AHEAD = 2
 
 
@@ -82,8 +81,11 @@ class Embedded(Model):
         digest = SMOLLM2.sha256 if self.path is None else sha256(path)
         engine = f"xllamacpp {version('xllamacpp')}"
         self._shares = digest == SMOLLM2.sha256
-        batch = _BATCH if self._shares else self.capabilities.context
-        self.fingerprint = f"gguf:{digest[:32]}/{engine}/batch {batch}/{json.dumps(_SAMPLING, sort_keys=True)}"
+        weights = "widened, plain attention" if self._shares else "as they are, fused attention"
+        sampling = json.dumps(_SAMPLING, sort_keys=True)
+        self.fingerprint = f"gguf:{digest[:32]}/{engine}/{weights}/{sampling}"
+        if self._shares:
+            path = widened(path)
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -91,12 +93,13 @@ class Embedded(Model):
         params.n_ctx = self.capabilities.context
         params.n_parallel = 1
         params.verbosity = -1
-        params.n_batch = self.capabilities.context
-        params.n_ubatch = batch
+        params.n_batch = params.n_ubatch = self.capabilities.context
         params.cache_ram_mib = _CACHE_MIB if self._shares else 0
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
-        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        attention = xllamacpp.llama_flash_attn_type
+        fused, plain = attention.LLAMA_FLASH_ATTN_TYPE_ENABLED, attention.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        params.flash_attn_type = plain if self._shares else fused
         params.api_keys = [self._secret]
         try:
             self._server = xllamacpp.Server(params)
@@ -176,8 +179,6 @@ class Embedded(Model):
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         try:
             said = self._server.handle_chat_completions(body)
-            if shares and _one_was_alone(said):
-                said = self._server.handle_chat_completions(body | {"cache_prompt": False})
         except ValueError as error:
             return Failure("unanswered", f"the engine rejects the request: {error}")
         if "error" in said:
@@ -190,14 +191,6 @@ class Embedded(Model):
         text = (choice["message"].get("content") or "").removeprefix(request.lead)
         finish = "length" if choice["finish_reason"] == "length" else "stop"
         return Reply(text, tokens, finish, usage["prompt_tokens"], usage["completion_tokens"])  # type: ignore[arg-type]
-
-
-def _one_was_alone(said: dict[str, Any]) -> bool:
-    """Whether the last token was computed by itself because of the cache, or would have been without it."""
-    if "error" in said:
-        return False
-    whole, computed = int(said["usage"]["prompt_tokens"]), int(said["timings"]["prompt_n"])
-    return whole > _ALONE_IS_EXACT and (whole % _BATCH == 1) != (computed % _BATCH == 1)
 
 
 def _check(path: Path) -> None:
