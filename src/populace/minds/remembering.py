@@ -20,7 +20,7 @@ from populace.minds.forgetting import Forgetting
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
 from populace.minds.retrieval import Retrieval, retrieval
-from populace.models import Embedder
+from populace.models import Cached, Embedder
 from populace.people import Id, People
 from populace.questions import Answers, Question
 
@@ -72,7 +72,7 @@ class Memory:
     ) -> None:
         if rater not in ("rule", "model"):
             raise ParameterError(f"importance cannot be rated by {rater!r}.", "Use 'rule' or 'model'.")
-        self.embedder = embedder
+        self.embedder = embedder if isinstance(embedder, Cached) else Cached(embedder)
         self.how = retrieval(how) if isinstance(how, str) else how
         self.rater = rater
         self.forgetting = forgetting
