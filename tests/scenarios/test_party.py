@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -12,7 +13,9 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
-from populace.errors import WorldError
+from populace.broker import Budget
+from populace.errors import BudgetError, ModelFileError, WorldError
+from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.party import diffusion_of
@@ -124,8 +127,6 @@ def test_a_town_is_the_same_for_any_concurrency() -> None:
 
 
 def test_unreadable_answers_are_counted_and_change_nothing() -> None:
-    from populace.models import Scripted
-
     made = party(Scripted(lambda request: {"hm": 1.0} if request.top else "}{", spec="scripted:mute"), days=1)
     assert set(made.statuses) == {"unparseable"}
     assert made.metrics["conversations"][-1] == 0
@@ -151,7 +152,7 @@ def test_a_town_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path
     tests = Path(__file__).parents[1]
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "cut")],
-        env={**__import__("os").environ, "PYTHONPATH": f"{tests}:{tests.parent / 'src'}"},
+        env={**os.environ, "PYTHONPATH": f"{tests}:{tests.parent / 'src'}"},
     )
     steps = tmp_path / "cut" / "runs"
     deadline = time.monotonic() + 120
@@ -180,3 +181,28 @@ def test_the_chain_of_evidence_leads_back_to_the_origin() -> None:
     news.said("b", ["c", "a"], "a fair!", 2)
     news.said("c", ["b"], "fair", 3)
     assert [news.chain(who) for who in "abc"] == [["a"], ["a", "b"], ["a", "b", "c"]]
+
+
+class Morning(Party):
+    """The first hours of a day."""
+
+    def length(self) -> int:
+        return 24
+
+
+@pytest.mark.embedded
+@pytest.mark.slow
+@pytest.mark.xdist_group("embedded")
+def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: Path) -> None:
+    try:
+        SMOLLM2.fetch()
+    except ModelFileError as error:
+        pytest.skip(f"the embedded model cannot be fetched: {error}")
+    town = {"residents": 4, "embedder": "hashing", "utterances": 2}
+    with pytest.raises(BudgetError):
+        simulate(Morning(**town), seed=1, workspace=tmp_path, budget=Budget(calls=3))  # type: ignore[arg-type]
+    (folder,) = (tmp_path / "runs").iterdir()
+    made = Run.open(folder).resume(budget=Budget(calls=200))
+    assert made.manifest.status.state == "complete"
+    assert made.answers().height == sum(made.statuses.values()) >= 4
+    assert set(made.statuses) <= {"ok", "repaired", "unparseable", "refused"}
