@@ -33,7 +33,7 @@ def test_conformity_is_graded_as_in_the_source() -> None:
     [
         ("graded", "conformist person", "pressure"),
         ("none", "You are ", "conformist"),
-        ("extended", ", and" * 0 + "You are", "{"),
+        ("extended", "You are", "{"),
     ],
 )
 def test_personas_are_on_off_or_extended(personas: str, says: str, does_not: str) -> None:
