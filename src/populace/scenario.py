@@ -254,7 +254,8 @@ class Scenario:
     def event(self, kind: str, person: Person | Id | None = None, **data: Any) -> None:
         """Record that something happened, to one person or to none in particular."""
         who = person.id if isinstance(person, Person) else person
-        self.stage.events.append(Happened(who, kind, json.dumps(data, ensure_ascii=False, default=_plain)))
+        told = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        self.stage.events.append(Happened(who, kind, told))
 
     def events(self, kind: str, people: People | pl.Series, **data: Any) -> None:
         """Record that something happened to several people, with a value or a column for each detail."""

@@ -150,7 +150,8 @@ class Planning:
             elif start in starts:
                 self.counts["overlapping"] += 1
             else:
-                self.counts["out of order"] += start < last
+                if start < last:
+                    self.counts["out of order"] += 1
                 starts[start] = (where, doing.strip())
                 last = start
         ordered = sorted(starts)
