@@ -48,7 +48,7 @@ class Display(Watch):
         self._show(simulation)
         if self._live is not None and self._bar is not None:
             seen = simulation.scenario.view()
-            self._live.update(Group(Text("\n".join(seen)), self._bar) if seen else self._bar)
+            self._live.update(Group(self._bar, Text("\n".join(seen))) if seen else self._bar)
 
     def moved(self, simulation: Simulation) -> None:
         """Show replies."""

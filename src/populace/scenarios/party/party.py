@@ -166,7 +166,7 @@ class Party(TownLife):
         seen = (
             draw(self.town, self.presence, self.seconds, names=list(self.names.values())) if len(self.ids) <= 60 else []
         )
-        return [*seen, far, *said]
+        return [far, *said, "", *seen]
 
     @metric
     def know(self) -> int:
