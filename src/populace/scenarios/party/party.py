@@ -46,7 +46,6 @@ class Party(TownLife):
     )
     talk_chance: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that two who meet talk.")
     pass_chance: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that who knows passes it on.")
-    worth: float = Field(6.0, ge=1, le=10, description="How important something heard must be to think of new plans.")
 
     chart: ClassVar[tuple[str, ...]] = ("know", "invited", "came")
 
@@ -66,7 +65,6 @@ class Party(TownLife):
         self.news = Diffusion(NEWS)
         self.invitees: set[Id] = set()
         self.guests: set[Id] = set()
-        self.density = 2 * len(self.acquainted) / (len(self.ids) * (len(self.ids) - 1))
         if self.told:
             self.news.told(self.host, self.seconds)
             if self.memory is not None:
