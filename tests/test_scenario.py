@@ -84,9 +84,9 @@ def test_a_scenario_may_stop_itself_and_say_why() -> None:
 def test_setup_may_ask_questions_too() -> None:
     class Asking(Minimal):
         async def setup(self) -> People:  # type: ignore[override]
-            self.stage.people = People.named(2, seed=self.rng)
-            answers = await self.ask(self.people, SHIRTS)
-            return self.people.with_columns(shirt=answers.values)
+            people = People.named(2, seed=self.rng)
+            answers = await self.ask(people, SHIRTS, profile="You are {name}.")
+            return people.with_columns(shirt=answers.values)
 
     assert run(Asking(steps=1)).answers(at=0).height == 2  # type: ignore[attr-defined]
 

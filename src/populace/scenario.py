@@ -193,6 +193,7 @@ class Scenario:
         invalid: Invalid | None = None,
         temperature: float | None = None,
         purpose: str = "decision",
+        profile: str | None = None,
         **fields: Any,
     ) -> Answers:
         """Put a question to people.
@@ -208,18 +209,19 @@ class Scenario:
             invalid: What becomes of invalid answers, where that differs from the scenario's own way.
             temperature: Where it differs from the run's.
             purpose: What the calls are counted under.
+            profile: Who they are, where the scenario's own profile does not say it, as in `setup`.
             **fields: Values for fields: one for all, or one for each person.
 
         Returns:
             The answers, aligned with the people asked.
         """
         stage = self.stage
-        asked = _as_people(people, self.people)
+        asked = people if isinstance(people, People) else _as_people(people, self.people)
         constants, columns = _fields(fields, len(asked))
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=asked,
-            mind=Mind(Template(self.profile())),
+            mind=Mind(Template(self.profile() if profile is None else profile)),
             situation=Situation(question, Template(given), constants, columns),
             seed=stage.seed,
             temperature=stage.temperature if temperature is None else temperature,
@@ -376,9 +378,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _as_people(people: People | Person | Iterable[Person], everybody: People) -> People:
-    if isinstance(people, People):
-        return people
+def _as_people(people: Person | Iterable[Person], everybody: People) -> People:
     if isinstance(people, Person):
         return everybody.take([people.id])
     return everybody.take([person.id for person in people])

@@ -1,0 +1,1 @@
+"""Estimates with their intervals, from tables to tables; nothing here knows of runs."""
