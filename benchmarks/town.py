@@ -8,6 +8,7 @@ import tempfile
 from measure import Result, Steps, report
 
 from populace import simulate
+from populace.minds import Memory
 from populace.models import Request, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.townlife import TICK
@@ -34,7 +35,7 @@ def main() -> None:
         simulate(town, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, watch=steps)
     spent = steps.seconds[1:]
     busiest = max(sum(spent[at : at + HOUR]) for at in range(len(spent) - HOUR))
-    memories = len(town.memory.stream) if town.memory is not None else 0
+    memories = len(town.mind.memory.stream) if isinstance(town.mind.memory, Memory) else 0
     detail = f"{len(town.talks):,} conversations, {memories:,} memories"
     report(
         [
