@@ -88,7 +88,7 @@ class TownLife(Scenario):
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.met: dict[tuple[Id, Id], int] = {}
         self.seen: dict[tuple[Id, Id], str] = {}
-        self.talks: list[Talk] = []
+        self.held = 0
         self.said_now: list[str] = []
         columns = {
             "place": town.addresses(self.beds),
@@ -350,7 +350,7 @@ class TownLife(Scenario):
 
     def _after(self, talk: Talk, now: int) -> None:
         """Record a conversation; who talked knows each other from then on."""
-        self.talks.append(talk)
+        self.held += 1
         for line in talk.lines:
             hearers = [who for who in talk.people if who != line.speaker]
             self.event("said", line.speaker, to=hearers, text=line.text, at=now)

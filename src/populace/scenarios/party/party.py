@@ -159,7 +159,7 @@ class Party(TownLife):
         """What the terminal shows while the town lives."""
         awake = int((~self.asleep).sum())
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
-        far = f"{awake} awake · {len(self.talks)} conversations · {len(self.news.knows)} know of the party: {knowing}"
+        far = f"{awake} awake · {self.held} conversations · {len(self.news.knows)} know of the party: {knowing}"
         said = [f"  {words}" for words in self.said_now[-4:]]
         seen = (
             draw(self.town, self.presence, self.seconds, names=list(self.names.values())) if len(self.ids) <= 60 else []
@@ -189,7 +189,7 @@ class Party(TownLife):
     @metric
     def conversations(self) -> int:
         """How many conversations there were."""
-        return len(self.talks)
+        return self.held
 
     @metric
     def acquaintance_density(self) -> float:
