@@ -33,17 +33,18 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
     ]
     answers = [
         pl.DataFrame(
-            {
-                "person": decided.answers.ids,
-                "prompt": decided.answers.prompt,
-                "value": decided.answers.values.cast(pl.String),
-                "status": decided.answers.status,
-            }
-        ).select(pl.lit(number, pl.Int32).alias("ask"), pl.all())
+            [
+                _number(number, len(decided.answers)),
+                decided.answers.ids.alias("person"),
+                pl.Series("prompt", decided.answers.prompt),
+                decided.answers.values.cast(pl.String).alias("value"),
+                decided.answers.status.alias("status"),
+            ]
+        )
         for number, (_, decided) in enumerate(asks)
     ]
     prompts = [
-        decided.prompts.select(pl.lit(number, pl.Int32).alias("ask"), pl.all())
+        pl.DataFrame([_number(number, decided.prompts.height), *decided.prompts.get_columns()])
         for number, (_, decided) in enumerate(asks)
         if decided.prompts.height
     ]
@@ -51,6 +52,10 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
     if prompts:
         tables["prompts"] = _stacked(prompts)
     return tables
+
+
+def _number(ask: int, count: int) -> pl.Series:
+    return pl.Series("ask", np.full(count, ask, np.int32))
 
 
 def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:

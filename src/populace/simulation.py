@@ -317,7 +317,7 @@ class Simulation:
             tables |= ledger.asked(self._current.asks)
         written = people.columns if rows else touched
         if written:
-            tables["people"] = people.frame if rows else people.frame.select("id", *touched)
+            tables["people"] = people.frame if rows else people.frame[["id", *touched]]
         if self._stage.events:
             tables["events"] = ledger.events(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = ledger.metrics(self._current.number, self.metrics)

@@ -22,6 +22,7 @@ from populace.templates import joined
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _REASONING_TOKENS = 120
+_GAPS = pl.Series(["", "\n\n"])
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,17 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
         key = path_key(inquiry.seed, f"order/{question.canonical()}")
         variant = (uniforms(key, inquiry.person_keys()) * len(orders)).astype(np.int32)
     prompts = inquiry.mind.compose(inquiry.people, inquiry.situation, variant)
-    repeat = len(orders) if averaged else 1
-    rows = np.repeat(np.arange(len(prompts)), repeat)
-    shown = pl.Series(np.tile(np.arange(repeat), len(prompts))) if averaged else prompts.variant
     last = _THINK if question.reason else question.instruction(labels)
-    tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders]).gather(shown)
-    user = _user(prompts.situation.gather(rows), prompts.wording.gather(rows), tails)
-    arrangements = [orders[number] for number in shown.to_list()]
-    return Opening(prompts.of_person, prompts.system.gather(rows), user, arrangements, mode, orders=repeat)
+    tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders])
+    if averaged:
+        rows = pl.Series(np.repeat(np.arange(len(prompts)), len(orders)))
+        shown = pl.Series(np.tile(np.arange(len(orders)), len(prompts)))
+        user = _user(prompts.situation[rows], prompts.wording[rows], tails[shown])
+        arrangements = list(orders) * len(prompts)
+        return Opening(prompts.of_person, prompts.system[rows], user, arrangements, mode, orders=len(orders))
+    user = _user(prompts.situation, prompts.wording, tails[0] if variant is None else tails[prompts.variant])
+    arrangements = [orders[number] for number in prompts.variant.to_list()]
+    return Opening(prompts.of_person, prompts.system, user, arrangements, mode)
 
 
 def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
@@ -115,8 +119,8 @@ def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
     return replace(
         opening,
         of_person=np.arange(len(rows), dtype=np.int32),
-        system=opening.system.gather(rows),
-        user=opening.user.gather(rows),
+        system=opening.system[rows],
+        user=opening.user[rows],
         arrangements=[opening.arrangements[row] for row in rows],
         seeds=seeds,
     )
@@ -173,10 +177,10 @@ def prompt_table(opening: Opening, model: Model, method: str, lead: str, outcome
         "probabilities": [None] * count,
         **outcomes,
     }
-    return pl.DataFrame({name: columns[name] for name in PROMPT_SCHEMA}, schema=PROMPT_SCHEMA, strict=False)
+    return pl.DataFrame([pl.Series(name, columns[name], dtype, strict=False) for name, dtype in PROMPT_SCHEMA.items()])
 
 
 def _user(told: pl.Series, wording: pl.Series, ending: str | pl.Series) -> pl.Series:
     """What is told, an empty line where anything is, the question, and how to answer."""
-    gap = pl.Series(["", "\n\n"]).gather((told != "").cast(pl.UInt8))
+    gap = _GAPS[(told != "").cast(pl.UInt8)]
     return joined([told, gap, wording, ending], told.len())

@@ -105,7 +105,8 @@ class Mind:
         if variant is not None:
             columns[_VARIANT] = pl.Series(variant)
         of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
-        values = {name: column.gather(rows) for name, column in columns.items()}
+        first = pl.Series(rows)
+        values = {name: column[first] for name, column in columns.items()}
         count = len(rows)
         situations = situation.given.render(situation.constants, values, count)
         if heard:
@@ -115,7 +116,7 @@ class Mind:
             self.profile.render(situation.constants, values, count),
             situations,
             situation.question.template.render(situation.constants, values, count),
-            values[_VARIANT] if variant is not None else pl.zeros(count, dtype=pl.Int32, eager=True),
+            values[_VARIANT] if variant is not None else pl.Series(np.zeros(count, np.int32)),
         )
 
     def _column(self, name: str, people: People, situation: Situation) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -86,6 +87,10 @@ class Answers:
 
     def statuses(self) -> dict[str, int]:
         """How many answers had each status that occurred."""
+        return dict(self._counts)
+
+    @functools.cached_property
+    def _counts(self) -> dict[str, int]:
         counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
         return {status: count for status, count in zip(STATUSES, counts, strict=True) if count}
 
