@@ -93,8 +93,8 @@ def counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:
             known = ~np.isnan(decided.answers.mass)
             scored += int(weight[known].sum())
             low += int(weight[known & (decided.answers.mass < LOW_MASS)].sum())
-        if decided.prompts.height and (decided.prompts["method"] == "sampled").any():
-            sampled += int((decided.answers.prompt >= 0).sum()) if decided.answers.mass is None else 0
+        elif decided.prompts.height and (decided.prompts["method"] == "sampled").any():
+            sampled += int((decided.answers.prompt >= 0).sum())
     return {"statuses": dict(sorted(statuses.items())), "scored": scored, "low_mass": low, "sampled": sampled}
 
 

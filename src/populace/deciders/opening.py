@@ -6,6 +6,7 @@ everybody who shares the prompt; where words are sampled, each person has a row 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,21 +164,31 @@ def prompt_table(opening: Opening, model: Model, method: str, lead: str, outcome
     """
     count = len(opening)
     spelled = {order: " ".join(map(str, order)) for order in set(opening.arrangements)}
+    same = {"model": model.spec, "method": method, "labels": opening.mode == "labels", "lead": lead}
+    same |= dict.fromkeys(("reasoning", "mass", "probabilities"))
     columns = {
         "prompt": np.arange(count, dtype=np.int32) // opening.orders,
         "arrangement": [spelled[order] for order in opening.arrangements],
-        "model": [model.spec] * count,
-        "method": [method] * count,
-        "labels": [opening.mode == "labels"] * count,
         "system": opening.system,
         "user": opening.user,
-        "lead": [lead] * count,
-        "reasoning": opening.reasoning or [None] * count,
-        "mass": [None] * count,
-        "probabilities": [None] * count,
         **outcomes,
     }
-    return pl.DataFrame([pl.Series(name, columns[name], dtype, strict=False) for name, dtype in PROMPT_SCHEMA.items()])
+    if opening.reasoning:
+        columns["reasoning"] = opening.reasoning
+    return pl.DataFrame(
+        [
+            pl.Series(name, columns[name], dtype, strict=False)
+            if name in columns
+            else _once(name, same[name]).new_from_index(0, count)
+            for name, dtype in PROMPT_SCHEMA.items()
+        ]
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _once(name: str, value: str | bool | None) -> pl.Series:
+    """A column of one row, to be repeated."""
+    return pl.Series(name, [value], PROMPT_SCHEMA[name])
 
 
 def _user(told: pl.Series, wording: pl.Series, ending: str | pl.Series) -> pl.Series:

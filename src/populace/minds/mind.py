@@ -132,9 +132,10 @@ class Mind:
 
 def _exact(column: pl.Series) -> pl.Series:
     """A column that is equal exactly where the text is: -0.0 is not 0.0, and lists can be compared."""
-    if column.dtype.is_float():
+    dtype = column.dtype
+    if dtype.is_float():
         return pl.Series(column.cast(pl.Float64).to_numpy().view(np.int64))
-    if column.dtype.is_nested():
+    if dtype.is_nested():
         return pl.Series([repr(value) for value in column.to_list()], dtype=pl.String)
     return column
 
