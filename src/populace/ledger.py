@@ -55,7 +55,7 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
 
 
 def _number(ask: int, count: int) -> pl.Series:
-    return pl.Series("ask", np.full(count, ask, np.int32))
+    return pl.Series("ask", [ask], pl.Int32).new_from_index(0, count)
 
 
 def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
@@ -74,10 +74,8 @@ def events(step: int, happened: Sequence[pl.DataFrame | Happened], ids: pl.DataT
 
 def metrics(step: int, measured: Mapping[str, float | str | None]) -> pl.DataFrame:
     """The metrics of the step, in one row."""
-    columns = [pl.Series("step", [step])]
-    for name, value in measured.items():
-        columns.append(pl.Series(name, [value], dtype=pl.String if isinstance(value, str) else pl.Float64))
-    return pl.DataFrame(columns)
+    types = {name: pl.String() if isinstance(value, str) else pl.Float64() for name, value in measured.items()}
+    return pl.DataFrame([{"step": step, **measured}], schema={"step": pl.Int64(), **types})
 
 
 def counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:

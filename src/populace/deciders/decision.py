@@ -133,6 +133,8 @@ def merged(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decided]])
 
 def statuses(codes: npt.NDArray[np.uint8]) -> pl.Series:
     """Status codes as a column."""
+    if len(codes) and (codes == codes[0]).all():
+        return _STATUSES.new_from_index(int(codes[0]), len(codes))
     return _STATUSES[pl.Series(codes)]
 
 

@@ -19,11 +19,11 @@ from populace.deciders.decision import PROMPT_SCHEMA, Inquiry
 from populace.models import Failure, Message, Model, Outcome, Request
 from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, mode_for
 from populace.randomness import bits, path_key, uniforms
-from populace.templates import joined
+from populace.templates import FEW, Piece, joined
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _REASONING_TOKENS = 120
-_GAPS = pl.Series(["", "\n\n"])
+_GAP = "\n\n"
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,17 @@ def prompt_table(opening: Opening, model: Model, method: str, lead: str, outcome
         columns["reasoning"] = opening.reasoning
     return pl.DataFrame(
         [
-            pl.Series(name, columns[name], dtype, strict=False)
-            if name in columns
-            else _once(name, same[name]).new_from_index(0, count)
-            for name, dtype in PROMPT_SCHEMA.items()
+            _column(name, columns[name]) if name in columns else _once(name, same[name]).new_from_index(0, count)
+            for name in PROMPT_SCHEMA
         ]
     )
+
+
+def _column(name: str, values: Any) -> pl.Series:
+    dtype = PROMPT_SCHEMA[name]
+    if isinstance(values, pl.Series):
+        return values.cast(dtype).alias(name)
+    return pl.Series(name, values, dtype, strict=False)
 
 
 @functools.lru_cache(maxsize=256)
@@ -193,5 +198,9 @@ def _once(name: str, value: str | bool | None) -> pl.Series:
 
 def _user(told: pl.Series, wording: pl.Series, ending: str | pl.Series) -> pl.Series:
     """What is told, an empty line where anything is, the question, and how to answer."""
-    gap = _GAPS[(told != "").cast(pl.UInt8)]
+    gap: Piece = [_GAP if text else "" for text in told.to_list()] if told.len() <= FEW else _gaps(told)
     return joined([told, gap, wording, ending], told.len())
+
+
+def _gaps(told: pl.Series) -> pl.Series:
+    return pl.Series(["", _GAP])[(told != "").cast(pl.UInt32)]

@@ -105,7 +105,7 @@ class Mind:
         if variant is not None:
             columns[_VARIANT] = pl.Series(variant)
         of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
-        first = pl.Series(rows)
+        first = pl.Series(rows).cast(pl.UInt32)
         values = {name: column[first] for name, column in columns.items()}
         count = len(rows)
         situations = situation.given.render(situation.constants, values, count)

@@ -18,6 +18,7 @@ from populace.errors import PeopleError, UnknownNameError
 from populace.people.names import draw_names
 from populace.people.person import Person
 from populace.people.selection import condition
+from populace.templates import FEW
 
 Id = int | str
 
@@ -219,6 +220,8 @@ class People:
             return len(self)
         if len(conditions) == 1:
             (name, wanted) = next(iter(conditions.items()))
+            if isinstance(wanted, str) and len(self) <= FEW and (found := self[name].to_list().count(wanted)):
+                return found
             if isinstance(wanted, str | int | float):
                 return int((self[name] == wanted).sum() or 0)
         return int(self._frame.select(condition(conditions, self.columns).sum()).item() or 0)

@@ -16,6 +16,7 @@ from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
 from populace.questions.finite import Finite
 from populace.questions.form import Form
+from populace.templates import FEW
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,11 @@ class Answers:
 
     @functools.cached_property
     def _counts(self) -> dict[str, int]:
-        counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
+        if len(self) <= FEW:
+            held = self.status.to_list()
+            counts = [held.count(status) for status in STATUSES]
+        else:
+            counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
         return {status: count for status, count in zip(STATUSES, counts, strict=True) if count}
 
     def rates(self) -> dict[str, float]:
