@@ -33,17 +33,18 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
     ]
     answers = [
         pl.DataFrame(
-            {
-                "person": decided.answers.ids,
-                "prompt": decided.answers.prompt,
-                "value": decided.answers.values.cast(pl.String),
-                "status": decided.answers.status,
-            }
-        ).select(pl.lit(number, pl.Int32).alias("ask"), pl.all())
+            [
+                _number(number, len(decided.answers)),
+                decided.answers.ids.alias("person"),
+                pl.Series("prompt", decided.answers.prompt),
+                decided.answers.values.cast(pl.String).alias("value"),
+                decided.answers.status.alias("status"),
+            ]
+        )
         for number, (_, decided) in enumerate(asks)
     ]
     prompts = [
-        decided.prompts.select(pl.lit(number, pl.Int32).alias("ask"), pl.all())
+        pl.DataFrame([_number(number, decided.prompts.height), *decided.prompts.get_columns()])
         for number, (_, decided) in enumerate(asks)
         if decided.prompts.height
     ]
@@ -51,6 +52,10 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
     if prompts:
         tables["prompts"] = _stacked(prompts)
     return tables
+
+
+def _number(ask: int, count: int) -> pl.Series:
+    return pl.Series("ask", [ask], pl.Int32).new_from_index(0, count)
 
 
 def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
@@ -69,10 +74,8 @@ def events(step: int, happened: Sequence[pl.DataFrame | Happened], ids: pl.DataT
 
 def metrics(step: int, measured: Mapping[str, float | str | None]) -> pl.DataFrame:
     """The metrics of the step, in one row."""
-    columns = [pl.Series("step", [step])]
-    for name, value in measured.items():
-        columns.append(pl.Series(name, [value], dtype=pl.String if isinstance(value, str) else pl.Float64))
-    return pl.DataFrame(columns)
+    types = {name: pl.String() if isinstance(value, str) else pl.Float64() for name, value in measured.items()}
+    return pl.DataFrame([{"step": step, **measured}], schema={"step": pl.Int64(), **types})
 
 
 def counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:
@@ -88,8 +91,8 @@ def counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:
             known = ~np.isnan(decided.answers.mass)
             scored += int(weight[known].sum())
             low += int(weight[known & (decided.answers.mass < LOW_MASS)].sum())
-        if decided.prompts.height and (decided.prompts["method"] == "sampled").any():
-            sampled += int((decided.answers.prompt >= 0).sum()) if decided.answers.mass is None else 0
+        elif decided.prompts.height and (decided.prompts["method"] == "sampled").any():
+            sampled += int((decided.answers.prompt >= 0).sum())
     return {"statuses": dict(sorted(statuses.items())), "scored": scored, "low_mass": low, "sampled": sampled}
 
 

@@ -175,8 +175,10 @@ class Scenario:
     @property
     def rng(self) -> np.random.Generator:
         """Random numbers that belong to this place in the run, whatever runs beside it."""
-        scope = self.stage.driver.here()
-        return self.stage.rngs.setdefault(scope.path, stream(self.stage.seed, f"{scope.path}/rng"))
+        path, made = self.stage.driver.here().path, self.stage.rngs
+        if path not in made:
+            made[path] = stream(self.stage.seed, f"{path}/rng")
+        return made[path]
 
     @property
     def t(self) -> int:

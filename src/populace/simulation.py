@@ -126,6 +126,7 @@ class Simulation:
         self._used = Usage()
         broker.on_replies = lambda: self.watch.moved(self)
         self._tables: dict[str, pl.DataFrame] = {}
+        self._metrics = scenario.metrics()
 
     async def run(self, until: int | None = None) -> str:
         """Go to the end, or only to a step; returns why the run ended."""
@@ -311,13 +312,13 @@ class Simulation:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
         rows, touched = people.changes()
-        self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self.scenario.metrics().items()}
+        self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self._metrics.items()}
         tables: dict[str, pl.DataFrame] = {}
         if self._current.asks:
             tables |= ledger.asked(self._current.asks)
         written = people.columns if rows else touched
         if written:
-            tables["people"] = people.frame if rows else people.frame.select("id", *touched)
+            tables["people"] = people.frame if rows else people.frame[["id", *touched]]
         if self._stage.events:
             tables["events"] = ledger.events(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = ledger.metrics(self._current.number, self.metrics)

@@ -18,6 +18,9 @@ from populace.errors import TemplateError, nearest
 FEW = 64
 """Up to so many rows, plain Python is quicker than setting a column engine to work."""
 
+Piece = str | pl.Series | list[str]
+"""A text for all rows, or one for each."""
+
 
 class Template:
     """Text with `{name}` and `{name:format}` fields; `{{` and `}}` stand for braces.
@@ -56,7 +59,7 @@ class Template:
             columns: Columns of equal length, a value for each row; they win over constants.
             count: The number of rows.
         """
-        pieces: list[str | pl.Series] = [""]
+        pieces: list[Piece] = [""]
         for literal, name, spec in self._parts:
             pieces[-1] = str(pieces[-1]) + literal
             if name is None:
@@ -70,22 +73,29 @@ class Template:
         return joined(pieces, count)
 
 
-def joined(pieces: Sequence[str | pl.Series], count: int) -> pl.Series:
+def joined(pieces: Sequence[Piece], count: int) -> pl.Series:
     """Texts and columns of text put together, row by row."""
     if count <= FEW:
-        rows = zip(*([piece] * count if isinstance(piece, str) else piece.to_list() for piece in pieces), strict=True)
+        rows = zip(*[[piece] * count if isinstance(piece, str) else _listed(piece) for piece in pieces], strict=True)
         return pl.Series(["".join(row) for row in rows], dtype=pl.String)
-    parts = [pl.lit(piece) for piece in pieces if isinstance(piece, pl.Series) or piece]
+    columns = [pl.Series(piece, dtype=pl.String) if isinstance(piece, list) else piece for piece in pieces]
+    parts = [pl.lit(piece) for piece in columns if isinstance(piece, pl.Series) or piece]
     return pl.select(pl.concat_str(parts)).to_series()
 
 
-def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series:
+def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series | list[str]:
     """A column as text: by Python's own formatting wherever polars might write a value in another way."""
-    if not spec and (column.dtype.is_integer() or isinstance(column.dtype, pl.String | pl.Enum | pl.Categorical)):
-        if column.null_count():
-            _format(name, None, spec)
-        return column.cast(pl.String)
-    return pl.Series([_format(name, value, spec) for value in column.to_list()], dtype=pl.String)
+    if not spec and column.len() > FEW:
+        dtype = column.dtype
+        if dtype.is_integer() or isinstance(dtype, pl.String | pl.Enum | pl.Categorical):
+            if column.null_count():
+                _format(name, None, spec)
+            return column.cast(pl.String)
+    return [_format(name, value, spec) for value in column.to_list()]
+
+
+def _listed(piece: pl.Series | list[str]) -> list[str]:
+    return piece if isinstance(piece, list) else piece.to_list()
 
 
 def _format(name: str, value: Any, spec: str) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.minds import Mind, Situation
 from populace.people import People
-from populace.questions import STATUS_DTYPE, Answers, Question
+from populace.questions import STATUS_DTYPE, STATUSES, Answers, Question
 from populace.randomness import Keys, path_key, person_keys
 
 Invalid = Literal["keep", "resample", "raise"]
@@ -84,7 +84,7 @@ class Inquiry:
 
     def about(self, rows: npt.NDArray[np.int64], **changes: Any) -> Inquiry:
         """The same question to some of the people only."""
-        columns = {name: column.gather(rows) for name, column in self.situation.columns.items()}
+        columns = {name: column[rows] for name, column in self.situation.columns.items()}
         return replace(
             self,
             people=self.people.rows(rows),
@@ -117,8 +117,8 @@ def merged(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decided]])
         blank = np.full((count, options), np.nan)
         probabilities.append(blank if answers.probabilities is None else answers.probabilities)
         masses.append(np.full(count, np.nan) if answers.mass is None else answers.mass)
-    values = pl.concat([decided.answers.values for _, decided in parts]).gather(order)
-    status = pl.concat([decided.answers.status for _, decided in parts]).gather(order)
+    values = pl.concat([decided.answers.values for _, decided in parts])[order]
+    status = pl.concat([decided.answers.status for _, decided in parts])[order]
     answers = Answers(
         inquiry.question,
         inquiry.people.ids,
@@ -133,4 +133,9 @@ def merged(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decided]])
 
 def statuses(codes: npt.NDArray[np.uint8]) -> pl.Series:
     """Status codes as a column."""
-    return pl.Series("status", codes).cat.to(STATUS_DTYPE)
+    if len(codes) and (codes == codes[0]).all():
+        return _STATUSES.new_from_index(int(codes[0]), len(codes))
+    return _STATUSES[pl.Series(codes)]
+
+
+_STATUSES = pl.Series("status", STATUSES, dtype=STATUS_DTYPE)

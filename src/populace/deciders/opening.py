@@ -6,6 +6,7 @@ everybody who shares the prompt; where words are sampled, each person has a row 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +19,11 @@ from populace.deciders.decision import PROMPT_SCHEMA, Inquiry
 from populace.models import Failure, Message, Model, Outcome, Request
 from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, mode_for
 from populace.randomness import bits, path_key, uniforms
-from populace.templates import joined
+from populace.templates import FEW, Piece, joined
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _REASONING_TOKENS = 120
+_GAP = "\n\n"
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,17 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
         key = path_key(inquiry.seed, f"order/{question.canonical()}")
         variant = (uniforms(key, inquiry.person_keys()) * len(orders)).astype(np.int32)
     prompts = inquiry.mind.compose(inquiry.people, inquiry.situation, variant)
-    repeat = len(orders) if averaged else 1
-    rows = np.repeat(np.arange(len(prompts)), repeat)
-    shown = pl.Series(np.tile(np.arange(repeat), len(prompts))) if averaged else prompts.variant
     last = _THINK if question.reason else question.instruction(labels)
-    tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders]).gather(shown)
-    user = _user(prompts.situation.gather(rows), prompts.wording.gather(rows), tails)
-    arrangements = [orders[number] for number in shown.to_list()]
-    return Opening(prompts.of_person, prompts.system.gather(rows), user, arrangements, mode, orders=repeat)
+    tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders])
+    if averaged:
+        rows = pl.Series(np.repeat(np.arange(len(prompts)), len(orders)))
+        shown = pl.Series(np.tile(np.arange(len(orders)), len(prompts)))
+        user = _user(prompts.situation[rows], prompts.wording[rows], tails[shown])
+        arrangements = list(orders) * len(prompts)
+        return Opening(prompts.of_person, prompts.system[rows], user, arrangements, mode, orders=len(orders))
+    user = _user(prompts.situation, prompts.wording, tails[0] if variant is None else tails[prompts.variant])
+    arrangements = [orders[number] for number in prompts.variant.to_list()]
+    return Opening(prompts.of_person, prompts.system, user, arrangements, mode)
 
 
 def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
@@ -115,8 +120,8 @@ def sampled(inquiry: Inquiry, opening: Opening) -> Opening:
     return replace(
         opening,
         of_person=np.arange(len(rows), dtype=np.int32),
-        system=opening.system.gather(rows),
-        user=opening.user.gather(rows),
+        system=opening.system[rows],
+        user=opening.user[rows],
         arrangements=[opening.arrangements[row] for row in rows],
         seeds=seeds,
     )
@@ -159,24 +164,43 @@ def prompt_table(opening: Opening, model: Model, method: str, lead: str, outcome
     """
     count = len(opening)
     spelled = {order: " ".join(map(str, order)) for order in set(opening.arrangements)}
+    same = {"model": model.spec, "method": method, "labels": opening.mode == "labels", "lead": lead}
+    same |= dict.fromkeys(("reasoning", "mass", "probabilities"))
     columns = {
         "prompt": np.arange(count, dtype=np.int32) // opening.orders,
         "arrangement": [spelled[order] for order in opening.arrangements],
-        "model": [model.spec] * count,
-        "method": [method] * count,
-        "labels": [opening.mode == "labels"] * count,
         "system": opening.system,
         "user": opening.user,
-        "lead": [lead] * count,
-        "reasoning": opening.reasoning or [None] * count,
-        "mass": [None] * count,
-        "probabilities": [None] * count,
         **outcomes,
     }
-    return pl.DataFrame({name: columns[name] for name in PROMPT_SCHEMA}, schema=PROMPT_SCHEMA, strict=False)
+    if opening.reasoning:
+        columns["reasoning"] = opening.reasoning
+    return pl.DataFrame(
+        [
+            _column(name, columns[name]) if name in columns else _once(name, same[name]).new_from_index(0, count)
+            for name in PROMPT_SCHEMA
+        ]
+    )
+
+
+def _column(name: str, values: Any) -> pl.Series:
+    dtype = PROMPT_SCHEMA[name]
+    if isinstance(values, pl.Series):
+        return values.cast(dtype).alias(name)
+    return pl.Series(name, values, dtype, strict=False)
+
+
+@functools.lru_cache(maxsize=256)
+def _once(name: str, value: str | bool | None) -> pl.Series:
+    """A column of one row, to be repeated."""
+    return pl.Series(name, [value], PROMPT_SCHEMA[name])
 
 
 def _user(told: pl.Series, wording: pl.Series, ending: str | pl.Series) -> pl.Series:
     """What is told, an empty line where anything is, the question, and how to answer."""
-    gap = pl.Series(["", "\n\n"]).gather((told != "").cast(pl.UInt8))
+    gap: Piece = [_GAP if text else "" for text in told.to_list()] if told.len() <= FEW else _gaps(told)
     return joined([told, gap, wording, ending], told.len())
+
+
+def _gaps(told: pl.Series) -> pl.Series:
+    return pl.Series(["", _GAP])[(told != "").cast(pl.UInt32)]

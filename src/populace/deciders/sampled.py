@@ -138,7 +138,7 @@ def _decided(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model)
     question = inquiry.question
     status = np.array([row.status for row in rows], np.uint8)
     written = [question.encode(row.value) if row.value is not None else None for row in rows]
-    values = question.decode(pl.Series("value", written, dtype=pl.String)).gather(opening.of_person)
+    values = question.decode(pl.Series("value", written, dtype=pl.String))[opening.of_person]
     columns: dict[str, Any] = {
         "replies": [row.replies for row in rows],
         "status": [STATUSES[row.status] for row in rows],

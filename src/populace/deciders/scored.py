@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,7 +15,7 @@ from populace.deciders.decision import Decided, Inquiry, statuses
 from populace.deciders.drawing import drawn, tempered
 from populace.deciders.opening import Opening, opened, prompt_table, reasoned, scoring_mode, status_of
 from populace.models import Failure, Model, Outcome, Request
-from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Choice, Finite, Mode, owner_of, tally
+from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, owner_of, tally
 from populace.randomness import uniforms
 
 Floats = npt.NDArray[np.float64]
@@ -132,19 +133,24 @@ def _draw(
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
     """Option numbers as a column of values."""
-    if isinstance(question, Choice):
-        return pl.Series("value", option).cat.to(question.dtype)
-    return pl.Series("value", question.values, dtype=question.dtype).gather(option)
+    return _possible(question.values, question.dtype)[pl.Series(option)]
+
+
+@functools.lru_cache(maxsize=256)
+def _possible(values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series:
+    return pl.Series("value", values, dtype=dtype)
 
 
 def _columns(scored: _Scored, each: Floats, masses: Floats, status: Codes) -> dict[str, Any]:
     """What the journal keeps of the replies. List columns are made from whole arrays, which is far quicker."""
-    known = pl.Series(~np.isnan(masses))
+    probabilities, unknown = pl.Series(each).cast(pl.List(pl.Float64)), np.isnan(masses)
+    if unknown.any():
+        probabilities = probabilities.zip_with(pl.Series(~unknown), pl.Series([None], dtype=probabilities.dtype))
     return {
-        "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).arr.to_list(),
+        "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).cast(pl.List(pl.String)),
         "status": statuses(status).cast(pl.String),
-        "mass": pl.Series(masses).fill_nan(None),
-        "probabilities": pl.select(pl.when(known).then(pl.Series(each).arr.to_list())).to_series(),
+        "mass": pl.Series(masses, nan_to_null=True),
+        "probabilities": probabilities,
         "call": scored.calls,
         "prompt_tokens": scored.prompt_tokens,
         "completion_tokens": scored.completion_tokens,

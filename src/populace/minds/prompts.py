@@ -98,7 +98,8 @@ def compose(
     if variant is not None:
         columns[_VARIANT] = pl.Series(variant)
     of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
-    values = {name: column.gather(rows) for name, column in columns.items()}
+    first = pl.Series(rows).cast(pl.UInt32)
+    values = {name: column[first] for name, column in columns.items()}
     count = len(rows)
     situations = situation.given.render(situation.constants, values, count)
     if heard:
@@ -108,7 +109,7 @@ def compose(
         profile.render(situation.constants, values, count),
         situations,
         situation.question.template.render(situation.constants, values, count),
-        values[_VARIANT] if variant is not None else pl.zeros(count, dtype=pl.Int32, eager=True),
+        values[_VARIANT] if variant is not None else pl.Series(np.zeros(count, np.int32)),
     )
 
 
@@ -125,9 +126,10 @@ def _column(name: str, people: People, situation: Situation) -> pl.Series:
 
 def _exact(column: pl.Series) -> pl.Series:
     """A column that is equal exactly where the text is: -0.0 is not 0.0, and lists can be compared."""
-    if column.dtype.is_float():
+    dtype = column.dtype
+    if dtype.is_float():
         return pl.Series(column.cast(pl.Float64).to_numpy().view(np.int64))
-    if column.dtype.is_nested():
+    if dtype.is_nested():
         return pl.Series([repr(value) for value in column.to_list()], dtype=pl.String)
     return column
 

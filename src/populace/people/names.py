@@ -40,6 +40,10 @@ FAMILY = tuple(
     "Dubois Laurent Moreau Bernard Janssen Bakker Visser Lindberg Nystrom Byrne Walsh Fraser".split()
 )
 
+_FIRSTS, _FAMILIES = pl.Series("first", FEMALE + MALE), pl.Series("family", FAMILY)
+_INITIALS = pl.Series([f"{letter}." for letter in string.ascii_uppercase])
+_SEXES = pl.Series("sex", ["female", "male"], dtype=pl.Enum(["female", "male"]))
+
 
 def draw_names(count: int, rng: np.random.Generator) -> pl.DataFrame:
     """Draw `count` distinct names with the sex that each first name suggests.
@@ -48,8 +52,7 @@ def draw_names(count: int, rng: np.random.Generator) -> pl.DataFrame:
         >>> draw_names(3, np.random.default_rng(1)).columns
         ['name', 'sex']
     """
-    firsts, families = pl.Series("first", FEMALE + MALE), pl.Series("family", FAMILY)
-    letters = pl.Series([f"{letter}." for letter in string.ascii_uppercase])
+    firsts, families, letters = _FIRSTS, _FAMILIES, _INITIALS
     short = count <= len(firsts)
     total = len(firsts) if short else len(firsts) * len(families)
     initials = 0
@@ -58,12 +61,12 @@ def draw_names(count: int, rng: np.random.Generator) -> pl.DataFrame:
         initials += 1
     index = rng.choice(total, count, replace=False)
     first, rest = index % len(firsts), index // len(firsts)
-    columns = [firsts.gather(first)]
+    columns = [firsts[pl.Series(first)]]
     for number in range(initials):
-        columns.append(letters.gather(rest % len(letters)).alias(f"initial{number}"))
+        columns.append(letters[pl.Series(rest % len(letters))].alias(f"initial{number}"))
         rest = rest // len(letters)
     if not short:
-        columns.append(families.gather(rest))
-    named = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator=" ").alias("name"))
-    sex = pl.Series("sex", (first >= len(FEMALE)).astype(np.uint8)).cat.to(pl.Enum(["female", "male"]))
-    return named.with_columns(sex)
+        columns.append(families[pl.Series(rest)])
+    name = columns[0] if short else pl.select(pl.concat_str(columns, separator=" ")).to_series()
+    sex = _SEXES[pl.Series((first >= len(FEMALE)).astype(np.uint8))]
+    return pl.DataFrame([name.alias("name"), sex])

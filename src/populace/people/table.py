@@ -18,6 +18,7 @@ from populace.errors import PeopleError, UnknownNameError
 from populace.people.names import draw_names
 from populace.people.person import Person
 from populace.people.selection import condition
+from populace.templates import FEW
 
 Id = int | str
 
@@ -51,7 +52,7 @@ class People:
 
     def __init__(self, frame: pl.DataFrame) -> None:
         if "id" not in frame.columns:
-            frame = frame.select(pl.int_range(pl.len(), dtype=pl.Int64).alias("id"), pl.all())
+            frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
         self._frame = _checked(frame)
         self._selected = False
         self._touched: set[str] = set(self._frame.columns)
@@ -151,12 +152,12 @@ class People:
             series = self._merged(column, values.ids, values.values)
         else:
             series = self._series(column, values)
-        self._frame = self._frame.with_columns(series)
+        self._frame = _with(self._frame, [series])
         self._touched.add(column)
 
     def with_columns(self, **columns: Any) -> Self:
         """The same people with more columns, each a value for all or one for each person."""
-        frame = self._frame.with_columns(self._series(name, values) for name, values in columns.items())
+        frame = _with(self._frame, [self._series(name, values) for name, values in columns.items()])
         made = self._copy(_checked(frame) if "id" in columns else frame)
         made._touched |= set(columns)
         return made
@@ -219,6 +220,8 @@ class People:
             return len(self)
         if len(conditions) == 1:
             (name, wanted) = next(iter(conditions.items()))
+            if isinstance(wanted, str) and len(self) <= FEW and (found := self[name].to_list().count(wanted)):
+                return found
             if isinstance(wanted, str | int | float):
                 return int((self[name] == wanted).sum() or 0)
         return int(self._frame.select(condition(conditions, self.columns).sum()).item() or 0)
@@ -303,6 +306,17 @@ class People:
         return old.zip_with(found.is_null(), found).alias(column)
 
 
+def _with(frame: pl.DataFrame, columns: Iterable[pl.Series]) -> pl.DataFrame:
+    """The table with these columns in place of those of the same names, or behind the others; no query is set up."""
+    made = frame.clone()
+    for column in columns:
+        if column.name in made.columns:
+            made.replace_column(made.get_column_index(column.name), column)
+        else:
+            made.insert_column(made.width, column)
+    return made
+
+
 def _one_dtype(old: pl.Series, new: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Bring two columns to one type, so that old and new values can stand together."""
     text = (pl.Enum, pl.Categorical, pl.String)
@@ -324,7 +338,9 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
         raise PeopleError(f"column 'id', row {row + 1}: the id is missing.", "Every person needs one.")
-    if ids.dtype.is_integer():
+    if ids.dtype == pl.Int64:
+        pass
+    elif ids.dtype.is_integer():
         try:
             frame = frame.with_columns(pl.col("id").cast(pl.Int64))
         except pl.exceptions.InvalidOperationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -31,4 +32,10 @@ def mix(count: int, shares: Mapping[str, float], *, seed: int | np.random.Genera
     if seed is not None:
         rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
         codes = rng.permutation(codes)
-    return pl.Series("mix", codes).cat.to(pl.Enum(list(shares)))
+    return _values(tuple(shares))[pl.Series(codes)]
+
+
+@functools.lru_cache(maxsize=256)
+def _values(names: tuple[str, ...]) -> pl.Series:
+    """Every value once, in a type of their own, which is dear to make."""
+    return pl.Series("mix", names, dtype=pl.Enum(names))

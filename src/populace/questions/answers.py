@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
 from populace.questions.finite import Finite
 from populace.questions.form import Form
+from populace.templates import FEW
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,15 @@ class Answers:
 
     def statuses(self) -> dict[str, int]:
         """How many answers had each status that occurred."""
-        counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
+        return dict(self._counts)
+
+    @functools.cached_property
+    def _counts(self) -> dict[str, int]:
+        if len(self) <= FEW:
+            held = self.status.to_list()
+            counts = [held.count(status) for status in STATUSES]
+        else:
+            counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
         return {status: count for status, count in zip(STATUSES, counts, strict=True) if count}
 
     def rates(self) -> dict[str, float]:

@@ -201,7 +201,13 @@ class Choice(Finite):
     @property
     def dtype(self) -> pl.DataType:
         """A column of options."""
-        return pl.Enum(self.options)
+        return _enum(self.options)
+
+
+@functools.lru_cache(maxsize=256)
+def _enum(options: tuple[str, ...]) -> pl.Enum:
+    """A type that is dear to make, and asked for at every question."""
+    return pl.Enum(options)
 
 
 @dataclass(frozen=True)

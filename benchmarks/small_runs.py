@@ -1,0 +1,83 @@
+"""Many small runs: norms with twenty workers for seven days, on a scripted model, as an experiment makes them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+
+from measure import Result, Steps, report
+
+from populace import Scripted, simulate
+from populace.models import Request
+from populace.run import Keep
+from populace.scenarios.norms import Norms
+
+RUNS = 1000
+LOT = 25
+PROCESSES = 2
+
+
+def follow(request: Request) -> Mapping[str, float]:
+    """Whoever conforms leans to blue."""
+    return {"blue": 0.55, "green": 0.45} if "conformist" in request.messages[0][1] else {"blue": 0.5, "green": 0.5}
+
+
+def small(first: int, count: int, keep: Keep, folder: str) -> dict[str, float]:
+    """Seconds that some runs took, by the clock and of the processor, and what they went into."""
+    spent = {"wall": -time.perf_counter(), "cpu": -time.process_time(), "setup": 0.0, "steps": 0.0}
+    for seed in range(first, first + count):
+        watch = Steps()
+        simulate(Norms(), model=Scripted(follow), seed=seed, keep=keep, workspace=folder, watch=watch)
+        spent["setup"] += watch.times[1] - watch.times[0]
+        spent["steps"] += sum(watch.seconds)
+    spent["wall"] += time.perf_counter()
+    spent["cpu"] += time.process_time()
+    return spent
+
+
+def alone(runs: int, keep: Keep) -> Result:
+    """Milliseconds of the processor for a run in this process: the quickest lot, and where its time went."""
+    with tempfile.TemporaryDirectory() as folder:
+        small(0, 3, keep, folder)
+        lots = [small(first, LOT, keep, folder) for first in range(3, 3 + runs, LOT)]
+    best = min(lots, key=lambda lot: lot["cpu"])
+    wall, setup, steps = (best[name] / LOT * 1e3 for name in ("wall", "setup", "steps"))
+    rate = len(lots) * LOT / sum(lot["wall"] for lot in lots)
+    bar = 80 if keep == "run" else 35
+    return Result(f"small runs, one process, keep={keep}: processor time", best["cpu"] / LOT * 1e3, "ms a run", bar,
+                  at_most=True, detail=f"{rate:.1f} runs/s over {len(lots) * LOT}; of {wall:.1f} ms by the clock: "
+                  f"setup {setup:.1f}, seven steps {steps:.1f}, start and end {wall - setup - steps:.1f}")  # fmt: skip
+
+
+def side_by_side(runs: int) -> Result:
+    """Runs a second over two processes, their start left out."""
+    # Each process keeps to one core: threads that wait for a core that the other process holds only cost time.
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        list(pool.map(_warm, range(PROCESSES * 2)))
+        began = time.perf_counter()
+        jobs = [pool.submit(small, first, LOT, "nothing", folder) for first in range(0, runs, LOT)]
+        cpu = sum(job.result()["cpu"] for job in jobs)
+        wall = time.perf_counter() - began
+    return Result(f"small runs, {PROCESSES} processes", runs / wall, "runs/s", 50,
+                  detail=f"{runs} runs in {wall:.1f} s, {cpu / runs * 1e3:.1f} ms of processor each")  # fmt: skip
+
+
+def _warm(_: int) -> None:
+    small(0, 2, "nothing", ".")
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    keeps: tuple[Keep, ...] = ("nothing", "calls", "run")
+    report([side_by_side(runs)] + [alone(max(LOT, runs // 10), keep) for keep in keeps])
+
+
+if __name__ == "__main__":
+    main()
