@@ -34,7 +34,9 @@ def two(seed: int, noise: float, items: int = 60) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     first = rng.integers(3, size=items)
     second = np.where(rng.random(items) < noise, rng.integers(3, size=items), first)
-    return pl.DataFrame({"item": [*range(items)] * 2, "rater": ["a"] * items + ["b"] * items, "value": [*first, *second]})
+    return pl.DataFrame(
+        {"item": [*range(items)] * 2, "rater": ["a"] * items + ["b"] * items, "value": [*first, *second]}
+    )
 
 
 def test_kappa_is_that_of_statsmodels() -> None:
@@ -56,7 +58,9 @@ def test_the_order_of_rows_and_names_does_not_matter() -> None:
 
 
 def test_ordinal_words_need_their_order() -> None:
-    words = WORKED.with_columns(pl.col("value").replace_strict({1: "no", 2: "rather not", 3: "so so", 4: "rather", 5: "yes"}))
+    words = WORKED.with_columns(
+        pl.col("value").replace_strict({1: "no", 2: "rather not", 3: "so so", 4: "rather", 5: "yes"})
+    )
     order = ("no", "rather not", "so so", "rather", "yes")
     assert agreement(words, level="ordinal", order=order).alpha.value == pytest.approx(0.815, abs=0.0006)
     with pytest.raises(UsageError, match="order="):

@@ -39,6 +39,7 @@ def test_paired_arms_are_compared_by_their_differences() -> None:
     assert found.standardised == pytest.approx(gaps.mean() / gaps.std(ddof=1) * (1 - 3 / 19))
 
 
+@settings(max_examples=25, deadline=None)
 @given(values, values, st.sampled_from([True, False]))
 def test_swapping_the_arms_turns_the_sign(a: list[float], b: list[float], paired: bool) -> None:
     if paired:
@@ -102,7 +103,7 @@ def test_bad_arms_are_refused() -> None:
         difference(A, B, paired=True, method="bootstrp")
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.sampled_from(["holm", "bh", "bonferroni"]))
 def test_correction_never_makes_a_p_smaller_nor_changes_their_order(p: list[float], method: str) -> None:
     found = adjust(p, method)
@@ -130,6 +131,7 @@ def test_equivalence_is_the_test_of_statsmodels() -> None:
     assert equivalent(A, B, 2.0, paired=True).p == pytest.approx(ttost_paired(a, b, -2, 2)[0])
 
 
+@settings(max_examples=25, deadline=None)
 @given(values, values, st.floats(0.5, 50))
 def test_p_and_interval_of_an_equivalence_say_the_same(a: list[float], b: list[float], margin: float) -> None:
     found = equivalent(a, b, margin, paired=False)
@@ -153,10 +155,13 @@ def test_power_is_that_of_statsmodels() -> None:
     for n in (2, 5, 20, 100):
         for effect in (0.1, 0.5, 2.0):
             assert power(n, 1.0, effect) == pytest.approx(TTestIndPower().power(effect, n, 0.05), abs=1e-6)
-            assert power(n, 2.0, effect, paired=True) == pytest.approx(TTestPower().power(effect / 2, n, 0.05), abs=1e-6)
+            assert power(n, 2.0, effect, paired=True) == pytest.approx(
+                TTestPower().power(effect / 2, n, 0.05), abs=1e-6
+            )
     assert power(50, 1.0, 1e4) == 1.0
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.2, 5), st.booleans())
 def test_the_replicates_needed_are_the_fewest_that_are_enough(sd: float, effect: float, paired: bool) -> None:
     n = replicates_needed(sd, effect, paired=paired)

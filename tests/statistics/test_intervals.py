@@ -25,6 +25,7 @@ def test_a_share_has_wilsons_interval() -> None:
         assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 500), st.data())
 def test_a_share_lies_in_its_interval_and_mirrors(n: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, n))
@@ -39,6 +40,7 @@ def test_a_mean_has_the_interval_of_t() -> None:
     assert (mean(values).low, mean(values).high) == pytest.approx((known.low, known.high))
 
 
+@settings(max_examples=40, deadline=None)
 @given(numbers, st.floats(-100, 100), st.floats(0.1, 10))
 def test_a_mean_moves_and_grows_with_its_values(values: list[float], shift: float, scale: float) -> None:
     one, other = mean(values), mean([scale * x + shift for x in values])
@@ -91,7 +93,13 @@ def test_values_that_do_not_vary_have_an_interval_of_no_width() -> None:
 
 @pytest.mark.parametrize(
     ("values", "said"),
-    [([1.0], "1 value"), ([], "no value"), ([None], "no value"), (["a", "b"], "not numbers"), ([1.0, math.inf], "infinite")],
+    [
+        ([1.0], "1 value"),
+        ([], "no value"),
+        ([None], "no value"),
+        (["a", "b"], "not numbers"),
+        ([1.0, math.inf], "infinite"),
+    ],
 )
 def test_what_cannot_be_averaged_is_refused(values: list[float], said: str) -> None:
     with pytest.raises(UsageError, match=said):
@@ -112,7 +120,7 @@ def test_bad_shares_levels_and_clusters_are_refused() -> None:
             call()
 
 
-@settings(max_examples=30)
+@settings(max_examples=40, deadline=None)
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
 def test_an_estimate_can_always_be_read(value: float, half: float) -> None:
     assert "n = 3" in str(Estimate(value, value - half, value + half, 3))
