@@ -26,6 +26,8 @@ SHIPPED = {
     "party": "populace.scenarios.party:Party",
     "discussion": "populace.scenarios.discussion:Discussion",
     "schelling": "populace.scenarios.schelling:Schelling",
+    "axelrod": "populace.scenarios.axelrod:Axelrod",
+    "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
 }
 """The scenarios that ship, by name."""
 
