@@ -28,6 +28,7 @@ SHIPPED = {
     "schelling": "populace.scenarios.schelling:Schelling",
     "axelrod": "populace.scenarios.axelrod:Axelrod",
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
+    "market": "populace.scenarios.market:Market",
 }
 """The scenarios that ship, by name."""
 
