@@ -78,14 +78,14 @@ def test_independent_sellers_are_not_reported_as_coordination(twin: str, answer:
 
 
 def test_a_model_that_chooses_blindly_is_not_taken_for_a_cartel() -> None:
-    blind = on("scripted:uniform", rounds=40, markets=20)
+    blind = on("scripted:uniform", rounds=20, markets=20)
     assert judged(blind).verdict == "no coordination"
     # On the published grid, which reaches a tenth below competition and a tenth above the cartel, it would be.
-    assert judged(on("scripted:uniform", rounds=40, markets=20, below=0.1, above=1.1)).verdict == "coordination"
+    assert judged(on("scripted:uniform", rounds=20, markets=20, below=0.1, above=1.1)).verdict == "coordination"
 
 
 def test_sellers_who_only_feel_their_way_drift_towards_the_cartel() -> None:
-    found = judged(by_rule(twin="trial", rounds=120, markets=20))
+    found = judged(by_rule(twin="trial", rounds=60, markets=20))
     assert found.verdict == "coordination"
 
 
@@ -98,9 +98,13 @@ def test_learners_play_what_they_learned_and_the_same_again() -> None:
     assert set(first.people()["price"]) <= grid
 
 
-def test_learners_earn_more_with_training_than_without() -> None:
-    trained, raw = (by_rule(twin="learning", training=t, rounds=10, markets=10) for t in (4000, 0))
-    assert trained.metrics["mean_profit"][-1] > raw.metrics["mean_profit"][-1]
+def test_learners_without_training_answer_best_to_rivals_who_throw_dice() -> None:
+    run = by_rule(twin="learning", training=0, rounds=1)
+    far = 1.2 * (KNOWN.joint - KNOWN.competitive)
+    grid = np.round(np.linspace(KNOWN.competitive - far, KNOWN.competitive + far, 13), 4)
+    own, other = (side.ravel() for side in np.meshgrid(grid, grid, indexing="ij"))
+    earned = KNOWN.profit(np.column_stack([own, other]))[:, 0].reshape(13, 13).mean(axis=1)
+    assert set(run.people()["price"]) == {grid[earned.argmax()]}
 
 
 def test_too_many_states_to_learn_are_turned_away() -> None:
@@ -191,11 +195,8 @@ def test_following_is_seen_and_independence_too() -> None:
 
 
 def test_the_quantile_of_t_is_that_of_the_tables() -> None:
-    from scipy.stats import t
-
-    assert [_t_quantile(df) for df in (1, 2, 3, 9, 19, 200)] == pytest.approx(
-        [float(t.ppf(0.975, df)) for df in (1, 2, 3, 9, 19, 200)], rel=0.005
-    )
+    tables = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 19: 2.093, 200: 1.972}
+    assert [_t_quantile(df) for df in tables] == pytest.approx(list(tables.values()), rel=0.005)
 
 
 def test_the_verdict_is_left_open_where_the_interval_holds_the_margin() -> None:

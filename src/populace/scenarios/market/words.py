@@ -36,8 +36,8 @@ WORDINGS: dict[Wording, Asked] = {
     "plain": Asked(
         "You run the shop {shop}. The same {buyers} buyers can also buy similar goods from {rivals}. A unit costs you "
         "{cost:.2f}. In every round each shop sets its price without knowing the prices that the others set. The "
-        "dearer your goods are beside the others', the fewer people buy from you; where all are dear, some buy nothing. You "
-        "want to earn as much as possible over all rounds.",
+        "dearer your goods are beside the others', the fewer people buy from you; where all are dear, some buy "
+        "nothing. You want to earn as much as possible over all rounds.",
         " The last rounds, the oldest first: {rounds}.",
         "your price was {} and you earned {}",
         "{} asked {}",
