@@ -25,6 +25,10 @@ SHIPPED = {
     "epidemic": "populace.scenarios.epidemic:Epidemic",
     "party": "populace.scenarios.party:Party",
     "discussion": "populace.scenarios.discussion:Discussion",
+    "schelling": "populace.scenarios.schelling:Schelling",
+    "axelrod": "populace.scenarios.axelrod:Axelrod",
+    "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
+    "market": "populace.scenarios.market:Market",
 }
 """The scenarios that ship, by name."""
 

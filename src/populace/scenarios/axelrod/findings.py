@@ -1,0 +1,60 @@
+"""What is said about a finished tournament."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from populace.scenario import Finding
+
+
+def standings(people: pl.DataFrame, rounds: int) -> pl.DataFrame:
+    """Points a round and the share of cooperation of every player, the best first."""
+    return (
+        people.group_by("player", maintain_order=True)
+        .agg(
+            (pl.col("score").mean() / rounds).alias("score"),
+            (pl.col("cooperated").mean() / rounds).alias("cooperation"),
+        )
+        .sort("score", descending=True, maintain_order=True)
+    )
+
+
+def scores(people: pl.DataFrame) -> pl.DataFrame:
+    """The points of every player in every repetition, in the order in which players were named."""
+    return people.group_by("player", "repetition", maintain_order=True).agg(pl.col("score").sum())
+
+
+def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> Finding:
+    """How often the model cooperated after each outcome of the round before."""
+    seats = people.filter("model_seat")["id"]
+    played = rounds.filter(pl.col("seat").is_in(seats.implode())).sort("seat", "step")
+    after = played.with_columns(
+        before=pl.format(
+            "{} {}",
+            pl.when(pl.col("own")).then(pl.lit("C")).otherwise(pl.lit("D")),
+            pl.when(pl.col("other")).then(pl.lit("C")).otherwise(pl.lit("D")),
+        )
+        .shift(1)
+        .over("seat")
+    )
+    table = (
+        after.with_columns(pl.col("before").fill_null("first round"))
+        .group_by("before")
+        .agg(pl.len().alias("rounds"), pl.col("own").mean().alias("cooperated"))
+        .sort("before")
+    )
+    note = "C C: both cooperated; C D: the model did and the other did not. Tit for tat is 1, 0, 1, 0."
+    return Finding("How the model played, by the round before", table, note)
+
+
+def opponents(people: pl.DataFrame, rounds: int) -> Finding:
+    """What the model earned and did against each opponent."""
+    table = (
+        people.filter("model_seat")
+        .group_by("opponent", maintain_order=True)
+        .agg(
+            (pl.col("score").mean() / rounds).alias("score"),
+            (pl.col("cooperated").mean() / rounds).alias("cooperation"),
+        )
+    )
+    return Finding("The model against each opponent", table)

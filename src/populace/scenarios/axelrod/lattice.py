@@ -1,0 +1,157 @@
+"""The prisoner's dilemma on a lattice, after Nowak and May 1992: everybody plays all neighbours, then looks around.
+
+The rule twin copies the most successful of oneself and the neighbours. Nobody remembers more than
+the last round; whether cooperation lasts is a matter of geometry.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.people import People
+from populace.questions import Choice
+from populace.scenario import Field, Finding, Scenario, metric
+from populace.scenarios.axelrod.pictures import draw_lattice
+from populace.scenarios.axelrod.words import MOVES, WORDINGS, Wording, Words, called, moves
+from populace.worlds.grid import Grid
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+KALEIDOSCOPE = 12 * np.log(2) - 8
+"""The share of cooperators, about 0.318, that Nowak and May found in the long run for a temptation of 1.8 to 2."""
+_WIDEST = 76
+
+
+class AxelrodLattice(Scenario):
+    """Everybody on a lattice plays the prisoner's dilemma with all neighbours and sees how the best of them fared."""
+
+    width: int = Field(30, ge=3, description="Cells in a row.")
+    height: int = Field(30, ge=3, description="Rows.")
+    torus: bool = Field(True, description="Whether the edges of the lattice touch.")
+    temptation: float = Field(1.85, gt=0, description="Points for who defects alone; who cooperates together gets 1.")
+    itself: bool = Field(True, description="Whether everybody also plays against themselves, as in the source.")
+    begin: Literal["random", "single"] = Field("random", description="Cooperators by chance, or all but the one amid.")
+    cooperators: float = Field(0.9, ge=0, le=1, description="The chance to cooperate at the beginning.")
+    rounds: int = Field(30, ge=1, description="How many rounds there are; one step each.")
+    words: Words = Field("neutral", description="What the two moves are called.")
+    wording: Wording = Field("plain", description="In which of several wordings people are told and asked.")
+    swap: bool = Field(False, description="Exchange the words of the two moves everywhere in the prompt.")
+    order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the two options.")
+    reason: bool = Field(False, description="Let people think aloud before they answer.")
+
+    chart: ClassVar[tuple[str, ...]] = ("cooperation", "changed")
+
+    def setup(self) -> People:
+        """A person in every cell, with a first move."""
+        self.grid = Grid(self.width, self.height, torus=self.torus)
+        cooperates = self.rng.random(len(self.grid)) < self.cooperators
+        if self.begin == "single":
+            cooperates = np.ones(len(self.grid), bool)
+            cooperates[self.height // 2 * self.width + self.width // 2] = False
+        self.turned = 0
+        return People(
+            pl.DataFrame(
+                {"id": np.arange(len(self.grid)), "move": moves(cooperates), "score": self._scores(cooperates)}
+            )
+        )
+
+    def _scores(self, cooperates: Truths) -> Floats:
+        """What everybody gets out of a round: 1 for each other cooperator, the temptation for who exploits one."""
+        around = self.grid.around(cooperates, False).sum(axis=1) + (self.itself & cooperates)
+        return np.asarray(np.where(cooperates, 1.0, self.temptation) * around)
+
+    def profile(self) -> str:
+        """Nobody in particular."""
+        return ""
+
+    def length(self) -> int:
+        """One step is one round."""
+        return self.rounds
+
+    async def step(self) -> None:
+        """Everybody sees what the best neighbour did and got, chooses, and plays."""
+        people = self.people
+        before = (people["move"] == MOVES[0]).to_numpy()
+        best_with, best_without = self._best(before, people["score"].to_numpy())
+        words, said = called(self.words, self.swap), WORDINGS[self.wording]
+        word = pl.Series([words["defect"], words["cooperate"]])
+        self.people["move"] = await self.ask(
+            people,
+            Choice(said.question, options=MOVES, worded=words, order=self.order, reason=self.reason),
+            given=said.neighbours + said.seen,
+            rule=self.copy_the_best,
+            c=words["cooperate"],
+            d=words["defect"],
+            reward=1,
+            sucker=0,
+            temptation=self.temptation,
+            punishment=0,
+            own=word.gather(before.astype(int)),
+            theirs=word.gather((best_with >= best_without).astype(int)),
+            best=np.maximum(best_with, best_without),
+        )
+        after = (self.people["move"] == MOVES[0]).to_numpy()
+        self.turned = int((before != after).sum())
+        self.people["score"] = self._scores(after)
+
+    def _best(self, cooperates: Truths, score: Floats) -> tuple[Floats, Floats]:
+        """The highest score among neighbours who cooperated, and among those who did not."""
+        beyond = -np.inf
+        kind, points = self.grid.around(cooperates, False), self.grid.around(score, beyond)
+        with_, without = np.where(kind, points, beyond), np.where(kind, beyond, points)
+        return with_.max(axis=1), without.max(axis=1)
+
+    def copy_the_best(self, people: People) -> pl.Series:
+        """The rule twin: do what the most successful neighbour did, unless one did as well oneself."""
+        cooperates = (self.people["move"] == MOVES[0]).to_numpy()
+        score = self.people["score"].to_numpy()
+        best_with, best_without = self._best(cooperates, score)
+        copied = np.where(score >= np.maximum(best_with, best_without), cooperates, best_with >= best_without)
+        return moves(copied[people.ids.to_numpy()])
+
+    @metric
+    def cooperation(self) -> float:
+        """The share that cooperates."""
+        return self.people.share(move=MOVES[0])
+
+    @metric
+    def changed(self) -> float:
+        """The share that changed its move in this round."""
+        return self.turned / len(self.people)
+
+    @metric
+    def mean_score(self) -> float:
+        """The mean of what everybody got in this round."""
+        return float(self.people["score"].to_numpy().mean())
+
+    def view(self) -> list[str]:
+        """The lattice, as it is now."""
+        far = f"{self.cooperation():.0%} cooperate"
+        if self.width * 2 > _WIDEST or self.height > 40:
+            return [far]
+        marks = np.where((self.people["move"] == MOVES[0]).to_numpy(), "●", "·")
+        return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
+
+    @classmethod
+    def report(cls, run: Any) -> list[Finding]:
+        """Cooperation in the second half of the run, beside what is known of the rule."""
+        second = run.metrics.filter(pl.col("step") > run.steps[-1] // 2)["cooperation"]
+        table = pl.DataFrame(
+            {
+                "cooperation": ["at the beginning", "mean of the second half", "at the end", "known of the rule"],
+                "share": [run.metrics["cooperation"][0], second.mean(), second[-1], float(KALEIDOSCOPE)],
+            }
+        )
+        note = "The known share is that of the rule, with itself, for a temptation between 1.8 and 2 on a big lattice."
+        return [Finding("Cooperation on the lattice", table, note)]
+
+    @classmethod
+    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+        """The lattice at the beginning, in the middle and at the end."""
+        return [draw_lattice(run, folder / "lattice.png")]

@@ -1,0 +1,58 @@
+"""Players of the `axelrod` package, which takes seconds to import and is asked for only when a tournament begins."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from populace.errors import ParameterError, UnknownNameError, UsageError
+
+
+def package() -> Any:
+    """The `axelrod` package."""
+    try:
+        import axelrod
+    except ImportError as error:
+        raise UsageError(
+            "a tournament needs the axelrod package.", "Install it with: pip install 'populace[games]'"
+        ) from error
+    return axelrod
+
+
+@functools.cache
+def _strategies() -> dict[str, Any]:
+    return {strategy.name: strategy for strategy in package().all_strategies}
+
+
+def player(name: str, *, turns: int, payoffs: tuple[float, float, float, float], seed: int) -> Any:
+    """A fresh player of a strategy, ready for a match.
+
+    Args:
+        name: The strategy, by the name that the package gives it, such as `Tit For Tat`.
+        turns: How many rounds the match will have; a few strategies use that.
+        payoffs: Reward, sucker's payoff, temptation and punishment.
+        seed: Of the player's own random numbers, where the strategy uses any.
+    """
+    package_ = package()
+    known = _strategies()
+    if name not in known:
+        raise UnknownNameError("strategy in the axelrod package", name, known)
+    made = known[name]()
+    if not package_.Classifiers.obey_axelrod(made):
+        raise ParameterError(f"{name} reads or changes the mind of its opponent, which a person does not allow.")
+    reward, sucker, temptation, punishment = payoffs
+    made.set_match_attributes(length=turns, game=package_.Game(r=reward, s=sucker, t=temptation, p=punishment), noise=0)
+    if package_.Classifiers["stochastic"](made):
+        made.set_seed(seed)
+    return made
+
+
+def cooperates(player: Any, opponent: Any) -> bool:
+    """Whether a player cooperates in the coming round."""
+    return bool(player.strategy(opponent) == package().Action.C)
+
+
+def remember(player: Any, cooperated: bool, other_cooperated: bool) -> None:
+    """Tell a player what was done in the round."""
+    action = package().Action
+    player.update_history(action.C if cooperated else action.D, action.C if other_cooperated else action.D)

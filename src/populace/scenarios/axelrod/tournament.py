@@ -1,0 +1,238 @@
+"""The iterated prisoner's dilemma, after Axelrod 1984: everybody plays everybody else, round by round.
+
+A person here is a seat in a match: who plays ten others sits in ten matches and knows in each only
+what happened there. All matches are played side by side, so a round is one question.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.errors import ParameterError
+from populace.people import People
+from populace.questions import Choice
+from populace.scenario import Field, Finding, Scenario, metric
+from populace.scenarios.axelrod.findings import conduct, opponents, standings
+from populace.scenarios.axelrod.players import cooperates, player, remember
+from populace.scenarios.axelrod.words import MOVES, WORDINGS, Wording, Words, called, moves
+
+Whole = npt.NDArray[np.int64]
+
+MODEL = "Model"
+FIELD = [
+    "Tit For Tat",
+    "Cooperator",
+    "Defector",
+    "Grudger",
+    "Alternator",
+    "Suspicious Tit For Tat",
+    "Tit For 2 Tats",
+    "Win-Stay Lose-Shift",
+]
+"""The strategies that take part by default; none of them throws dice."""
+
+
+class Axelrod(Scenario):
+    """A tournament of the iterated prisoner's dilemma, with the model as one more player among known strategies."""
+
+    strategies: list[str] = Field(FIELD, min_length=1, description="Strategies of the axelrod package, by name.")
+    model_players: int = Field(1, ge=0, le=10, description="How many players are decided by the model.")
+    twin: str = Field("Tit For Tat", description="The strategy that plays for the model where a rule decides.")
+    turns: int = Field(20, ge=1, description="How many rounds a match has; one step each.")
+    repetitions: int = Field(1, ge=1, description="How often every match is played, side by side.")
+    recall: int = Field(3, ge=0, description="How many of the last rounds players are told of.")
+    reward: float = Field(3.0, description="Points for each when both cooperate.")
+    sucker: float = Field(0.0, description="Points for who cooperates alone.")
+    temptation: float = Field(5.0, description="Points for who defects alone.")
+    punishment: float = Field(1.0, description="Points for each when both defect.")
+    words: Words = Field("neutral", description="What the two moves are called.")
+    wording: Wording = Field("plain", description="In which of several wordings players are told and asked.")
+    swap: bool = Field(False, description="Exchange the words of the two moves everywhere in the prompt.")
+    order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the two options.")
+    reason: bool = Field(False, description="Let players think aloud before they answer.")
+
+    chart: ClassVar[tuple[str, ...]] = ("cooperation", "model_cooperation", "model_score")
+
+    def setup(self) -> People:
+        """Everybody is seated against everybody else; the model's first move, should it give none, is a coin."""
+        if not self.sucker < self.punishment < self.reward < self.temptation:
+            raise ParameterError(
+                "axelrod: this is no prisoner's dilemma.", "It must be: sucker < punishment < reward < temptation."
+            )
+        players = _distinct([MODEL] * self.model_players + list(self.strategies))
+        played = [self.twin] * self.model_players + list(self.strategies)
+        if len(players) < 2:
+            raise ParameterError("axelrod: a tournament needs two players.", "Add a strategy or a model player.")
+        pairs = np.array(list(combinations(range(len(players)), 2)))
+        one = np.tile(pairs, (self.repetitions, 1))
+        who, whom = one.ravel(), one[:, ::-1].ravel()
+        count = len(who)
+        self.match = np.arange(count) // 2
+        self.partner = np.arange(count) ^ 1
+        self.by_model = np.flatnonzero(who < self.model_players)
+        self.by_strategy = np.flatnonzero(who >= self.model_players)
+        payoffs = (self.reward, self.sucker, self.temptation, self.punishment)
+        seeds = self.rng.integers(0, 2**31 - 1, count).tolist()
+        self.seated = [
+            player(played[index], turns=self.turns, payoffs=payoffs, seed=seed)
+            for index, seed in zip(who.tolist(), seeds, strict=True)
+        ]
+        self.history: list[npt.NDArray[np.bool_]] = []
+        repetition = np.repeat(np.arange(self.repetitions), 2 * len(pairs))
+        names = pl.Series(players)
+        return People(
+            pl.DataFrame(
+                {
+                    "id": np.arange(count),
+                    "player": names.gather(who),
+                    "opponent": names.gather(whom),
+                    "model_seat": who < self.model_players,
+                    "repetition": repetition,
+                    "move": moves(self.rng.random(count) < 0.5),
+                    "score": np.zeros(count),
+                    "cooperated": np.zeros(count, np.int64),
+                }
+            )
+        )
+
+    def profile(self) -> str:
+        """Nobody in particular."""
+        return ""
+
+    def length(self) -> int:
+        """One step is one round."""
+        return self.turns
+
+    async def step(self) -> None:
+        """One round of every match, side by side."""
+        if len(self.by_model):
+            await self._ask()
+        chosen = (self.people["move"] == MOVES[0]).to_numpy().copy()
+        chosen[self.by_strategy] = [
+            cooperates(self.seated[seat], self.seated[self.partner[seat]]) for seat in self.by_strategy.tolist()
+        ]
+        other = chosen[self.partner]
+        for seat, (own, theirs) in enumerate(zip(chosen.tolist(), other.tolist(), strict=True)):
+            remember(self.seated[seat], own, theirs)
+        self.history.append(chosen)
+        points = np.array([[self.punishment, self.temptation], [self.sucker, self.reward]])
+        self.people["move"] = moves(chosen)
+        self.people["score"] = self.people["score"].to_numpy() + points[chosen.astype(int), other.astype(int)]
+        self.people["cooperated"] = self.people["cooperated"].to_numpy() + chosen
+        self.tables["round"] = pl.DataFrame({"seat": self.people.ids, "own": chosen, "other": other})
+
+    async def _ask(self) -> None:
+        """Ask all seats of the model at once; a seat whose answer cannot be read repeats its last move."""
+        words, said = called(self.words, self.swap), WORDINGS[self.wording]
+        past = self._past(words)
+        self.people["move"] = await self.ask(
+            self.people.rows(self.by_model),
+            Choice(said.question, options=MOVES, worded=words, order=self.order, reason=self.reason),
+            given=said.game + ("" if past is None else said.past if self.history else said.first),
+            rule=self.play_twin,
+            c=words["cooperate"],
+            d=words["defect"],
+            reward=self.reward,
+            sucker=self.sucker,
+            temptation=self.temptation,
+            punishment=self.punishment,
+            rounds=past if past is not None else "",
+        )
+
+    def _past(self, words: dict[str, str]) -> pl.Series | str | None:
+        """The last rounds of each seat of the model in words, or None where players are told of none."""
+        if not self.recall:
+            return None
+        rounds = self.history[-self.recall :]
+        if not rounds:
+            return ""
+        word = pl.Series([words["defect"], words["cooperate"]])
+        parts = [
+            pl.format("you {}, the other {}", word.gather(own), word.gather(other))
+            for own, other in (
+                (chosen[self.by_model].astype(int), chosen[self.partner[self.by_model]].astype(int))
+                for chosen in rounds
+            )
+        ]
+        return pl.select(pl.concat_str(parts, separator="; ")).to_series()
+
+    def play_twin(self, people: People) -> pl.Series:
+        """The rule twin: a strategy of the package in the seats of the model."""
+        seats = people.ids.to_list()
+        return moves(np.array([cooperates(self.seated[seat], self.seated[self.partner[seat]]) for seat in seats]))
+
+    def _models(self) -> People:
+        return self.people.where(model_seat=True)
+
+    @metric
+    def cooperation(self) -> float | None:
+        """The share of all moves in this round that cooperated."""
+        return self.people.share(move=MOVES[0]) if self.history else None
+
+    @metric
+    def model_cooperation(self) -> float | None:
+        """The share of the model's moves in this round that cooperated."""
+        return self._models().share(move=MOVES[0]) if self.history and len(self.by_model) else None
+
+    @metric
+    def model_score(self) -> float | None:
+        """The model's points a round so far, over all of its matches."""
+        if not self.history or not len(self.by_model):
+            return None
+        return float(self.people["score"].to_numpy()[self.by_model].mean()) / len(self.history)
+
+    @metric
+    def best_score(self) -> float | None:
+        """The points a round of the best strategy so far."""
+        if not self.history or not len(self.by_strategy):
+            return None
+        found = self.people.where(model_seat=False).frame.group_by("player").agg(pl.col("score").mean())["score"].max()
+        return float(found) / len(self.history)  # type: ignore[arg-type]
+
+    @metric
+    def model_rank(self) -> int | None:
+        """How many players are ahead of the best model player, and one."""
+        if not self.history or not len(self.by_model):
+            return None
+        table = self.people.frame.group_by("player", "model_seat").agg(pl.col("score").mean())
+        mine = table.filter("model_seat")["score"].max()
+        return 1 + int((table.filter(~pl.col("model_seat"))["score"] > mine).sum())
+
+    def view(self) -> list[str]:
+        """The table of the tournament so far."""
+        if not self.history:
+            return []
+        table = standings(self.people.frame, len(self.history)).head(12)
+        return [f"{name:<28} {score:6.3f} a round  {share:4.0%} cooperated" for name, score, share in table.iter_rows()]
+
+    @classmethod
+    def report(cls, run: Any) -> list[Finding]:
+        """The table of the tournament, and how the model played."""
+        people, rounds = run.people().frame, run.steps[-1]
+        if not rounds:
+            return []
+        found = [
+            Finding(
+                "The tournament",
+                standings(people, rounds),
+                "Points a round over all matches; nobody plays against themselves.",
+            )
+        ]
+        if people["model_seat"].any():
+            found += [conduct(people, run.history("round")), opponents(people, rounds)]
+        return found
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names with a number where one stands more than once."""
+    seen: dict[str, int] = {}
+    made = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        made.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return made

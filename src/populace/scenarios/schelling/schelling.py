@@ -1,0 +1,213 @@
+"""Segregation on a grid, after Schelling 1971: who has too few like neighbours moves to a free cell.
+
+The threshold is a rule, or is asked of everybody once, or there is none and everybody chooses each
+step between staying and moving.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.people import People
+from populace.questions import Choice, Rating
+from populace.scenario import Field, Finding, Scenario, metric
+from populace.scenarios.schelling.findings import (
+    before_and_after,
+    leaving_by_likeness,
+    mixed_similarity,
+    similarity,
+    thresholds,
+)
+from populace.scenarios.schelling.pictures import draw_grids
+from populace.scenarios.schelling.words import GROUPS, OTHERS, WORDINGS, Wording, Words
+from populace.worlds.grid import Grid
+
+Whole = npt.NDArray[np.int64]
+
+MARKS = np.array(["○", "●", "△", "▲", "·"])
+"""How the groups are drawn in the terminal; the last is a free cell."""
+_WIDEST = 76
+
+
+class Schelling(Scenario):
+    """People of several groups live on a grid; who has too few like neighbours, or chooses to, moves to a free cell."""
+
+    width: int = Field(20, ge=2, description="Cells in a row.")
+    height: int = Field(20, ge=2, description="Rows.")
+    torus: bool = Field(False, description="Whether the edges of the grid touch.")
+    radius: int = Field(1, ge=1, le=5, description="How far the neighbourhood reaches, diagonals included.")
+    density: float = Field(0.8, gt=0, le=1, description="The chance that a cell is lived in at the beginning.")
+    groups: int = Field(2, ge=2, le=4, description="How many groups there are.")
+    minority: float = Field(0.5, ge=0, le=1, description="The chance to be of the last group; others share the rest.")
+    threshold: float = Field(0.4, ge=0, le=1, description="The share of like neighbours below which one moves.")
+    decide_by: Literal["threshold", "asked", "choice"] = Field(
+        "choice", description="The threshold as given; a threshold asked of everybody once; or stay and move as chosen."
+    )
+    days: int = Field(30, ge=1, description="The longest that a run may take, in steps.")
+    words: Words = Field("neutral", description="What the groups are called.")
+    wording: Wording = Field("plain", description="In which of several wordings people are told and asked.")
+    swap: bool = Field(False, description="Exchange the words for the groups: the first group gets the last's word.")
+    order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the options.")
+    names: bool = Field(False, description="Address people by name; without, equal neighbourhoods are asked once.")
+    reason: bool = Field(False, description="Let people think aloud before they answer.")
+
+    chart: ClassVar[tuple[str, ...]] = ("similarity", "unhappy", "moves")
+
+    async def setup(self) -> People:  # type: ignore[override]
+        """Cells are filled by chance; everybody gets a group, and a threshold, given or asked."""
+        self.grid = Grid(self.width, self.height, torus=self.torus, radius=self.radius)
+        cells = np.flatnonzero(self.rng.random(len(self.grid)) < self.density)
+        others = (1 - self.minority) / (self.groups - 1)
+        chances = np.array([others] * (self.groups - 1) + [self.minority])
+        group = self.rng.choice(self.groups, len(cells), p=chances / chances.sum())
+        called = GROUPS[self.words][: self.groups]
+        self.called = tuple(reversed(called)) if self.swap else called
+        self.moved = 0
+        self.wanted = -1
+        people = People.named(len(cells), seed=self.rng).with_columns(
+            group=group.astype(np.int64), cell=cells.astype(np.int64), threshold=self.threshold
+        )
+        if self.decide_by == "asked":
+            people["threshold"] = await self._asked(people)
+        return self._settled(people)
+
+    async def _asked(self, people: People) -> pl.Series:
+        """Everybody's own threshold; who gives no readable answer keeps the parameter's."""
+        said = WORDINGS[self.wording]
+        answers = await self.ask(
+            people,
+            Rating(said.threshold, low=0, high=10, order=self.order, reason=self.reason),
+            given=said.setting,
+            rule=lambda asked: np.full(len(asked), round(self.threshold * 10)),
+            purpose="threshold",
+            profile=self.profile(),
+            **self._belonging(people),
+        )
+        return (answers.values.cast(pl.Float64) / 10).fill_null(self.threshold)
+
+    def profile(self) -> str:
+        """Who one is: somebody with a name, or nobody in particular."""
+        return "You are {name}." if self.names else ""
+
+    def length(self) -> int:
+        """How many steps there are at most."""
+        return self.days
+
+    async def step(self) -> None:
+        """Everybody looks around, and those who want to leave take free cells at random."""
+        people = self.people
+        leaves = self._unhappy(people)
+        if self.decide_by == "choice":
+            said = WORDINGS[self.wording]
+            answers = await self.ask(
+                people,
+                Choice(said.choice, options=("stay", "move"), order=self.order, reason=self.reason),
+                given=said.setting + said.seen,
+                rule=self.follow_threshold,
+                unlike=people["neighbours"] - people["like"],
+                **self._belonging(people),
+            )
+            leaves = (answers.values == "move").fill_null(False).to_numpy()
+        self.wanted = int(leaves.sum())
+        self.people["cell"] = self._move(people["cell"].to_numpy(), np.flatnonzero(leaves))
+        self._settled(self.people)
+
+    def _belonging(self, people: People) -> dict[str, Any]:
+        """What one's own group and the others are called, for each person."""
+        group = people["group"].to_numpy()
+        two = self.groups == 2
+        others = self.called[::-1] if two else (OTHERS,) * self.groups
+        return {"own": pl.Series(self.called).gather(group), "other": pl.Series(others).gather(group)}
+
+    def _move(self, cell: Whole, movers: Whole) -> Whole:
+        """New cells: free ones and those that movers leave are dealt out at random.
+
+        Nobody is turned away, and somebody may be dealt the cell just left; that counts as no move.
+        """
+        free = np.setdiff1d(np.arange(len(self.grid)), cell)
+        dealt = self.rng.permutation(np.concatenate([free, cell[movers]]))[: len(movers)]
+        self.moved = int((dealt != cell[movers]).sum())
+        moved = cell.copy()
+        moved[movers] = dealt
+        return moved
+
+    def _settled(self, people: People) -> People:
+        """Count who lives around whom."""
+        group, cell = people["group"].to_numpy(), people["cell"].to_numpy()
+        lived_in = np.full(len(self.grid), -1)
+        lived_in[cell] = group
+        around = self.grid.around(lived_in, -1)[cell]
+        people["like"] = (around == group[:, None]).sum(axis=1)
+        people["neighbours"] = (around >= 0).sum(axis=1)
+        return people
+
+    def _unhappy(self, people: People) -> npt.NDArray[np.bool_]:
+        """Who has a smaller share of like neighbours than the threshold; without neighbours the share is 0."""
+        like, neighbours = people["like"].to_numpy(), people["neighbours"].to_numpy()
+        return np.asarray(like / np.maximum(neighbours, 1) < people["threshold"].to_numpy())
+
+    def follow_threshold(self, people: People) -> pl.Series:
+        """The rule twin: move when the share of like neighbours is below the threshold."""
+        return pl.Series(np.where(self._unhappy(people), "move", "stay"))
+
+    def stop(self) -> str | None:
+        """Under a rule nothing changes any more once everybody is content; a model may change its mind."""
+        by_rule = self.decide_by != "choice" or self.stage.decider == "rule"
+        return "everybody is content" if by_rule and self.unhappy() == 0 else None
+
+    @metric
+    def similarity(self) -> float | None:
+        """The mean share of like neighbours, over all who have neighbours."""
+        return similarity(self.people.frame)
+
+    @metric
+    def segregation(self) -> float | None:
+        """How far similarity lies above that of a random mix: 0 there, 1 where all neighbours are alike."""
+        found, mixed = self.similarity(), mixed_similarity(self.people.frame)
+        return None if found is None or mixed >= 1 else (found - mixed) / (1 - mixed)
+
+    @metric
+    def unhappy(self) -> float:
+        """The share of people with fewer like neighbours than their threshold."""
+        return float(self._unhappy(self.people).mean())
+
+    @metric
+    def moves(self) -> int:
+        """How many moved in this step."""
+        return self.moved
+
+    @metric
+    def mean_threshold(self) -> float:
+        """The mean threshold: the parameter, or what people said."""
+        return float(self.people["threshold"].to_numpy().mean())
+
+    def view(self) -> list[str]:
+        """The grid, as it is now."""
+        found = self.similarity()
+        far = f"{self.moved} moved · similarity {found:.2f}" if found is not None else f"{self.moved} moved"
+        if self.width * 2 > _WIDEST or self.height > 40:
+            return [far]
+        marks = np.full(len(self.grid), MARKS[-1])
+        marks[self.people["cell"].to_numpy()] = MARKS[self.people["group"].to_numpy()]
+        return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
+
+    @classmethod
+    def report(cls, run: Any) -> list[Finding]:
+        """Who lives among whom, and by what people left."""
+        found = [before_and_after(run)]
+        decide_by = run.manifest.regimes[0].parameters["decide_by"]
+        if decide_by == "asked":
+            found.append(thresholds(run))
+        if decide_by == "choice":
+            found.append(leaving_by_likeness(run))
+        return found
+
+    @classmethod
+    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+        """The grid at the beginning and at the end."""
+        return [draw_grids(run, folder / "grid.png")]
