@@ -136,8 +136,8 @@ def cleanings(asks: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
         for system, user, replies in rows.iter_rows():
             for reply in replies or []:
                 counts.update(_outcomes(question.examine(reply, f"{system}\n{user}")))
-    rows = [(outcome, rule, number) for (outcome, rule), number in sorted(counts.items())]
-    return pl.DataFrame(rows, schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}, orient="row")
+    made = [(outcome, rule, number) for (outcome, rule), number in sorted(counts.items())]
+    return pl.DataFrame(made, schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}, orient="row")
 
 
 def _outcomes(cleaned: Cleaned) -> list[tuple[str, str]]:
