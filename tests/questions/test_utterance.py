@@ -210,7 +210,7 @@ def test_a_clean_text_is_never_longer_than_the_limit(reply: str, limit: int) -> 
 @settings(max_examples=300, deadline=None)
 def test_cleaning_never_invents_a_word(reply: str) -> None:
     cleaned = clean(reply, CONTEXT)
-    shown = reply
+    shown = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", " ", reply)
     for _ in range(20):
         shown = html.unescape(shown)
         shown = "".join(c for c in shown if c in "\n\t\r" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))

@@ -70,7 +70,7 @@ FORBIDDEN = {
     "role": re.compile(
         r"^\W*(?:user|assistant|system|human|ai|instruction|response)[^\w\n]{0,3}:", re.IGNORECASE | re.MULTILINE
     ),
-    "token": re.compile(r"im_start|im_end|\[/?INST\]|^\W*###", re.MULTILINE),
+    "token": re.compile(r"im_start|im_end|\[/?INST\]|^\W*### ", re.MULTILINE),
     "speaker": re.compile(r"(?:^|[.!?]\s)\W*(?:Ann|Ann Lee|Bo|Bo Chen|Wanjiru|Thandi)[^\w\n]{0,3}:", re.MULTILINE),
     "markup": re.compile(r"```|\*\*|^#+ |^>|\]\(", re.MULTILINE),
     "placeholder": re.compile(r"\[Your"),

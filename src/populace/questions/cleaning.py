@@ -24,7 +24,7 @@ PASSES = 12
 _REPEATS = 4
 _LONGEST_PHRASE = 20
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
-_COLOUR = re.compile(r"[\x1b\x9b]\[?[0-9;]*[A-Za-z]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _JOINERS = "\u200c\u200d"
 _ORDINARY = re.compile(r"[\n -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2015\u2018-\u201f\u2026]*")
 """Characters of everyday Latin text, none of which is invisible; most replies hold no others."""
@@ -141,8 +141,8 @@ def clean(reply: str, context: Context) -> Cleaned:
     for _ in range(PASSES):
         before = text
         for name, rule in RULES.items():
-            left = tidy(rule(text, context))
-            if left == text:
+            left = rule(text, context)
+            if left == text or (left := tidy(left)) == text:
                 continue
             if name not in fired:
                 fired.append(name)
@@ -197,7 +197,7 @@ def _bounded(text: str, context: Context) -> str:
 def _visible(text: str, context: Context) -> str:
     if _ORDINARY.fullmatch(text):
         return text
-    text = _COLOUR.sub("", text.replace("\t", " "))
+    text = _COLOUR.sub(" ", text.replace("\t", " "))
     kept = []
     for at, character in enumerate(text):
         if character in _JOINERS:
