@@ -191,7 +191,7 @@ TEXTS = st.one_of(st.text(max_size=300), st.lists(st.one_of(PIECES, st.text(max_
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @example("&amp;lt;b&amp;gt;one two three")
 @example('"“one two three”"')
 def test_cleaning_a_clean_text_changes_nothing(reply: str) -> None:
@@ -201,13 +201,13 @@ def test_cleaning_a_clean_text_changes_nothing(reply: str) -> None:
 
 
 @given(TEXTS, st.integers(20, 60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_clean_text_is_never_longer_than_the_limit(reply: str, limit: int) -> None:
     assert len(clean(reply, Context(limit)).text or "") <= limit
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_cleaning_never_invents_a_word(reply: str) -> None:
     cleaned = clean(reply, CONTEXT)
     shown = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", " ", reply)
@@ -220,7 +220,7 @@ def test_cleaning_never_invents_a_word(reply: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_is_kept_passes_patterns_that_know_nothing_of_the_rules(reply: str) -> None:
     text = clean(reply, CONTEXT).text
     assert text is None or complaints(text, LIMIT) == []

@@ -250,7 +250,7 @@ def names(given: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
     taken = given.filter(usable)
     drawn = draw_names(given.len() + taken.len(), rng)["name"]
     free = drawn.filter(~drawn.is_in(taken.implode())) if taken.len() else drawn
-    place = (~usable).cum_sum() - 1
+    place = (~usable).cast(pl.Int64).cum_sum() - 1
     listed = free.gather(place.clip(0).cast(pl.UInt32))
     return pl.DataFrame(
         {

@@ -337,7 +337,7 @@ def _seam(found: re.Match[str], kept: str = "") -> str:
     """What takes the place of something that was taken away, so that the words around it do not grow together."""
     before, after = found.string[: found.start()][-1:], found.string[found.end() :][:1]
     if not kept:
-        return " " if before.isalnum() and after.isalnum() else ""
+        return _gap(found) if before.strip() else ""
     left = " " if before.isalnum() and kept[0].isalnum() else ""
     return left + kept + (" " if after.isalnum() and kept[-1].isalnum() else "")
 
