@@ -8,6 +8,7 @@ from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
 from populace.minds.mind import Mind
 from populace.minds.parts import Converses, Plans, Reflects, Remembers
+from populace.minds.personas import elaborate, expand
 from populace.minds.planning import Planning
 from populace.minds.prompts import HEARD, Prompts, Situation
 from populace.minds.reflection import Reflection
@@ -44,6 +45,8 @@ __all__ = [
     "Talk",
     "alternate",
     "clock",
+    "elaborate",
+    "expand",
     "importance_question",
     "rate_by_rule",
     "replace",
