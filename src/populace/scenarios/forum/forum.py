@@ -83,11 +83,12 @@ class Forum(Scenario):
         """Every thread opened, and as many steps as it may take replies."""
         design = self.design
         usual = -(-design.posts // design.together) + design.replies
-        return max(usual, self.turned_at + design.replies) if self.turned_at else usual
+        turned = self.t + 1 if self._is_turned else self.turned_at
+        return max(usual, turned + design.replies) if turned else usual
 
     def stop(self) -> str | None:
         """The community is at rest once every thread is."""
-        waiting = self.planned < self.design.posts or len(self.threads.growing())
+        waiting = self.planned < self.design.posts or len(self.threads.growing()) or self._is_turned
         return None if waiting else "every thread has come to rest"
 
     async def step(self) -> None:
@@ -105,7 +106,7 @@ class Forum(Scenario):
     def _what_if(self) -> dict[str, Any] | None:
         """The utterance that a fork answers in its first step, and by whom."""
         wanted = self.whatif
-        if wanted is None or wanted == self.turned:
+        if wanted is None or not self._is_turned:
             return None
         found = self.board.find(wanted.post)
         if found is None:
@@ -172,6 +173,7 @@ class Forum(Scenario):
         writers = self.people.rows(self.roll.row[draft["who"].to_numpy()])
         question = utterance(ASK_OPENING if opening else ASK_REPLY, limit=self.design.length, title=opening)
         warned = (writers["standing"] == "warned").to_numpy()
+        told: dict[str, Any] = {name: draft[name] for name in ("read", "to", "transcript") if name in draft.columns}
         answers = await self.ask(
             writers,
             question,
@@ -179,7 +181,7 @@ class Forum(Scenario):
             purpose="opening" if opening else "reply",
             warned=np.where(warned, WARNED, "").tolist(),
             **self._community(),
-            **{name: draft[name] for name in ("read", "to", "transcript") if name in draft.columns},
+            **told,
         )
         said = titled(question, answers.values)
         made = pl.concat([draft, said], how="horizontal").with_columns(name=writers["name"], author=writers.ids)
@@ -303,6 +305,11 @@ class Forum(Scenario):
         return {"community": self.design.name, "goal": self.design.goal, "nudges": nudges(self.design)}
 
     @property
+    def _is_turned(self) -> bool:
+        """Whether a thread is yet to be turned."""
+        return self.whatif is not None and self.whatif != self.turned
+
+    @property
     def _seconds(self) -> int:
         return (self.t - 1) * _SECONDS
 
@@ -347,7 +354,7 @@ class Forum(Scenario):
         return float(found) if isinstance(found, (int, float)) else None
 
     @metric
-    def invalid(self) -> int:
+    def dropped(self) -> int:
         """How many posts could not be read and reached no thread."""
         return self.lost
 

@@ -61,21 +61,17 @@ def carry_out(acts: Sequence[Act], board: Board, threads: Threads, people: Peopl
     if not acts:
         return
     board.remove([act.post for act in acts if act.power == "remove"])
-    slots = {act.post: board.find(act.post) for act in acts}
     for act in acts:
-        post = slots[act.post] or {}
-        if act.power == "lock" or (act.power == "remove" and post.get("parent") is None):
+        post = board.posts.row(act.post - 1, named=True)
+        if act.power == "lock" or (act.power == "remove" and post["parent"] is None):
             threads.locked[post["slot"]] = True
-    standing = people["standing"].to_numpy().astype(object)
-    ids = people.ids.to_list()
-    rows = {who: row for row, who in enumerate(ids)}
-    for act in acts:
-        row = rows.get(act.about)
-        if row is not None and act.power in ("warn", "ban") and standing[row] != "banned":
-            standing[row] = "banned" if act.power == "ban" else "warned"
-    changed = pl.Series("standing", standing.tolist(), dtype=pl.String)
-    if not changed.equals(people["standing"]):
-        people["standing"] = changed
+    banned, warned = ([act.about for act in acts if act.power == power] for power in ("ban", "warn"))
+    if banned or warned:
+        who, was = pl.col("id"), pl.col("standing")
+        people["standing"] = people.frame.select(
+            pl.when(who.is_in(banned) | (was == "banned")).then(pl.lit("banned"))
+            .when(who.is_in(warned)).then(pl.lit("warned")).otherwise(was).alias("standing")
+        ).to_series()  # fmt: skip
 
 
 def table(acts: Sequence[Act], ids: pl.DataType) -> pl.DataFrame:

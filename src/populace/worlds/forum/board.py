@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -141,7 +141,7 @@ class Board:
         joined = self.posts.join(cast, on="post", how="left", maintain_order="left")
         self.posts = joined.with_columns(score=pl.col("score") + pl.col("more").fill_null(0)).drop("more")
 
-    def find(self, post: int) -> dict[str, object] | None:
+    def find(self, post: int) -> dict[str, Any] | None:
         """One post by its number, or None."""
         if not 1 <= post <= self.posts.height:
             return None

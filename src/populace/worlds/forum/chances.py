@@ -28,4 +28,5 @@ def chances(seed: int, what: str, threads: Numbers, turns: Numbers, draws: Numbe
         True
     """
     keys = threads.astype(np.uint64) << np.uint64(32) | draws.astype(np.uint64) << np.uint64(16)
-    return uniforms(path_key(seed, f"forum/{what}"), keys | turns.astype(np.uint64))
+    keys = np.bitwise_or(keys, turns.astype(np.uint64))
+    return uniforms(path_key(seed, f"forum/{what}"), keys)
