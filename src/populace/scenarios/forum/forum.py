@@ -13,8 +13,10 @@ import numpy as np
 import polars as pl
 
 from populace.errors import UsageError
+from populace.minds import expand
+from populace.models import embedder
 from populace.people import Id, People
-from populace.questions import Choice
+from populace.questions import Choice, Utterance
 from populace.scenario import Field, Finding, Scenario, metric
 from populace.scenarios.forum import moderation
 from populace.scenarios.forum.design import Design
@@ -37,7 +39,6 @@ from populace.scenarios.forum.wording import (
     front_page,
     nudges,
 )
-from populace.scenarios.forum.writing import titled, utterance
 from populace.worlds.forum import POSTS, Board, Speakers, Threads, chances, gini
 
 _SECONDS = 3600
@@ -59,8 +60,7 @@ class Forum(Scenario):
     async def setup(self) -> People:
         """Who is there, and an empty board."""
         design = self.design
-        people = by_seed(design, self.rng)
-        people = assigned(people, design, self.rng)
+        people = assigned(await self._inhabited(), design, self.rng)
         self.board = Board(people.ids.dtype)
         self.threads = Threads(design.posts, design.replies)
         self.speakers = Speakers(design.posts)
@@ -74,6 +74,17 @@ class Forum(Scenario):
         for sentence in design.contradictions():
             self.event("warning", text=sentence)
         return people
+
+    async def _inhabited(self) -> People:
+        """Many people from the few of the design: by the model, or by repeating them."""
+        design = self.design
+        if not self.expand:
+            return by_seed(design, self.rng)
+        made = await expand(
+            self, design.personas, design.people, goal=design.goal, embedder=embedder(self.embedder), rng=self.rng
+        )
+        self.event("expanded", **dict(made.counts))
+        return made.people
 
     def profile(self) -> str:
         """Who one is."""
@@ -171,7 +182,7 @@ class Forum(Scenario):
             return None
         opening = "read" in draft.columns
         writers = self.people.rows(self.roll.row[draft["who"].to_numpy()])
-        question = utterance(ASK_OPENING if opening else ASK_REPLY, limit=self.design.length, title=opening)
+        question = Utterance(ASK_OPENING if opening else ASK_REPLY, limit=self.design.length, title=opening)
         warned = (writers["standing"] == "warned").to_numpy()
         told: dict[str, Any] = {name: draft[name] for name in ("read", "to", "transcript") if name in draft.columns}
         answers = await self.ask(
@@ -183,7 +194,7 @@ class Forum(Scenario):
             **self._community(),
             **told,
         )
-        said = titled(question, answers.values)
+        said = question.titled(answers.values)
         made = pl.concat([draft, said], how="horizontal").with_columns(name=writers["name"], author=writers.ids)
         if opening:
             made = made.with_columns(parent=pl.lit(None, pl.Int64), trimmed=pl.lit(0))
