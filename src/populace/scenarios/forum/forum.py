@@ -154,10 +154,9 @@ class Forum(Scenario):
     def _replies(self, asked: dict[str, Any] | None) -> list[pl.DataFrame]:
         """Who answers in which thread, in a table for each way to go on."""
         design, threads, roll, seed = self.design, self.threads, self.roll, self.stage.seed
-        slots = threads.go_on(seed, design.reply_chance)
+        slots = threads.go_on(seed, design.reply_chance, surely=self._turning())
         if asked is not None:
             slots = slots[slots != asked["slot"]]
-            threads.open[asked["slot"]] = True
         turns, draws = threads.turns[slots], threads.draw[slots]
         who = self.speakers.responders(seed, slots, turns, draws, roll.join, roll.speak, design.new_chance)
         threads.open[slots[who < 0]] = False
@@ -314,6 +313,11 @@ class Forum(Scenario):
 
     def _community(self) -> dict[str, Any]:
         return {"community": self.design.name, "goal": self.design.goal, "nudges": nudges(self.design)}
+
+    def _turning(self) -> int:
+        """The thread that is turned in this step; -1 where none is."""
+        found = self.board.find(self.turned.post) if self.turned and self.turned_at == self.t else None
+        return -1 if found is None else int(found["slot"])
 
     @property
     def _is_turned(self) -> bool:
