@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
 
@@ -12,6 +13,10 @@ from populace.models import Request, Scripted
 from populace.reading import Reading
 from populace.scenarios.forum import Design, Forum
 
+WORDS = (
+    "loose fuse spring screw wire hinge switch belt plug lamp motor seal thread patch needle lens battery valve gear "
+    "kettle clock radio chair zip handle drum filter brush magnet solder clamp washer bolt rivet glue string cord"
+).split()
 PEOPLE, THREADS = 10_000, 1_000
 DESIGN = Design.read("repair-bench").model_copy(
     update={"people": PEOPLE, "posts": THREADS, "together": THREADS, "reply_chance": 0.9}
@@ -20,7 +25,8 @@ DESIGN = Design.read("repair-bench").model_copy(
 
 def reply(request: Request) -> str:
     """A few plain sentences, different for every seed."""
-    return f"Mine did the same in year {request.seed}. A new fuse helped, and then some patience with the screws."
+    words = random.Random(request.seed).choices(WORDS, k=18)
+    return f"Mine had a {' '.join(words[:8])}. Then I tried {' '.join(words[8:])} and it held."
 
 
 def main() -> None:
