@@ -16,7 +16,19 @@ from pathlib import Path
 
 from measure import HERE, RESULTS, Result, machine
 
-NAMES = ("startup", "small_runs", "million", "distinct", "served", "embedded", "growth", "memory", "town_world", "town")
+NAMES = (
+    "startup",
+    "small_runs",
+    "million",
+    "distinct",
+    "served",
+    "embedded",
+    "growth",
+    "memory",
+    "town_world",
+    "town",
+    "forum",
+)
 
 
 def main() -> int:

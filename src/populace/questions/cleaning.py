@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -302,11 +303,12 @@ def _without_loops(text: str, context: Context) -> str:
 
 def _unwound(text: str) -> str:
     """A phrase that comes again and again stands once."""
-    spots = [(found.start(), found.end()) for found in re.finditer(r"\S+", text)]
-    words = [text[a:b].casefold().strip(".,;:!?") for a, b in spots]
+    words = [word.strip(".,;:!?") for word in text.casefold().split()]
     count = len(words)
-    if count < 2 * _REPEATS or len(set(words)) > count - _REPEATS:
+    # In a phrase that comes so often, every word does.
+    if sum(often for often in Counter(words).values() if often >= _REPEATS) < 2 * _REPEATS:
         return text
+    spots = [(found.start(), found.end()) for found in re.finditer(r"\S+", text)]
     for length in range(1, min(_LONGEST_PHRASE, count // _REPEATS) + 1):
         same = 0
         for at in range(length, count):

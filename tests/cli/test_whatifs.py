@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from populace.cli import cli
+from populace.errors import UsageError
+from support.forums import SMALL
+
+SCRIPT = ["--model", "scripted:support.forums:writes"]
+
+
+def call(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, list(arguments), catch_exceptions=False, standalone_mode=False)
+    if done.exception:
+        raise done.exception
+    return done.output
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> str:
+    import yaml
+
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump(SMALL | {"posts": 3}))
+    call("run", "forum", "--design", str(tmp_path / "my.yaml"), "--no-expand", "--no-chart", *SCRIPT)
+    return next(path.name for path in (tmp_path / "runs").iterdir())
+
+
+def test_a_design_file_becomes_a_run(run: str) -> None:
+    assert run.startswith("forum-")
+
+
+def test_whatif_shows_the_thread_with_its_new_end(run: str) -> None:
+    shown = call("whatif", run, "--post", "1", "--as", "a troll", "--say", "Bees are boring.")
+    assert "Troll: Bees are boring." in shown
+
+
+def test_whatif_wants_an_utterance_and_a_responder(run: str) -> None:
+    with pytest.raises(UsageError, match="which utterance"):
+        call("whatif", run, "--as", "a troll")
+    with pytest.raises(UsageError, match="who answers"):
+        call("whatif", run, "--post", "1")
+    with pytest.raises(UsageError, match="no utterance 99"):
+        call("whatif", run, "--post", "99", "--as", "a troll")
+
+
+def test_multiverse_lays_the_runs_side_by_side(run: str) -> None:
+    assert "topics apart" in call("multiverse", run, "--n", "2")
+    assert "calls of each" in call("multiverse", run, "--n", "2", "--post", "1")

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from populace import Run
+from populace.community.multiverse import multiverse
+from populace.community.tone import tone
+from populace.community.topics import Topics
+from populace.community.whatif import whatif
+from populace.errors import UnknownNameError, UsageError
+from populace.models import Hashing
+from support.forums import forum, posts, threads, writer
+
+
+@pytest.fixture
+def run() -> Run:
+    return forum(writer(), keep="run", newcomers=0)
+
+
+def middle(run: Run) -> dict[str, object]:
+    """An utterance with something before it and something after it in its thread."""
+    table = posts(run).with_columns(
+        place=pl.int_range(pl.len()).over("thread"),
+        left=pl.len().over("thread") - pl.int_range(pl.len()).over("thread"),
+    )
+    return table.filter(pl.col("place") >= 1, pl.col("left") >= 3).row(0, named=True)
+
+
+def of_thread(run: Run, thread: object) -> pl.DataFrame:
+    return posts(run).filter(pl.col("thread") == thread)
+
+
+def test_a_described_responder_answers_and_the_thread_goes_on(run: Run) -> None:
+    at = middle(run)
+    turned = whatif(run, at["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
+    answer = posts(turned).filter(pl.col("step") == at["step"] + 1, pl.col("thread") == at["thread"]).row(0, named=True)  # type: ignore[operator]
+    assert answer["parent"] == at["post"] and answer["origin"] == "model"
+    guest = turned.people().person(answer["author"])
+    assert (guest["name"], guest["role"]) == ("Troll", "guest")
+    prompt = turned.prompts(answer["step"]).filter(pl.col("system").str.contains("You are a troll"))
+    assert prompt.height == 1 and f"{at['text']}" in prompt["user"][0]
+
+
+def test_the_shared_prefix_costs_nothing_and_other_threads_stay_as_they_were(run: Run) -> None:
+    at = middle(run)
+    model = writer()
+    turned = whatif(run, at["post"], as_="a troll", model=model)  # type: ignore[arg-type]
+    step = turned.manifest.parent.at  # type: ignore[union-attr]
+    assert step == at["step"] + 1  # type: ignore[operator]
+    assert posts(turned).filter(pl.col("step") < step).equals(posts(run).filter(pl.col("step") < step))
+    assert turned.usage(until=step).calls == 0
+    own = of_thread(turned, at["thread"]).filter(pl.col("step") >= step)
+    assert turned.usage().calls == own.height == model.served > 0
+    opening = of_thread(run, at["thread"]).select("author", "text").row(0)
+    before, after = threads(run), threads(turned)
+    assert before.pop(opening) != after.pop(opening)
+    assert before == after
+
+
+def test_a_turn_is_the_same_every_time(run: Run) -> None:
+    post = middle(run)["post"]
+    one, two = (whatif(run, post, as_="a troll", model=writer()) for _ in range(2))  # type: ignore[arg-type]
+    assert one.digest == two.digest
+    assert two.usage().calls == 0
+    assert one.replay(verify=True).steps == one.steps
+    other = whatif(run, post, as_="a moderator", model=writer())  # type: ignore[arg-type]
+    assert threads(other) != threads(one)
+
+
+def test_a_line_written_by_hand_is_put_as_it_stands_and_asks_no_model(run: Run) -> None:
+    at = middle(run)
+    turned = whatif(run, at["post"], line="Please stay with the bees.", model=writer())  # type: ignore[arg-type]
+    said = posts(turned).filter(origin="hand").row(0, named=True)
+    assert (said["text"], said["parent"]) == ("Please stay with the bees.", at["post"])
+    assert turned.people().person(said["author"])["name"] == "Designer"
+
+
+def test_a_named_person_answers(run: Run) -> None:
+    at = middle(run)
+    name = run.people().frame.filter(pl.col("id") != at["author"])["name"][0]
+    turned = whatif(run, at["post"], person=name, model=writer())  # type: ignore[arg-type]
+    step = at["step"] + 1  # type: ignore[operator]
+    answer = of_thread(turned, at["thread"]).filter(pl.col("step") == step).row(0, named=True)
+    assert turned.people().person(answer["author"])["name"] == name
+    assert len(turned.people()) == len(run.people())
+
+
+def test_the_last_utterance_of_a_run_can_be_answered(run: Run) -> None:
+    last = posts(run).row(-1, named=True)
+    turned = whatif(run, last["post"], as_="a troll", model=writer())
+    assert posts(turned).filter(pl.col("parent") == last["post"]).height >= 1
+
+
+def test_a_turned_run_can_be_turned_again(run: Run) -> None:
+    first = whatif(run, middle(run)["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
+    troll = first.people().person("Troll").id
+    said = posts(first).filter(pl.col("author") == troll).row(0, named=True)
+    second = whatif(first, said["post"], as_="a moderator", line="Enough.", model=writer())
+    assert posts(second).filter(origin="hand")["parent"].to_list() == [said["post"]]
+    assert second.usage(until=said["step"] + 1).calls == 0
+
+
+def test_bad_wishes_are_refused(run: Run) -> None:
+    at = middle(run)
+    with pytest.raises(UsageError, match=rf"no utterance 999\.\s*It has 1 to {posts(run).height}"):
+        whatif(run, 999, as_="a troll")
+    with pytest.raises(UnknownNameError, match="no person named 'Nobody'"):
+        whatif(run, 1, person="Nobody")
+    with pytest.raises(UsageError, match="cannot answer themselves"):
+        whatif(run, at["post"], person=at["author"])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="both"):
+        whatif(run, 1, as_="a troll", person=2)
+    with pytest.raises(UsageError, match="needs an utterance"):
+        multiverse(run, 2, as_="a troll")
+
+
+def test_an_utterance_goes_on_in_several_ways_and_the_rest_stays(run: Run) -> None:
+    at = middle(run)
+    made = multiverse(run, 3, at["post"], model=writer())  # type: ignore[arg-type]
+    opening = of_thread(run, at["thread"]).select("author", "text").row(0)
+    tales = []
+    for sibling in made:
+        told = threads(sibling)
+        tales.append(told.pop(opening))
+        assert told == {key: value for key, value in threads(run).items() if key != opening}
+        assert sibling.usage(until=at["step"] + 1).calls == 0  # type: ignore[operator]
+    assert len({tuple(tale) for tale in tales}) == 3
+    place = of_thread(run, at["thread"])["post"].to_list().index(at["post"])
+    assert len({tuple(tale[: place + 1]) for tale in tales}) == 1
+    assert all(len(tale) > place + 1 for tale in tales)
+    compared = made.compare()
+    assert compared["run"].to_list() == [run.name, *(sibling.name for sibling in made)]
+    assert compared["utterances"].to_list()[1:] == [len(tale) - place - 1 for tale in tales]
+
+
+def test_a_community_runs_again_with_the_same_people_and_other_draws(run: Run) -> None:
+    made = multiverse(run, 2, model=writer())
+    for sibling in made:
+        assert sibling.people(0).frame.equals(run.people(0).frame)
+        assert threads(sibling).keys().isdisjoint(threads(run).keys())
+    again = multiverse(run, 2, model=writer())
+    assert [one.digest for one in made] == [two.digest for two in again]
+    assert sum(sibling.usage().calls for sibling in again) == 0
+    compared = made.compare(violations=lambda each: 0.5)
+    assert compared.columns == [
+        "run", "utterances", "people", "length", "inequality", "vocabulary", "tone", "topics_apart", "removed", "violations",
+    ]  # fmt: skip
+    assert compared["topics_apart"][0] == 0 and (compared["topics_apart"][1:] > 0).all()
+    shares = made.topics().drop("typical").sum().row(0)
+    assert all(abs(share - 1) < 1e-9 for share in shares)
+
+
+def test_tone_counts_words_and_knows_no_more() -> None:
+    friendly, hostile, plain, empty = tone(
+        pl.Series(["Thanks, great!", "You stupid liar", "The hive stands", ""])
+    ).to_list()
+    assert friendly == 100 and hostile < 0 and plain == 0 and empty is None
+
+
+def test_topics_of_the_same_texts_are_the_same_in_any_order_of_bodies() -> None:
+    tea, train = ["a cup of tea", "tea in a cup"], ["the late train", "a train came late"]
+    one, two = Topics([tea, train], Hashing(), 2), Topics([train, tea], Hashing(), 2)
+    assert one.shares.tolist() == [[1, 0], [0, 1]] or one.shares.tolist() == [[0, 1], [1, 0]]
+    assert sorted(two.typical) == sorted(one.typical)
+    assert Topics([[], []], Hashing(), 2).typical == []
