@@ -191,7 +191,7 @@ class Community:
         """
         found = self.posts.filter(pl.col("post") == post)
         if not found.height:
-            last = self.posts["post"].max()
+            last = int(self.posts["post"][-1])
             raise UsageError(
                 f"{self.run.name} has no post {post}; they are numbered 1 to {last}.",
                 "The number of a post stands beside it in `populace show RUN --thread N`.",

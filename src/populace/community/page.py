@@ -145,10 +145,9 @@ def _posts(
             open_at.pop()
             yield "</div></details>"
         open_at.append(post["depth"])
-        score = f"<span>{post['score']:+d}</span>" if post["score"] else "<span>0</span>"
         yield (
             f'<details open class="post{_kinds(post, found)}" id="post-{post["post"]}">'
-            f"<summary>{_head(post, found)}{score}</summary>"
+            f"<summary>{_head(post, found)}</summary>"
             f'{_body(post, acts)}<div class="replies">'
         )
     yield "</div></details>" * len(open_at)
@@ -157,13 +156,14 @@ def _posts(
 
 def _head(post: dict[str, Any], found: dict[int, list[str]]) -> str:
     key, name = person_key(post["author"]), escaped(post["name"])
+    votes = f" · {post['score']:+d}" if post["score"] else ""
     tags = _tag("written by hand", "good") if post["origin"] == "hand" else ""
     tags += _tag("removed", "bad") if post["status"] == "removed" else ""
     tags += "".join(_tag(text, "bad") for text in found.get(post["post"], ()))
     return (
         f'<button class="who" popovertarget="{key}"><span class="face" style="--hue:{hue(post["author"])}" '
         f'aria-hidden="true">{name[:1] if name[:1].isalnum() else "•"}</span><bdi dir="auto">{name}</bdi></button>'
-        f"<span>#{post['post']} · {age(post['time'])}</span>{tags}"
+        f"<span>#{post['post']} · {age(post['time'])}{votes}</span>{tags}"
     )
 
 
