@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from populace.interventions import Add, Announce, Change, Remove, Selection, Set, Swap
     from populace.models import Scripted
     from populace.people import Network, People, Person, mix
-    from populace.questions import Answers, Choice, Form, Number, Rating, Text
+    from populace.questions import Answers, Choice, Form, Number, Rating, Text, Utterance
     from populace.run import Run, simulate
     from populace.scenario import Field, Finding, Scenario, metric
 
@@ -24,7 +24,7 @@ _HOMES = {
     "populace.interventions": ("Add", "Announce", "Change", "Remove", "Selection", "Set", "Swap"),
     "populace.models": ("Scripted",),
     "populace.people": ("Network", "People", "Person", "mix"),
-    "populace.questions": ("Answers", "Choice", "Form", "Number", "Rating", "Text"),
+    "populace.questions": ("Answers", "Choice", "Form", "Number", "Rating", "Text", "Utterance"),
     "populace.run": ("Run", "simulate"),
     "populace.scenario": ("Field", "Finding", "Scenario", "metric"),
 }
@@ -54,6 +54,7 @@ __all__ = [
     "Set",
     "Swap",
     "Text",
+    "Utterance",
     "metric",
     "mix",
     "simulate",

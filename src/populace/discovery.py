@@ -25,6 +25,7 @@ SHIPPED = {
     "epidemic": "populace.scenarios.epidemic:Epidemic",
     "party": "populace.scenarios.party:Party",
     "discussion": "populace.scenarios.discussion:Discussion",
+    "forum": "populace.scenarios.forum:Forum",
 }
 """The scenarios that ship, by name."""
 

@@ -20,7 +20,7 @@ from populace.deciders import tempered
 from populace.errors import JournalError, UsageError
 from populace.journal import Journal, Manifest, Record
 from populace.people import Id, People
-from populace.questions import VALID
+from populace.questions import VALID, cleanings
 from populace.randomness import path_key, person_keys, uniforms
 
 
@@ -162,6 +162,14 @@ class Reading:
     def prompts(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """The distinct prompts behind the answers."""
         return self._joined("prompts", at=at, until=until)
+
+    def cleanings(self) -> pl.DataFrame:
+        """What was done by rule to the replies to utterances, and why some were invalid: see `questions.cleanings`."""
+        tables = [(self.record.table(step, "asks"), self.record.table(step, "prompts")) for step in self.steps]
+        made = [cleanings(asks, prompts) for asks, prompts in tables if asks is not None and prompts is not None]
+        if not made:
+            return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
+        return pl.concat(made).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
 
     @property
     def statuses(self) -> Counter[str]:

@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -119,8 +119,8 @@ class Scenario:
         for name, value in self._validated(parameters).items():
             object.__setattr__(self, name, value)
 
-    def setup(self) -> People:
-        """The people, as the run begins."""
+    def setup(self) -> People | Awaitable[People]:
+        """The people, as the run begins; it may be a coroutine that asks."""
         raise ScenarioError(f"{type(self).__name__} defines no setup.", "Write setup(self) and return the People.")
 
     async def step(self) -> None:

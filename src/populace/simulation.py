@@ -181,9 +181,6 @@ class Simulation:
         self._current = _Step(number, began=time.monotonic())
         self._stage.step = number
         self._stage.events, self._stage.rngs = [], {}
-        for regime in self._regimes[1:]:
-            if regime.since == number:
-                self._enter(regime)
         for intervention in self.interventions:
             self._intervene(intervention, number)
         await self._drive(self.scenario.step(), str(number))
@@ -287,6 +284,11 @@ class Simulation:
         """Why the run is over, or nothing while it goes on."""
         if until is not None and self.step >= until:
             return f"step {until} is reached"
+        for regime in self._regimes[1:]:
+            if regime.since == self.step + 1:
+                # A fork may leave its parent at the very end, where its settings decide whether there is more to do.
+                self._enter(regime)
+                self.planned = self.scenario.length()
         if self.planned is not None and self.step >= self.planned:
             return f"all {self.planned} steps are done"
         return self.scenario.stop() or "" if self.step else ""

@@ -118,7 +118,7 @@ def _take(
 def _parse(question: Question, opening: Opening, index: int, text: str) -> Answer:
     if isinstance(question, Finite):
         return question.parse(text, opening.arrangements[index], opening.mode == "labels")
-    return question.parse(text)
+    return question.read(text, f"{opening.system[index]}\n{opening.user[index]}")
 
 
 async def _resample(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model, broker: Broker) -> None:

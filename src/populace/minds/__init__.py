@@ -5,6 +5,7 @@ from populace.minds.forgetting import Capacity, Decay, Forgetting, Summarise, re
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
 from populace.minds.mind import HEARD, Mind, Prompts, Situation
+from populace.minds.personas import elaborate, expand
 from populace.minds.planning import Action, Agenda, Planning, clock
 from populace.minds.reflection import Reflection
 from populace.minds.remembering import Asks, Memory
@@ -35,6 +36,8 @@ __all__ = [
     "Talk",
     "alternate",
     "clock",
+    "elaborate",
+    "expand",
     "importance_question",
     "rate_by_rule",
     "replace",

@@ -1,5 +1,6 @@
 """Who they are: the population table, one person, names, traits and ties."""
 
+from populace.people.expansion import Expanded, Gathering
 from populace.people.names import draw_names
 from populace.people.network import Network
 from populace.people.person import Person
@@ -7,4 +8,4 @@ from populace.people.selection import condition
 from populace.people.table import Id, People
 from populace.people.traits import mix
 
-__all__ = ["Id", "Network", "People", "Person", "condition", "draw_names", "mix"]
+__all__ = ["Expanded", "Gathering", "Id", "Network", "People", "Person", "condition", "draw_names", "mix"]

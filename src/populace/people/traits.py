@@ -9,6 +9,27 @@ import polars as pl
 
 from populace.errors import PeopleError
 
+OCCUPATIONS = tuple(
+    "a nurse, a teacher, a bus driver, a carpenter, a student, a pensioner, a cook, a programmer, a farmer, a plumber, "
+    "a librarian, an electrician, a translator, a shop assistant, a bookkeeper, a gardener, a paramedic, a welder, "
+    "a journalist, a musician, a lawyer, a postal worker, a chemist, a baker, a tailor, a security guard, a vet, "
+    "a warehouse worker, a graphic designer, a hairdresser, a civil servant, a dentist, out of work".split(", ")
+)
+"""What people do, to set one apart from another by rule."""
+TEMPERS = tuple(
+    "patient, blunt, shy, curious, anxious, cheerful, sceptical, generous, stubborn, ironic, careful, impulsive, "
+    "talkative, reserved, proud, easily hurt, quick to laugh, slow to trust, fond of rules, fond of arguing".split(", ")
+)
+"""What people are like."""
+PASTIMES = tuple(
+    "plays chess, keeps bees, runs before dawn, collects stamps, sings in a choir, repairs old radios, paints, "
+    "bakes bread, follows football, reads history, plays the guitar, goes fishing, grows tomatoes, knits, dances, "
+    "watches birds, restores furniture, writes poems, climbs, cooks for friends, studies maps, walks two dogs".split(
+        ", "
+    )
+)
+"""What people do when they need not."""
+
 
 def mix(count: int, shares: Mapping[str, float], *, seed: int | np.random.Generator | None = None) -> pl.Series:
     """A value for each of `count` people, in the given proportions as nearly as whole people allow.

@@ -7,6 +7,7 @@ from populace.questions.form import Form
 from populace.questions.number import Number
 from populace.questions.scoring import LOW_MASS, NO_MASS, Mode, Scores, mode_for, owner_of, score, tally
 from populace.questions.text import Text
+from populace.questions.utterance import Utterance, cleanings
 
 __all__ = [
     "LABELS",
@@ -28,6 +29,8 @@ __all__ = [
     "Scores",
     "Status",
     "Text",
+    "Utterance",
+    "cleanings",
     "mode_for",
     "owner_of",
     "score",

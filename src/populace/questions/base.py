@@ -72,6 +72,10 @@ class Question:
         """Read a reply."""
         raise NotImplementedError
 
+    def read(self, reply: str, prompt: str) -> Answer:
+        """Read a reply in the light of what was put; for most questions that does not matter."""
+        return self.parse(reply)
+
     def schema(self) -> dict[str, Any] | None:
         """A JSON schema that a constrained reply must meet, or None where replies are plain text."""
         return None

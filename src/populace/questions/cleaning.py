@@ -1,0 +1,355 @@
+"""What a post must not hold, taken away by rule.
+
+A model that is to write as one person also writes role tags, markup, its own instructions and the lines of others.
+Each rule takes one of these away and never adds a word; the rules are applied until none of them finds anything, so
+cleaning a clean text changes nothing. A rule that leaves no good part behind leaves nothing, and is then the reason
+why there is no text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from populace.questions.echo import Told
+from populace.questions.speakers import Speakers
+
+GOOD_PART = 3
+"""So many words before a cut are worth keeping."""
+PASSES = 12
+"""A text that is still not clean after so many rounds is given up."""
+_REPEATS = 4
+_LONGEST_PHRASE = 20
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
+_JOINERS = "\u200c\u200d"
+_ORDINARY = re.compile(r"[\n -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2015\u2018-\u201f\u2026]*")
+"""Characters of everyday Latin text, none of which is invisible; most replies hold no others."""
+
+_SPECIAL = re.compile(
+    r"<\|[^|<>\n]{0,40}\|?>?(?:[ \t]*(?:system|user|assistant)\b)?|</?s>|\[/?INST\]|<</?SYS>>"
+    r"|^[ \t]*#{2,6}[ \t]*(?:response|instructions?|input|output|user|assistant|system|human|answer|question|task)\b:?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ROLE = r"(?:user|assistant|system|human|ai|bot|chatbot|instructions?|response|input|output|prompt|reply|answer)"
+_ROLE_FIRST = re.compile(rf"\s*(?:{_ROLE}|post|comment|message|text|body)[*_ \t]*[:：][*_]*\s*", re.IGNORECASE)
+_ROLE_LATER = re.compile(rf"(?:^|(?<=[.!?…])[ \t])[ \t*_>]*{_ROLE}[*_ \t]*[:：]", re.IGNORECASE | re.MULTILINE)
+_LEAD_IN = re.compile(
+    r"\s*(?:(?:sure|certainly|of course|okay|ok)\b[\s,.!:]*)?(?:here(?:'s|’s| is| are)|this is)\b[^\n:]{0,60}"
+    r"\b(?:post|reply|response|comment|message|answer|title|draft|example|version)\b[^\n:]{0,60}:\s*",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"\[(?:your|insert|name|user ?name|link|city|date|title|add|describe)\b[^\[\]\n]*\]", re.IGNORECASE
+)
+
+_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
+_OPEN_TAG = re.compile(
+    r"</?(?:a|b|i|u|p|br|hr|em|strong|div|span|img|ul|ol|li|h[1-6]|code|pre|table|tr|td|th|body|html|head|iframe|form|"
+    r"input|svg|link|meta|blockquote)\b[^<>]*\Z",
+    re.IGNORECASE,
+)
+_STRAY = re.compile(r"<(?=[^\W\d]|[/!?|])")
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$|`{3,}(?:[A-Za-z]+(?=\n))?", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
+_BLOCK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[> \t]*|(?:[-*_=][ \t]*){3,}$)", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*{2,3}|_{2,3}|~~|`)(?=\S)([^\n]*?\S)\1|(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])")
+_LEFT_OVER = re.compile(r"\*{2,}|`+|(?<!\w)__+|__+(?!\w)")
+
+_QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
+_ENDS = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)|\n")
+_WORD = re.compile(r"\w+")
+_MARKS = re.compile(r"([^\w\s])\1{7,}")
+_SPACES = re.compile(r"[ \t\u00a0]{2,}|\t")
+_LINES = re.compile(r" *\n *")
+_GAPS = re.compile(r"\n{3,}")
+_REFUSES = re.compile(
+    r"""\b(?:
+      as\s+an?\s+(?:ai|artificial\s+intelligence|large\s+language\s+model|language\s+model)\b
+    | i\s*(?:'|’|\s+a)m\s+(?:just\s+|only\s+)?an?\s+(?:ai|large\s+language\s+model|language\s+model)\b
+    | i\s*(?:can(?:no|'|’)?t|can\s+not|won(?:'|’)t|will\s+not|must\s+decline\s+to
+        |(?:am|'m|’m)\s+(?:unable|not\s+able)\s+to
+        |(?:am|'m|’m)\s+not\s+comfortable(?:\s+with)?)\s+
+      (?:assist|comply|fulfil|answer\s+that|help\s+(?:you\s+)?with\s+(?:that|this)|role-?play|roleplaying
+        |provide\s+(?:that|this|such|assistance)|engage\s+in|participate\s+in\s+(?:that|this|such)
+        |(?:generat|creat|writ|produc)(?:e|ing)\s+(?:that|this|such|content|an?\s+(?:post|reply|response|comment|message)))
+    | i\s+do(?:n(?:'|’)t|\s+not)\s+have\s+personal\s+(?:opinions?|experiences?|preferences?|feelings?|beliefs?)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """A text after cleaning.
+
+    Attributes:
+        text: What is left; None where nothing usable is.
+        rules: The rules that took something away, in the order in which they first did.
+        reason: Why there is no text: `empty`, `refusal`, `tangled`, or the rule that left nothing.
+    """
+
+    text: str | None
+    rules: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What cleaning must know.
+
+    Attributes:
+        limit: The most characters that may be left.
+        speakers: Who might be taken to speak.
+        told: What the writer was told, which must not come back.
+    """
+
+    limit: int
+    speakers: Speakers = field(default_factory=Speakers)
+    told: Told = field(default_factory=lambda: Told(""))
+
+
+def clean(reply: str, context: Context) -> Cleaned:
+    """Take away what a post must not hold.
+
+    Example:
+        >>> clean("<|im_start|>assistant\\nAnn: **Hi** all!", Context(100, Speakers(own=("Ann",))))
+        Cleaned(text='Hi all!', rules=('special token', 'own name', 'markdown'), reason=None)
+        >>> clean("<br><br>", Context(100)).reason
+        'html'
+    """
+    text = tidy(reply)
+    if not text:
+        return Cleaned(None, (), "empty")
+    fired: list[str] = []
+    short = _bounded(text, context)
+    if short != text:
+        text = short
+        fired.append("length")
+    for _ in range(PASSES):
+        before = text
+        for name, rule in RULES.items():
+            left = tidy(rule(text, context))
+            if left == text:
+                continue
+            if name not in fired:
+                fired.append(name)
+            if not _WORD.search(left):
+                return Cleaned(None, tuple(fired), name)
+            text = left
+        if text == before:
+            if _REFUSES.search(text):
+                return Cleaned(None, tuple(fired), "refusal")
+            return Cleaned(text, tuple(fired)) if _WORD.search(text) else Cleaned(None, tuple(fired), "empty")
+    return Cleaned(None, tuple(fired), "tangled")
+
+
+def tidy(text: str) -> str:
+    """Single spaces, lines without spaces around them, at most one empty line between two."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n\n")
+    if "  " in text or "\t" in text or "\u00a0" in text:
+        text = _SPACES.sub(" ", text)
+    if "\n" in text:
+        text = _GAPS.sub("\n\n", _LINES.sub("\n", text))
+    return text.strip()
+
+
+def shortened(text: str, limit: int) -> str:
+    """As much of a text as fits: to the end of a sentence where that keeps half of it, else to the end of a word.
+
+    Example:
+        >>> shortened("One is here. Two is there. Three", 28), shortened("abc def", 5), shortened("abcdef", 5)
+        ('One is here. Two is there.', 'abc', '')
+    """
+    if len(text) <= limit:
+        return text
+    ends = [found.end() for found in _ENDS.finditer(text, 0, limit + 1) if found.end() <= limit]
+    if ends and ends[-1] * 2 >= limit:
+        return text[: ends[-1]].strip()
+    # One character more is looked at, so that a word that just fits is known to end there.
+    space = max(text.rfind(mark, 0, limit + 1) for mark in (" ", "\n"))
+    return text[:space].strip() if space > 0 else ""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text with the white space that follows each; joined they are the text."""
+    return [part for part in re.split(r"(?<=[.!?…])(?=\s)|(?<=\n)", text) if part]
+
+
+def _bounded(text: str, context: Context) -> str:
+    """No more of an endless text than could matter."""
+    most = 8 * context.limit + 2000
+    return text if len(text) <= most else text[: max(text.rfind(" ", 0, most), text.rfind("\n", 0, most), 0)]
+
+
+def _visible(text: str, context: Context) -> str:
+    if _ORDINARY.fullmatch(text):
+        return text
+    text = text.replace("\t", " ")
+    kept = []
+    for at, character in enumerate(text):
+        if character in _JOINERS:
+            # Between letters of other scripts and between pictures a joiner is part of the spelling.
+            around = text[at - 1 : at] + text[at + 1 : at + 2]
+            if len(around) == 2 and all(ord(c) > 0x2FF and unicodedata.category(c) not in _INVISIBLE for c in around):
+                kept.append(character)
+        elif character == "\n" or unicodedata.category(character) not in _INVISIBLE:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _resolved(text: str, context: Context) -> str:
+    while "&" in text:
+        plain = html.unescape(text)
+        if plain == text:
+            break
+        text = plain
+    return text
+
+
+def _without_special(text: str, context: Context) -> str:
+    if "<" not in text and "[" not in text and "#" not in text:
+        return text
+    return _cut(text, _SPECIAL)
+
+
+def _without_html(text: str, context: Context) -> str:
+    if "<" not in text:
+        return text
+    text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
+    return _STRAY.sub("", _OPEN_TAG.sub("", text))
+
+
+def _without_markdown(text: str, context: Context) -> str:
+    text = _BLOCK.sub("", _LINK.sub(r"\1", _FENCE.sub("", text)))
+    if "*" in text or "_" in text or "`" in text or "~" in text:
+        text = _EMPHASIS.sub(lambda found: found.group(2) or found.group(3) or "", text)
+        text = _LEFT_OVER.sub("", text)
+    return text
+
+
+def _without_lead_in(text: str, context: Context) -> str:
+    found = _LEAD_IN.match(text)
+    return text[found.end() :] if found else text
+
+
+def _without_placeholders(text: str, context: Context) -> str:
+    return _PLACEHOLDER.sub("", text) if "[" in text else text
+
+
+def _without_roles(text: str, context: Context) -> str:
+    if ":" not in text and "：" not in text:
+        return text
+    found = _ROLE_FIRST.match(text)
+    if found:
+        return text[found.end() :]
+    later = _ROLE_LATER.search(text)
+    return _before(text, later.start()) if later else text
+
+
+def _without_own_name(text: str, context: Context) -> str:
+    return text[context.speakers.own_prefix(text) :]
+
+
+def _without_others(text: str, context: Context) -> str:
+    at = context.speakers.other_from(text)
+    return text if at is None else _before(text, at)
+
+
+def _unquoted(text: str, context: Context) -> str:
+    closing = _QUOTES.get(text[0])
+    if closing is None or len(text) < 2:
+        return text
+    inner = text[1:-1]
+    if text[-1] == closing and text[0] not in inner and closing not in inner:
+        return inner
+    # A quote that opens the text and never closes was to wrap it.
+    return text[1:] if text[0] in '"“«„' and closing not in text[1:] else text
+
+
+def _without_loops(text: str, context: Context) -> str:
+    text = _MARKS.sub(lambda found: found.group(1) * 3, text)
+    parts = sentences(text)
+    seen: set[str] = set()
+    kept = []
+    for part in parts:
+        words = " ".join(_WORD.findall(part.casefold()))
+        if words in seen:
+            continue
+        if words.count(" ") >= GOOD_PART - 1:
+            seen.add(words)
+        kept.append(part)
+    if len(kept) < len(parts):
+        text = "".join(kept)
+    return _unwound(text)
+
+
+def _unwound(text: str) -> str:
+    """A phrase that comes again and again stands once."""
+    spots = [(found.start(), found.end()) for found in re.finditer(r"\S+", text)]
+    words = [text[a:b].casefold().strip(".,;:!?") for a, b in spots]
+    count = len(words)
+    if count < 2 * _REPEATS or len(set(words)) > count - _REPEATS:
+        return text
+    for length in range(1, min(_LONGEST_PHRASE, count // _REPEATS) + 1):
+        same = 0
+        for at in range(length, count):
+            same = same + 1 if words[at] == words[at - length] else 0
+            if same >= max(length * (_REPEATS - 1), 2 * _REPEATS - 1):
+                first = at - same - length + 1
+                end = at + 1
+                while end < count and words[end] == words[end - length]:
+                    end += 1
+                rest = text[spots[end][0] :] if end < count else ""
+                return text[: spots[first + length - 1][1]] + (" " + rest if rest else "")
+    return text
+
+
+def _without_echoes(text: str, context: Context) -> str:
+    told = context.told
+    if not told.shares(text):
+        return text
+    left = tidy("".join(part for part in sentences(text) if not told.shares(part)))
+    return "" if len(_WORD.findall(left)) < GOOD_PART or told.shares(left) else left
+
+
+def _within(text: str, context: Context) -> str:
+    return shortened(text, context.limit)
+
+
+def _cut(text: str, mark: re.Pattern[str]) -> str:
+    """Without a mark at the beginning; up to one that comes later."""
+    found = mark.search(text)
+    if found is None:
+        return text
+    if not _WORD.search(text, 0, found.start()):
+        return text[found.end() :]
+    return _before(text, found.start())
+
+
+def _before(text: str, at: int) -> str:
+    """What stands before a place, where that is a good part."""
+    kept = text[:at]
+    return kept if len(_WORD.findall(kept)) >= GOOD_PART else ""
+
+
+RULES: dict[str, Callable[[str, Context], str]] = {
+    "invisible": _visible,
+    "entity": _resolved,
+    "special token": _without_special,
+    "html": _without_html,
+    "lead-in": _without_lead_in,
+    "role tag": _without_roles,
+    "own name": _without_own_name,
+    "another speaker": _without_others,
+    "markdown": _without_markdown,
+    "placeholder": _without_placeholders,
+    "quotes": _unquoted,
+    "loop": _without_loops,
+    "echo": _without_echoes,
+    "length": _within,
+}
+"""The rules by name, in the order in which they are applied."""

@@ -1,0 +1,57 @@
+"""Whether a text repeats what its writer was told."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+RUN = 9
+"""So many words in a row that also stand in the prompt are an echo of it."""
+WHOLE = 4
+"""A text of at least so many words that stands in the prompt as a whole is one too."""
+_BLOCK = (RUN + 1) // 2
+"""Any run of RUN words holds a whole block of so many, wherever the blocks begin."""
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a writer was told.
+
+    Attributes:
+        prompt: All of it.
+
+    Example:
+        >>> told = Told("Be kind to one another, and write only about bicycles in this place.")
+        >>> told.shares("OK. Write only about bicycles in this place."), told.shares("I like bicycles in this place")
+        (False, False)
+        >>> told.shares("Write only about bicycles in this place.")
+        True
+    """
+
+    prompt: str
+
+    def shares(self, text: str) -> bool:
+        """Whether a text has a long run of words in common with the prompt, or stands in it as a whole."""
+        words = _WORD.findall(text.casefold())
+        if len(words) < WHOLE or not self.prompt:
+            return False
+        spelled = _spelled(self.prompt)
+        if len(words) < RUN:
+            return f" {' '.join(words)} " in spelled
+        for at in range(0, len(words) - _BLOCK + 1, _BLOCK):
+            if f" {' '.join(words[at : at + _BLOCK])} " in spelled and _run_around(words, at, spelled):
+                return True
+        return False
+
+
+def _run_around(words: list[str], at: int, spelled: str) -> bool:
+    """Whether a run that holds the block at a place is long enough."""
+    first, last = max(0, at - RUN + _BLOCK), min(at, len(words) - RUN)
+    return any(f" {' '.join(words[begin : begin + RUN])} " in spelled for begin in range(first, last + 1))
+
+
+@functools.lru_cache(maxsize=64)
+def _spelled(prompt: str) -> str:
+    return f" {' '.join(_WORD.findall(prompt.casefold()))} "

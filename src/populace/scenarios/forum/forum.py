@@ -1,0 +1,380 @@
+"""A community before it opens, after Social Simulacra (Park and others, UIST 2022).
+
+Threads are opened, and in each step every open thread grows by at most one reply. Everything random
+in a thread is keyed by the thread and its turn, so that a change in one changes nothing in another.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from populace.errors import UsageError
+from populace.minds import expand
+from populace.models import embedder
+from populace.people import Id, People
+from populace.questions import Choice, Utterance
+from populace.scenario import Field, Finding, Scenario, metric
+from populace.scenarios.forum import moderation
+from populace.scenarios.forum.design import Design
+from populace.scenarios.forum.findings import findings
+from populace.scenarios.forum.membership import Roll, assigned, by_seed
+from populace.scenarios.forum.moderation import POWERS, Act
+from populace.scenarios.forum.turning import WhatIf, guest
+from populace.scenarios.forum.wording import (
+    ASK_OPENING,
+    ASK_POWER,
+    ASK_REPLY,
+    ASK_RULE,
+    ASK_VOTE,
+    JUDGING,
+    OPENING,
+    PROFILE,
+    READING,
+    REPLY,
+    WARNED,
+    front_page,
+    nudges,
+)
+from populace.worlds.forum import POSTS, Board, Speakers, Threads, chances, gini
+
+_SECONDS = 3600
+
+
+class Forum(Scenario):
+    """People of a community write posts and answer each other, as its design says."""
+
+    design: Design = Field(
+        "repair-bench", validate_default=True, description="The community: a YAML file, or a design that ships."
+    )
+    expand: bool = Field(True, description="Whether the model makes many people of the few; otherwise they repeat.")
+    embedder: str = Field("hashing", description="Which embedder tells people apart who are nearly the same.")
+    whatif: WhatIf | None = Field(None, description="How a thread goes on from an utterance in another way.")
+
+    tick: ClassVar[timedelta] = timedelta(seconds=_SECONDS)
+    chart: ClassVar[tuple[str, ...]] = ("posts", "replies", "participants")
+
+    async def setup(self) -> People:
+        """Who is there, and an empty board."""
+        design = self.design
+        people = assigned(await self._inhabited(), design, self.rng)
+        self.board = Board(people.ids.dtype)
+        self.threads = Threads(design.posts, design.replies)
+        self.speakers = Speakers(design.posts)
+        self.roll = Roll()
+        self.planned = 0
+        self.lost = 0
+        self.turned: WhatIf | None = None
+        self.turned_at = 0
+        self.voted: set[tuple[int, Id]] = set()
+        self.tables["posts"] = self.board.posts.select(POSTS)
+        for sentence in design.contradictions():
+            self.event("warning", text=sentence)
+        return people
+
+    async def _inhabited(self) -> People:
+        """Many people from the few of the design: by the model, or by repeating them."""
+        design = self.design
+        if not self.expand:
+            return by_seed(design, self.rng)
+        made = await expand(
+            self, design.personas, design.people, goal=design.goal, embedder=embedder(self.embedder), rng=self.rng
+        )
+        self.event("expanded", **dict(made.counts))
+        return made.people
+
+    def profile(self) -> str:
+        """Who one is."""
+        return PROFILE
+
+    def length(self) -> int:
+        """Every thread opened, and as many steps as it may take replies."""
+        design = self.design
+        usual = -(-design.posts // design.together) + design.replies
+        turned = self.t + 1 if self._is_turned else self.turned_at
+        return max(usual, turned + design.replies) if turned else usual
+
+    def stop(self) -> str | None:
+        """The community is at rest once every thread is."""
+        waiting = self.planned < self.design.posts or len(self.threads.growing()) or self._is_turned
+        return None if waiting else "every thread has come to rest"
+
+    async def step(self) -> None:
+        """New threads are opened, and every open one grows by at most one reply; all see the same board."""
+        asked = self._what_if()
+        self.roll.call(self.people)
+        drafts = [self._openings(), *self._replies(asked)]
+        written = [made for made in await self.each(drafts, self._write) if made is not None]
+        if asked is not None and asked["text"] is not None:
+            written.append(self._by_hand(asked))
+        new = self._publish(written)
+        await self._moderate(new)
+        await self._vote()
+
+    def _what_if(self) -> dict[str, Any] | None:
+        """The utterance that a fork answers in its first step, and by whom."""
+        wanted = self.whatif
+        if wanted is None or not self._is_turned:
+            return None
+        found = self.board.find(wanted.post)
+        if found is None:
+            raise UsageError(f"there is no utterance {wanted.post} here.", f"There are 1 to {len(self.board)}.")
+        self.turned, self.turned_at = wanted, self.t
+        slot = int(found["slot"])
+        self.threads.reopen(slot, wanted.draw, max(self.design.replies, 1))
+        if not wanted.answers:
+            return None
+        if wanted.person is not None:
+            who: Id = self.people.person(wanted.person).id
+            if who == found["author"]:
+                raise UsageError(f"utterance {wanted.post} is by {found['name']}, who cannot answer themselves.")
+        else:
+            who, one = guest(self.people, wanted.as_)
+            self.people.add(one)
+        return {"slot": slot, "who": who, "parent": wanted.post, "to": found["name"], "text": wanted.line}
+
+    def _openings(self) -> pl.DataFrame:
+        """Who opens the next threads, and what they have read before."""
+        design, roll = self.design, self.roll
+        most = min(design.together, design.posts - self.planned, int(roll.join.sum()))
+        slots = np.arange(self.planned, self.planned + most)
+        self.planned += len(slots)
+        who = self.speakers.openers(self.stage.seed, slots, roll.join)
+        front = self.board.front(design.sorting, design.front, self._seconds)
+        new = roll.newcomer[who]
+        read = np.where(new, front_page(front), "")
+        if front.height and new.any():
+            ids = self.people.ids.gather(roll.row[who[new]])
+            self.events("read", ids, posts=pl.Series([front["post"].to_list()] * ids.len()))
+        return pl.DataFrame({"slot": slots, "who": who, "read": read.tolist()})
+
+    def _replies(self, asked: dict[str, Any] | None) -> list[pl.DataFrame]:
+        """Who answers in which thread, in a table for each way to go on."""
+        design, threads, roll, seed = self.design, self.threads, self.roll, self.stage.seed
+        slots = threads.go_on(seed, design.reply_chance)
+        if asked is not None:
+            slots = slots[slots != asked["slot"]]
+            threads.open[asked["slot"]] = True
+        turns, draws = threads.turns[slots], threads.draw[slots]
+        who = self.speakers.responders(seed, slots, turns, draws, roll.join, roll.speak, design.new_chance)
+        threads.open[slots[who < 0]] = False
+        slots, turns, draws, who = (column[who >= 0] for column in (slots, turns, draws, who))
+        aside = chances(seed, "aside", slots, turns, draws) < design.aside_chance
+        luck = chances(seed, "which", slots, turns, draws)
+        ids = self.people.ids.gather(roll.row[who])
+        table = self.board.answered(slots, ids, slots[aside], luck.tolist())
+        table = table.with_columns(who=pl.Series(who), draw=pl.Series(draws)).filter(pl.col("parent").is_not_null())
+        if asked is not None and asked["text"] is None:
+            one = {"slot": asked["slot"], "parent": asked["parent"], "to": asked["to"]}
+            extra = one | {"who": roll.number(asked["who"]), "draw": int(threads.draw[asked["slot"]])}
+            table = pl.concat([table, pl.DataFrame([extra], schema=table.schema)])
+        shown = self.board.shown(table["slot"].to_numpy(), design.room).select("transcript", "trimmed")
+        table = pl.concat([table, shown], how="horizontal").filter(pl.col("transcript").is_not_null())
+        most = int(table["draw"].max() or 0) if table.height else 0  # type: ignore[arg-type]
+        return [table.filter(pl.col("draw") == draw).drop("draw") for draw in range(most + 1)]
+
+    async def _write(self, draft: pl.DataFrame) -> pl.DataFrame | None:
+        """Have one table of posts written; what cannot be read is dropped and counted."""
+        if not draft.height:
+            return None
+        opening = "read" in draft.columns
+        writers = self.people.rows(self.roll.row[draft["who"].to_numpy()])
+        question = Utterance(ASK_OPENING if opening else ASK_REPLY, limit=self.design.length, title=opening)
+        warned = (writers["standing"] == "warned").to_numpy()
+        told: dict[str, Any] = {name: draft[name] for name in ("read", "to", "transcript") if name in draft.columns}
+        answers = await self.ask(
+            writers,
+            question,
+            given=OPENING if opening else REPLY,
+            purpose="opening" if opening else "reply",
+            warned=np.where(warned, WARNED, "").tolist(),
+            **self._community(),
+            **told,
+        )
+        said = question.titled(answers.values)
+        made = pl.concat([draft, said], how="horizontal").with_columns(name=writers["name"], author=writers.ids)
+        if opening:
+            made = made.with_columns(parent=pl.lit(None, pl.Int64), trimmed=pl.lit(0))
+        else:
+            self.threads.turns[draft["slot"].to_numpy()] += 1
+        kept = made.filter(pl.col("text").is_not_null())
+        self.lost += made.height - kept.height
+        columns = ("slot", "parent", "who", "author", "name", "title", "text", "trimmed")
+        return kept.select(*columns, pl.lit("model").alias("origin"))
+
+    def _by_hand(self, asked: dict[str, Any]) -> pl.DataFrame:
+        """A line that the user wrote, in the mouth of whoever was chosen."""
+        person = self.people.person(asked["who"])
+        self.threads.turns[asked["slot"]] += 1
+        row = {"slot": asked["slot"], "parent": asked["parent"], "who": self.roll.number(person.id)}
+        said = {"author": person.id, "name": person.name, "title": None, "text": asked["text"], "trimmed": 0}
+        schema = {"title": pl.String(), "author": self.people.ids.dtype}
+        return pl.DataFrame([row | said | {"origin": "hand"}], schema_overrides=schema)
+
+    def _publish(self, written: list[pl.DataFrame]) -> pl.DataFrame:
+        """Put what was written on the board, each post at a time of its own within the step."""
+        if not written or not sum(part.height for part in written):
+            return self.board.posts.clear()
+        rows = pl.concat(written, how="vertical_relaxed")
+        slots = rows["slot"].to_numpy()
+        turns, draws = self.threads.turns[slots], self.threads.draw[slots]
+        at = (chances(self.stage.seed, "time", slots, turns, draws) * _SECONDS).astype(np.int64)
+        rows = rows.with_columns(time=pl.Series(at + (self.t - 1) * _SECONDS))
+        self.speakers.spoke(slots, rows["who"].to_numpy())
+        new = self.board.add(rows)
+        first = new.filter(pl.col("parent").is_null())
+        self.threads.opened(first["slot"].to_numpy(), first["post"].to_numpy())
+        self.tables["posts"] = new.select(POSTS)
+        return new
+
+    async def _moderate(self, new: pl.DataFrame) -> None:
+        design, threads = self.design, self.threads
+        if design.moderate_by == "nobody":
+            return
+        slots = new["slot"].to_numpy()
+        luck = chances(self.stage.seed, "moderator", slots, threads.turns[slots], threads.draw[slots])
+        watching = moderation.on_duty(self.people, luck)
+        if design.moderate_by == "rule":
+            acts = moderation.triggered(design, new, watching) if watching else []
+        else:
+            # A scope for each thread, whether it has a new post or not, keeps the draws of one apart from the others.
+            posts: list[dict[str, Any] | None] = [None] * len(threads)
+            for post, moderator in zip(new.iter_rows(named=True), watching, strict=False):
+                posts[post["slot"]] = post | {"moderator": moderator}
+            acts = [act for act in await self.each(posts, self._judge) if act is not None]
+        if acts:
+            moderation.carry_out(acts, self.board, threads, self.people)
+            self.tables["moderation"] = moderation.table(acts, self.people.ids.dtype)
+
+    async def _judge(self, post: dict[str, Any] | None) -> Act | None:
+        """A moderator looks at one new post."""
+        if post is None:
+            return None
+        moderator = self.people.take([post["moderator"]])
+        said = f"{post['title']}\n{post['text']}" if post["title"] else post["text"]
+        told = {**self._community(), "writer": post["name"], "said": said}
+        power = Choice(ASK_POWER, options=POWERS)
+        done = (await self.ask(moderator, power, given=JUDGING, purpose="moderation", **told)).one
+        if done is None or done == "nothing":
+            return None
+        rule = None
+        if self.design.rules:
+            options = tuple(f"rule {number}" for number in range(1, len(self.design.rules) + 1))
+            named = await self.ask(
+                moderator, Choice(ASK_RULE, options=options), given=JUDGING, purpose="moderation", **told
+            )
+            rule = None if named.one is None else int(str(named.one).split()[-1])
+        reason = self.design.rules[rule - 1].text if rule else ""
+        return Act(post["post"], post["moderator"], str(done), rule, reason, post["author"])
+
+    async def _vote(self) -> None:
+        """Readers go down the front page and vote on a post that they had not voted on."""
+        await self.each([self._ballots()] if self.design.votes else [], self._cast)
+
+    def _ballots(self) -> pl.DataFrame:
+        front = self.board.front(self.design.sorting, self.design.front, self._seconds)
+        seen = self.board.posts.filter(pl.col("slot").is_in(front["slot"].implode()), ~pl.col("removed")).select(
+            "post", "author", "name", "title", "text"
+        )
+        members = np.flatnonzero(self.roll.join)
+        count = min(self.design.votes, len(members)) if seen.height else 0
+        rows = []
+        for number in self.rng.choice(members, count, replace=False).tolist():
+            who = self.people.ids[int(self.roll.row[number])]
+            post = seen.row(int(self.rng.integers(seen.height)), named=True)
+            if post["author"] != who and (post["post"], who) not in self.voted:
+                said = f"{post['title']}\n{post['text']}" if post["title"] else post["text"]
+                rows.append({"who": number, "post": post["post"], "writer": post["name"], "said": said})
+        return pl.DataFrame(rows)
+
+    async def _cast(self, ballots: pl.DataFrame) -> None:
+        if not ballots.height:
+            return
+        readers = self.people.rows(self.roll.row[ballots["who"].to_numpy()])
+        answers = await self.ask(
+            readers,
+            Choice(ASK_VOTE, options=("up", "down", "nothing")),
+            given=READING,
+            purpose="vote",
+            writer=ballots["writer"],
+            said=ballots["said"],
+            **self._community(),
+        )
+        self.voted |= set(zip(ballots["post"].to_list(), readers.ids.to_list(), strict=True))
+        value = answers.values.cast(pl.String).replace_strict({"up": 1, "down": -1}, default=0, return_dtype=pl.Int64)
+        votes = pl.DataFrame({"post": ballots["post"], "person": readers.ids, "vote": value}).filter(
+            pl.col("vote") != 0
+        )
+        if votes.height:
+            self.board.vote(votes["post"], votes["vote"])
+            self.tables["votes"] = votes
+
+    def _community(self) -> dict[str, Any]:
+        return {"community": self.design.name, "goal": self.design.goal, "nudges": nudges(self.design)}
+
+    @property
+    def _is_turned(self) -> bool:
+        """Whether a thread is yet to be turned."""
+        return self.whatif is not None and self.whatif != self.turned
+
+    @property
+    def _seconds(self) -> int:
+        return (self.t - 1) * _SECONDS
+
+    def view(self) -> list[str]:
+        """The latest posts, and what should be known about the rules."""
+        latest = self.board.posts.tail(4).select("post", "name", "text").iter_rows()
+        lines = [f"{post}  {name}: {' '.join(text.split())[:90]}" for post, name, text in latest]
+        return [f"warning: {sentence}" for sentence in self.design.contradictions()] + lines
+
+    @metric
+    def posts(self) -> int:
+        """How many threads there are."""
+        return int(self.board.posts["parent"].is_null().sum())
+
+    @metric
+    def replies(self) -> int:
+        """How many replies there are."""
+        return len(self.board) - self.posts()
+
+    @metric
+    def participants(self) -> int:
+        """How many people have written anything."""
+        return self.board.posts["author"].n_unique()
+
+    @metric
+    def newcomer_share(self) -> float | None:
+        """The share of what was written that newcomers wrote."""
+        new = self.people.where(role="newcomer").ids
+        found = self.board.posts["author"].is_in(new.implode()).mean()
+        return float(found) if isinstance(found, (int, float)) else None
+
+    @metric
+    def inequality(self) -> float | None:
+        """The Gini coefficient of how much people wrote, those who wrote nothing counted."""
+        wrote = self.board.posts["author"].value_counts()["count"].to_numpy()
+        return gini(np.concatenate([wrote, np.zeros(max(0, len(self.people) - len(wrote)), np.int64)]))
+
+    @metric
+    def mean_length(self) -> float | None:
+        """The mean number of characters of what was written."""
+        found = self.board.posts["text"].str.len_chars().mean()
+        return float(found) if isinstance(found, (int, float)) else None
+
+    @metric
+    def dropped(self) -> int:
+        """How many posts could not be read and reached no thread."""
+        return self.lost
+
+    @metric
+    def removed(self) -> int:
+        """How many posts moderators removed."""
+        return int(self.board.posts["removed"].sum())
+
+    @classmethod
+    def report(cls, run: Any) -> list[Finding]:
+        """The liveliest threads, who wrote most, and what moderators did."""
+        return findings(run)

@@ -1,0 +1,32 @@
+"""Random numbers of a forum: keyed by thread and turn, so that no thread feels what happens in another."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from populace.randomness import Uniforms, path_key, uniforms
+
+Numbers = npt.NDArray[np.int64]
+
+
+def chances(seed: int, what: str, threads: Numbers, turns: Numbers, draws: Numbers) -> Uniforms:
+    """A number in [0, 1) for each thread at its turn.
+
+    Args:
+        seed: Of the run.
+        what: What the number decides.
+        threads: The threads, by their place in the plan.
+        turns: How many replies were tried in each before.
+        draws: Which of several ways to go on; 0 is the first.
+
+    Example:
+        >>> one, two = np.array([4]), np.array([4, 9])
+        >>> zeros = np.zeros(2, np.int64)
+        >>> first = chances(1, "reply", one, zeros[:1], zeros[:1])
+        >>> bool(first[0] == chances(1, "reply", two, zeros, zeros)[0])
+        True
+    """
+    keys = threads.astype(np.uint64) << np.uint64(32) | draws.astype(np.uint64) << np.uint64(16)
+    keys = np.bitwise_or(keys, turns.astype(np.uint64))
+    return uniforms(path_key(seed, f"forum/{what}"), keys)
