@@ -119,8 +119,8 @@ def judge(hint: str = "cheap soil", sure: float = 0.98) -> Scripted:
         asked = request.messages[-1][1]
         advert = hint in asked.split("judge:")[-1]
         about = any(word in asked for word in ("No advertising", "advertisement"))
-        fine = any(word in asked for word in ("about what", "civil"))
-        yes = (advert and about) or (fine and not (advert and "about what" in asked))
+        fine = any(word in asked for word in ("is for?", "civil"))
+        yes = (advert and about) or (fine and not (advert and "is for?" in asked))
         return {"yes": sure if yes else 1 - sure, "no": 1 - sure if yes else sure}
 
     return Scripted(verdict, spec=f"scripted:judge-{hint}-{sure}")

@@ -12,6 +12,8 @@ from populace.community.tree import reading_order
 from populace.errors import UsageError
 from populace.people import People
 from populace.reading import Reading
+from populace.scenarios.forum.design import Design
+from populace.worlds.forum.board import HOT_SECONDS
 
 Sorting = Literal["new", "top", "hot"]
 SORTINGS: tuple[Sorting, ...] = ("new", "top", "hot")
@@ -38,28 +40,6 @@ MODERATION: dict[str, pl.DataType] = {
     "reason": pl.String(),
     "about": pl.Int64(),
 }
-
-_HOT = 45_000
-"""So many seconds weigh as much as ten times the votes."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule of the community: what to do (prescriptive) or what not to do (restrictive)."""
-
-    number: int
-    text: str
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Charter:
-    """What a reader of a community must know of its design: name, goal and rules."""
-
-    name: str
-    goal: str
-    rules: tuple[Rule, ...] = ()
-    sorting: Sorting = "new"
 
 
 @dataclass(frozen=True)
@@ -93,20 +73,13 @@ class Community:
         return f"<community {self.design.name!r}: {self.posts.height} posts in {self.run.name}>"
 
     @functools.cached_property
-    def design(self) -> Charter:
-        """The name, the goal and the rules, as they were at the end of the run."""
-        found: dict[str, Any] = {}
-        for regime in self.run.manifest.regimes:
-            found = regime.parameters.get("design", found)
-        rules = [each if isinstance(each, dict) else {"text": each} for each in found.get("rules", [])]
-        named = [Rule(number, str(rule["text"]), str(rule.get("kind", ""))) for number, rule in enumerate(rules, 1)]
-        sorting = found.get("sorting", "new")
-        return Charter(
-            str(found.get("name", self.run.name)),
-            str(found.get("goal", "")),
-            tuple(named),
-            sorting if sorting in SORTINGS else "new",
-        )
+    def design(self) -> Design:
+        """The design as it was at the end of the run."""
+        for regime in reversed(self.run.manifest.regimes):
+            if "design" in regime.parameters:
+                return Design.model_validate(regime.parameters["design"])
+        # A scenario of somebody's own may write posts without a design.
+        return Design.model_construct(name=self.run.name, goal="")
 
     @functools.cached_property
     def people(self) -> People:
@@ -177,7 +150,7 @@ class Community:
             pl.col("status").first(),
         )
         size = pl.col("score").abs().clip(1).log10() * pl.col("score").sign()
-        keys = {"new": pl.col("opened"), "top": pl.col("score"), "hot": size + pl.col("opened") / _HOT}
+        keys = {"new": pl.col("opened"), "top": pl.col("score"), "hot": size + pl.col("opened") / HOT_SECONDS}
         how = sorting or self.design.sorting
         if how not in keys:
             raise UsageError(f"threads are sorted by {', '.join(SORTINGS)}, not by {how!r}.")

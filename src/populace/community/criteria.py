@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from populace.community.community import Charter
+from populace.scenarios.forum.design import Design
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,24 @@ GENERAL = (
 """What is asked in every community."""
 
 
-def criteria(design: Charter) -> tuple[Criterion, ...]:
+_ABOUT = {"prescriptive": "what is wanted", "restrictive": "what is not wanted"}
+
+
+def criteria(design: Design) -> tuple[Criterion, ...]:
     """What is asked of a post in a community: the general questions, then one for each rule.
 
     Example:
-        >>> from populace.community import Rule
-        >>> [each.name for each in criteria(Charter("Tea", "to talk of tea", (Rule(1, "No coffee."),)))][-2:]
-        ['spam', 'rule_1']
+        >>> design = Design(name="Tea", goal="to talk of tea", rules=["No coffee."], personas=["Ann", "Bo"])
+        >>> criteria(design)[-1].text
+        'A rule of the community, about what is not wanted: “No coffee.” Does the post break this rule?'
     """
     rules = [
         Criterion(
-            f"rule_{rule.number}",
-            f"One rule of the community is: “{rule.text}” Does the post break this rule?",
-            rule.number,
-            flag=f"breaks rule {rule.number}",
+            f"rule_{number}",
+            f"A rule of the community, about {_ABOUT[rule.kind]}: “{rule.text}” Does the post break this rule?",
+            number,
+            flag=f"breaks rule {number}",
         )
-        for rule in design.rules
+        for number, rule in enumerate(design.rules, 1)
     ]
     return (*GENERAL, *rules)

@@ -22,6 +22,7 @@ from populace.errors import StorageError, UsageError
 from populace.export import RESPONSIBLE_USE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_KINDS = {"prescriptive": "wanted", "restrictive": "not wanted"}
 _SORTING = {"new": "New", "top": "Top", "hot": "Hot"}
 
 
@@ -189,8 +190,9 @@ def _side(community: Community, verdicts: pl.DataFrame | None) -> str:
         yes = verdicts.filter(pl.col("rule").is_not_null(), pl.col("value") == "yes")
         broken = dict(yes.group_by("rule").agg(pl.col("post").n_unique()).iter_rows())
     rules = "".join(
-        f'<li><div><span dir="auto">{escaped(rule.text)}</span> {_broken(broken.get(rule.number, 0))}</div></li>'
-        for rule in design.rules
+        f'<li class="{rule.kind}"><div><small>{_KINDS[rule.kind]}</small><span dir="auto">{escaped(rule.text)}</span> '
+        f"{_broken(broken.get(number, 0))}</div></li>"
+        for number, rule in enumerate(design.rules, 1)
     )
     regime = run.manifest.regime
     rows = [
