@@ -191,7 +191,14 @@ def test_arms_that_differ_as_published_are_told_apart() -> None:
     assert pair["difference"] > 0 and pair["p"] < 0.01
     assert found.mixed is not None
     assert found.mixed["arm[no_description]"].estimate.high < 0
+    assert any("the community is fixed" in note for note in found.notes)
+
+
+def test_rater_and_community_are_random_in_the_mixed_model() -> None:
+    found = discerned(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
+    assert found.mixed is not None
     assert set(found.mixed.levels) == {"rater", "community"}
+    assert found.mixed["arm[no_personas]"].estimate.high < 0
 
 
 def test_one_arm_gives_a_rate_and_says_what_is_missing() -> None:

@@ -80,10 +80,8 @@ def effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.95) -
     if not rows:
         raise UsageError("no question was put to all of the runs.", "Judge them with the same questions.")
     made = pl.DataFrame(rows)
-    # A rate that no pair of runs varies in has no test, and takes no part in the correction.
-    tested = made.filter(pl.col("p").is_finite())
-    corrected = tested.select("question").with_columns(p_adjusted=pl.Series(adjust(tested["p"].to_numpy(), "holm")))
-    return made.join(corrected, on="question", how="left", maintain_order="left")
+    # One comparison needs no correction.
+    return made.with_columns(p_adjusted=pl.Series(adjust(made["p"].to_numpy(), "holm")) if len(rows) > 1 else "p")
 
 
 def _rates(judged: Sequence[Judgements]) -> dict[int, dict[str, float]]:

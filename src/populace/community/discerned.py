@@ -31,6 +31,9 @@ PUBLISHED = pl.DataFrame(
 PUBLISHED_TEST = "F(3, 196) = 22.49, p < 0.001; full against each ablation p < 0.01 (Tukey)"
 """The published analysis of variance, between 200 raters."""
 
+CROSSED = 1500
+"""Up to so many answers, rater and community are both random; the fit takes the cube of their number."""
+
 
 @dataclass(frozen=True)
 class Discerned:
@@ -113,12 +116,16 @@ def _mixed(valid: pl.DataFrame, notes: list[str]) -> Mixed | None:
         return None
     known = ["full", *sorted(set(valid["arm"].to_list()) - {"full"})]
     coded = valid.with_columns(pl.col("wrong").cast(pl.Float64), pl.col("arm").cast(pl.Enum(known)).alias("arm"))
+    fixed = ["arm"]
+    if coded.height > CROSSED and len(random) == 2:
+        fixed, random = ["arm", "community"], ["rater"]
+        notes.append(f"Of {coded.height} answers, too many for two crossed random factors, the community is fixed.")
     try:
-        made = mixed(coded, "wrong", ["arm"], random)
+        made = mixed(coded, "wrong", fixed, random)
     except UsageError as error:
         notes.append(f"The mixed model could not be fitted: {error.what}")
         return None
-    if len(random) < 2:
+    if len(random) < 2 and len(fixed) < 2:
         notes.append(f"The mixed model has only the {random[0]} as random: the other does not vary.")
     if not made.converged:
         notes.append(f"The mixed model: {made.words}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ class Judgements:
             else table.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         )
         kept = found.unique(["post", "question", "fingerprint"], keep="last", maintain_order=True)
-        self.table = kept.with_columns(judge=_told_apart())
+        self.table = kept.with_columns(judge=_told_apart(kept))
         self.community = community
 
     def __repr__(self) -> str:
@@ -107,7 +108,7 @@ class Judgements:
         return pl.DataFrame(rows).join(invalid, on=["question", "judge"], how="left") if rows else pl.DataFrame()
 
     def agreement(self, question: str | None = None) -> dict[str, Agreement]:
-        """How far judges agree on each question that at least two of them answered.
+        """How far judges agree on each question that at least two of them answered about the same two posts or more.
 
         Args:
             question: Only this one.
@@ -117,7 +118,7 @@ class Judgements:
             said = said.filter(pl.col("question") == question)
         found = {}
         for (name,), part in said.group_by("question", maintain_order=True):
-            if part["judge"].n_unique() > 1:
+            if (part.group_by("post").len()["len"] > 1).sum() > 1:
                 found[str(name)] = agreement(part, item="post", rater="judge", value="said")
         return found
 
@@ -208,7 +209,15 @@ def _by_thread(said: pl.DataFrame, resamples: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _told_apart() -> pl.Expr:
-    """The names of judges, with the end of the fingerprint where two models go by one name."""
-    several = pl.col("fingerprint").n_unique().over("judge") > 1
-    return pl.when(several).then(pl.col("judge") + " " + pl.col("fingerprint").str.tail(8)).otherwise("judge")
+def _told_apart(table: pl.DataFrame) -> pl.Series:
+    """The names of judges, with a few digits of the fingerprint where two models go by one name."""
+    models = table.select("judge", "fingerprint").unique(maintain_order=True)
+    names = models["judge"].to_list()
+    told = {
+        fingerprint: f"{name} {hashlib.blake2b(fingerprint.encode(), digest_size=2).hexdigest()}"
+        for name, fingerprint in models.iter_rows()
+        if names.count(name) > 1
+    }
+    return table.select(
+        pl.col("fingerprint").replace_strict(told, default=pl.col("judge"), return_dtype=pl.String)
+    ).to_series()

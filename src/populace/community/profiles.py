@@ -19,7 +19,7 @@ def person_key(author: int | str) -> str:
 
     Example:
         >>> person_key(3), person_key('"><script>')
-        ('person-3', 'person-x98d4ec51')
+        ('person-3', 'person-xd4ac9384')
     """
     return f"person-{author}" if isinstance(author, int) else f"person-x{zlib.crc32(author.encode()):08x}"
 
