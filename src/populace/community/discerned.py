@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from populace.errors import UsageError
@@ -124,6 +125,10 @@ def _mixed(valid: pl.DataFrame, notes: list[str]) -> Mixed | None:
         made = mixed(coded, "wrong", fixed, random)
     except UsageError as error:
         notes.append(f"The mixed model could not be fitted: {error.what}")
+        return None
+    except np.linalg.LinAlgError as error:
+        # The optimiser can fail on data that another would fit, so this says nothing about raters or communities.
+        notes.append(f"The mixed model was not fitted: the optimiser failed ({error}). This is no finding.")
         return None
     if len(random) < 2 and len(fixed) < 2:
         notes.append(f"The mixed model has only the {random[0]} as random: the other does not vary.")
