@@ -104,6 +104,13 @@ def test_the_filter_hides_behind_a_click_and_changes_nothing() -> None:
     assert page(found, viewing=Filter(["balcony"])).count('class="veil"') >= 1
 
 
+def test_a_title_that_is_hidden_is_read_after_the_same_click() -> None:
+    made = page(with_texts(["Fine."], title=pl.Series(["Idiot!"])))
+    assert "Title hidden by the filter" in made
+    assert made.index('class="veil"') < made.index("Idiot!")
+    assert made.count("Idiot!") == 1
+
+
 def test_the_filter_takes_whole_words_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("# mine\nshut  up\n\nCafé\n")
     found = Filter.read(tmp_path / "words.txt")

@@ -121,7 +121,8 @@ def _headline(thread: dict[str, Any], first: dict[str, Any], flags: int) -> str:
     tags += _tag("removed", "bad") if thread["status"] == "removed" else ""
     tags += _tag(f"{flags} flagged", "bad") if flags else ""
     answers = f"{replies} {'reply' if replies == 1 else 'replies'}"
-    told = f"{answers} · {thread['participants']} people · {age(thread['opened'])}"
+    people = "1 person" if thread["participants"] == 1 else f"{thread['participants']} people"
+    told = f"{answers} · {people} · {age(thread['opened'])}"
     return (
         f'<summary>{_votes(score)}<div><h2 class="title"><bdi dir="auto">{title}</bdi></h2>'
         f'<div class="meta">by <bdi dir="auto">{escaped(thread["name"])}</bdi> · {told} {tags}</div></div></summary>'
@@ -170,7 +171,9 @@ def _head(post: dict[str, Any], found: dict[int, list[str]]) -> str:
 
 def _body(post: dict[str, Any], acts: dict[int, list[dict[str, Any]]]) -> str:
     words = f'<span class="words"><bdi dir="auto">{escaped(post["text"])}</bdi></span>'
-    if post["hidden"]:
+    if post["veiled_title"]:
+        words = f'<strong><bdi dir="auto">{escaped(post["title"])}</bdi></strong>\n{words}'
+    if post["hidden"] or post["veiled_title"]:
         words = f'<details class="veil"><summary>Hidden by the filter. Show it</summary>{words}</details>'
     told = "".join(map(_act, acts.get(post["post"], ())))
     made_by = "hand" if post["origin"] == "hand" else "model"
