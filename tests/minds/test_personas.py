@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.society import chance, trying
 
 from populace import People
 from populace.errors import PeopleError, UnknownNameError
 from populace.minds import elaborate, expand
 from populace.models import Hashing, Request
 from populace.people import Expanded
+from support.society import chance, trying
 
 TRADES = "baker smith nurse tutor pilot clerk miner vicar judge actor".split()
 SEEDS = [f"a {trade} who came to the valley {years} years ago" for years, trade in enumerate(TRADES, 3)]

@@ -22,6 +22,8 @@ COMMANDS = {
     "resume": ("running", "Go on with a run that stopped; nothing is paid for twice."),
     "replay": ("running", "Run a recorded run again without any model, and stop where it parts from the record."),
     "fork": ("running", "Start a run that shares RUN up to a step; earlier answers are reused, not bought again."),
+    "whatif": ("whatifs", "Let somebody answer an utterance of a community, and see how its thread goes on."),
+    "multiverse": ("whatifs", "Run a community, or what follows one utterance, several times with other draws."),
     "interview": ("asking", "Ask people of a run something on the side; the run does not change."),
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),

@@ -159,7 +159,7 @@ def _kind(annotation: Any) -> str:
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return _kind(next(part for part in typing.get_args(annotation) if part is not type(None)))
     names = {int: "INT", float: "NUMBER", str: "TEXT"}
-    return names.get(annotation, "JSON")
+    return names.get(annotation) or str(getattr(annotation, "metavar", "JSON"))
 
 
 def _bounds(field: FieldInfo) -> str:

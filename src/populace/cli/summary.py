@@ -143,9 +143,16 @@ def _parameters(run: Reading) -> str:
         told = {name: v for name, v in first.parameters.items() if name not in fields or fields[name].default != v}
     except PopulaceError:
         told = first.parameters
-    shown = ", ".join(f"{name}={value}" for name, value in told.items()) or "default parameters"
-    then = ", ".join(f"{name}={value}" for name, value in changed.items())
+    shown = ", ".join(f"{name}={_brief(value)}" for name, value in told.items()) or "default parameters"
+    then = ", ".join(f"{name}={_brief(value)}" for name, value in changed.items())
     return shown + (f"; then {then}" if then else "")
+
+
+def _brief(value: Any) -> str:
+    """A parameter in a few words: of a whole document only its name, of a record what is set."""
+    if not isinstance(value, dict):
+        return str(value)
+    return str(value.get("name") or {name: part for name, part in value.items() if part is not None})
 
 
 def _decided_by(run: Reading) -> str:

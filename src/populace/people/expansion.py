@@ -222,17 +222,19 @@ def repeats(vectors: npt.NDArray[np.float32], *, near: float, against: npt.NDArr
     if not len(vectors):
         return found
     together = vectors if against is None or not before else np.concatenate([against, vectors])
-    rows, factors = _rounded(together)
+    rows, lengths = _rounded(together)
+    bounds = np.float32(near) * lengths
     kept = list(range(before))
     for begin in range(before, len(rows), _BLOCK):
         block = np.arange(begin, min(begin + _BLOCK, len(rows)))
         first = np.full(len(block), -1, np.int64)
         for start in range(0, len(kept), 8 * _BLOCK):
             some = np.array(kept[start : start + 8 * _BLOCK])
-            close = (rows[block] @ rows[some].T) * factors[block][:, None] * factors[some] >= near
-            hit = close.any(axis=1) & (first < 0)
-            first[hit] = some[close[hit].argmax(axis=1)]
-        inside = (rows[block] @ rows[block].T) * factors[block][:, None] * factors[block] >= near
+            close = rows[block] @ rows[some].T >= np.outer(bounds[block], lengths[some])
+            if close.any():
+                hit = close.any(axis=1) & (first < 0)
+                first[hit] = some[close[hit].argmax(axis=1)]
+        inside = rows[block] @ rows[block].T >= np.outer(bounds[block], lengths[block])
         for place in np.flatnonzero(np.triu(inside, 1).any(axis=1)).tolist():
             if first[place] < 0:
                 after = inside[place] & (np.arange(len(block)) > place) & (first < 0)
@@ -263,10 +265,10 @@ def spelling(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _rounded(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
-    """Vectors as small whole numbers, whose products add up exactly, and what makes the length of each 1."""
+def _rounded(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Vectors as small whole numbers, whose products add up exactly, and the length of each."""
     most = np.float32(min(127, int((_EXACT / vectors.shape[1]) ** 0.5)))
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     rows = np.rint(vectors / np.where(largest > 0, largest, 1) * most).astype(np.float32)
     lengths = np.sqrt(np.square(rows.astype(np.float64)).sum(axis=1))
-    return rows, 1 / np.where(lengths > 0, lengths, 1)
+    return rows, np.where(lengths > 0, lengths, 1).astype(np.float32)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ PASSES = 12
 _REPEATS = 4
 _LONGEST_PHRASE = 20
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _JOINERS = "\u200c\u200d"
 _ORDINARY = re.compile(r"[\n -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2015\u2018-\u201f\u2026]*")
 """Characters of everyday Latin text, none of which is invisible; most replies hold no others."""
@@ -34,8 +36,12 @@ _SPECIAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ROLE = r"(?:user|assistant|system|human|ai|bot|chatbot|instructions?|response|input|output|prompt|reply|answer)"
-_ROLE_FIRST = re.compile(rf"\s*(?:{_ROLE}|post|comment|message|text|body)[*_ \t]*[:：][*_]*\s*", re.IGNORECASE)
-_ROLE_LATER = re.compile(rf"(?:^|(?<=[.!?…])[ \t])[ \t*_>]*{_ROLE}[*_ \t]*[:：]", re.IGNORECASE | re.MULTILINE)
+_ROLE_FIRST = re.compile(
+    rf"[\W_]*(?:{_ROLE}|post|comment|message|text|body)(?:[^\w\n:：]|_){{0,6}}[:：][*_]*\s*", re.IGNORECASE
+)
+_ROLE_LATER = re.compile(
+    rf"(?:^|(?<=[.!?…])[ \t])(?:[^\w\n]|_)*{_ROLE}(?:[^\w\n:：]|_){{0,6}}[:：]", re.IGNORECASE | re.MULTILINE
+)
 _LEAD_IN = re.compile(
     r"\s*(?:(?:sure|certainly|of course|okay|ok)\b[\s,.!:]*)?(?:here(?:'s|’s| is| are)|this is)\b[^\n:]{0,60}"
     r"\b(?:post|reply|response|comment|message|answer|title|draft|example|version)\b[^\n:]{0,60}:\s*",
@@ -52,12 +58,14 @@ _OPEN_TAG = re.compile(
     r"input|svg|link|meta|blockquote)\b[^<>]*\Z",
     re.IGNORECASE,
 )
-_STRAY = re.compile(r"<(?=[^\W\d]|[/!?|])")
+_STRAY = re.compile(r"<(?=[^\W\d]|[/!?])")
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$|`{3,}(?:[A-Za-z]+(?=\n))?", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _BLOCK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[> \t]*|(?:[-*_=][ \t]*){3,}$)", re.MULTILINE)
-_EMPHASIS = re.compile(r"(\*{2,3}|_{2,3}|~~|`)(?=\S)([^\n]*?\S)\1|(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])")
-_LEFT_OVER = re.compile(r"\*{2,}|`+|(?<!\w)__+|__+(?!\w)")
+_EMPHASIS = re.compile(
+    r"(?<!\w)(\*{2,3}|_{1,3}|~~|`)(?=[^\s*_`])([^\n]*?[^\s*_`])\1(?!\w)|(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"
+)
+_LEFT_OVER = re.compile(r"\]\(|\*{2,}|`+|(?<!\w)__+|__+(?!\w)")
 
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
 _ENDS = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)|\n")
@@ -129,11 +137,13 @@ def clean(reply: str, context: Context) -> Cleaned:
     if short != text:
         text = short
         fired.append("length")
+        if not text:
+            return Cleaned(None, ("length",), "length")
     for _ in range(PASSES):
         before = text
         for name, rule in RULES.items():
-            left = tidy(rule(text, context))
-            if left == text:
+            left = rule(text, context)
+            if left == text or (left := tidy(left)) == text:
                 continue
             if name not in fired:
                 fired.append(name)
@@ -188,7 +198,7 @@ def _bounded(text: str, context: Context) -> str:
 def _visible(text: str, context: Context) -> str:
     if _ORDINARY.fullmatch(text):
         return text
-    text = text.replace("\t", " ")
+    text = _COLOUR.sub(" ", text.replace("\t", " "))
     kept = []
     for at, character in enumerate(text):
         if character in _JOINERS:
@@ -219,15 +229,19 @@ def _without_special(text: str, context: Context) -> str:
 def _without_html(text: str, context: Context) -> str:
     if "<" not in text:
         return text
-    text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
-    return _STRAY.sub("", _OPEN_TAG.sub("", text))
+    text = _TAG.sub(_gap, _HIDDEN.sub(" ", text))
+    return _STRAY.sub(_seam, _OPEN_TAG.sub("", text))
 
 
 def _without_markdown(text: str, context: Context) -> str:
-    text = _BLOCK.sub("", _LINK.sub(r"\1", _FENCE.sub("", text)))
-    if "*" in text or "_" in text or "`" in text or "~" in text:
-        text = _EMPHASIS.sub(lambda found: found.group(2) or found.group(3) or "", text)
-        text = _LEFT_OVER.sub("", text)
+    if "`" in text or "~" in text:
+        text = _FENCE.sub(_seam, text)
+    if "[" in text:
+        text = _LINK.sub(lambda found: _seam(found, found.group(1)), text)
+    text = _BLOCK.sub("", text)
+    if "*" in text or "_" in text or "`" in text or "~" in text or "](" in text:
+        text = _EMPHASIS.sub(lambda found: found.group(2) or found.group(3), text)
+        text = _LEFT_OVER.sub(_seam, text)
     return text
 
 
@@ -237,7 +251,7 @@ def _without_lead_in(text: str, context: Context) -> str:
 
 
 def _without_placeholders(text: str, context: Context) -> str:
-    return _PLACEHOLDER.sub("", text) if "[" in text else text
+    return _PLACEHOLDER.sub(_seam, text) if "[" in text else text
 
 
 def _without_roles(text: str, context: Context) -> str:
@@ -289,11 +303,12 @@ def _without_loops(text: str, context: Context) -> str:
 
 def _unwound(text: str) -> str:
     """A phrase that comes again and again stands once."""
-    spots = [(found.start(), found.end()) for found in re.finditer(r"\S+", text)]
-    words = [text[a:b].casefold().strip(".,;:!?") for a, b in spots]
+    words = [word.strip(".,;:!?") for word in text.casefold().split()]
     count = len(words)
-    if count < 2 * _REPEATS or len(set(words)) > count - _REPEATS:
+    # In a phrase that comes so often, every word does.
+    if sum(often for often in Counter(words).values() if often >= _REPEATS) < 2 * _REPEATS:
         return text
+    spots = [(found.start(), found.end()) for found in re.finditer(r"\S+", text)]
     for length in range(1, min(_LONGEST_PHRASE, count // _REPEATS) + 1):
         same = 0
         for at in range(length, count):
@@ -318,6 +333,21 @@ def _without_echoes(text: str, context: Context) -> str:
 
 def _within(text: str, context: Context) -> str:
     return shortened(text, context.limit)
+
+
+def _seam(found: re.Match[str], kept: str = "") -> str:
+    """What takes the place of something that was taken away, so that the words around it do not grow together."""
+    before, after = found.string[: found.start()][-1:], found.string[found.end() :][:1]
+    if not kept:
+        return " " if before.isalnum() and after.isalnum() else ""
+    left = " " if before.isalnum() and kept[0].isalnum() else ""
+    return left + kept + (" " if after.isalnum() and kept[-1].isalnum() else "")
+
+
+def _gap(found: re.Match[str]) -> str:
+    """A space in the place of a tag, but none before a mark."""
+    after = found.string[found.end() :][:1]
+    return "" if not after or after in " \n.,;:!?…)”’" else " "
 
 
 def _cut(text: str, mark: re.Pattern[str]) -> str:

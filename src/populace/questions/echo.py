@@ -54,4 +54,10 @@ def _run_around(words: list[str], at: int, spelled: str) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _spelled(prompt: str) -> str:
-    return f" {' '.join(_WORD.findall(prompt.casefold()))} "
+    return f" {' '.join(filter(None, map(_line, prompt.split(chr(10)))))} "
+
+
+@functools.lru_cache(maxsize=16_384)
+def _line(line: str) -> str:
+    # The prompts of a thread share most of their lines.
+    return " ".join(_WORD.findall(line.casefold()))

@@ -20,7 +20,7 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _LABEL = re.compile(
-    rf"(?:^|(?<=[.!?…\"”])[ \t])[^\w\n]{{0,4}}({_NAME}|[\w.-]{{2,30}})[*_]{{0,3}}{_AFTER}"
+    rf"(?:^|(?<=[.!?…\"”])[ \t])(?:[^\w\n]|_)*({_NAME}|[\w.-]{{2,30}})(?:[^\w\n:：(]|_){{0,3}}{_AFTER}"
     r"[ \t]*[:：](?!//)[*_]{0,3}[ \t]*",
     re.MULTILINE,
 )
@@ -84,12 +84,20 @@ class Speakers:
 
 @functools.lru_cache(maxsize=64)
 def _found(prompt: str, names: tuple[str, ...]) -> Speakers:
-    own = dict.fromkeys(name for found in _YOU.finditer(prompt) for name in _called(found.group(1)))
-    spoken = [found.group(1) for found in _LINE.finditer(prompt)] + list(names)
+    lines = [_in_line(line) for line in prompt.split("\n")]
+    own = dict.fromkeys(name for named, _ in lines for full in named for name in _called(full))
+    spoken = [full for _, speaks in lines for full in speaks] + list(names)
     others = dict.fromkeys(
         name for full in spoken if full.casefold() not in ORDINARY for name in _called(full) if name not in own
     )
     return Speakers(tuple(own), tuple(others))
+
+
+@functools.lru_cache(maxsize=16_384)
+def _in_line(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Whom one line calls "you", and who speaks in it; the prompts of a thread share most of their lines."""
+    own = tuple(found.group(1) for found in _YOU.finditer(line)) if "You" in line else ()
+    return own, tuple(found.group(1) for found in _LINE.finditer(line)) if ":" in line or "：" in line else ()
 
 
 def _called(name: str) -> tuple[str, ...]:

@@ -86,7 +86,10 @@ class Utterance(Question):
     def examine(self, reply: str, prompt: str = "") -> Cleaned:
         """What becomes of a reply, by which rules, and why there is nothing left of it."""
         told = f"{prompt}\n{self.reminder()}" if prompt else self.reminder()
-        context = Context(self.limit, Speakers.in_prompt(prompt, self.names), Told(told))
+        # Without a colon nobody is named as speaking, and most posts have none.
+        labelled = ":" in reply or "：" in reply or "&" in reply
+        speakers = Speakers.in_prompt(prompt, self.names) if labelled else Speakers()
+        context = Context(self.limit, speakers, Told(told))
         if not self.title:
             return clean(reply, context)
         whole = clean(reply, replace(context, limit=self.limit + TITLE + 20))

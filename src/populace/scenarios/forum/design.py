@@ -190,6 +190,8 @@ def _checked(model: type[pydantic.BaseModel], given: Any, where: str) -> dict[st
     design["personas"] = [" ".join(str(p).split()) for p in personas if str(p or "").strip()]
     design["rules"] = [_rule(rule, place, where) for place, rule in enumerate(design.get("rules") or (), 1)]
     _rule_numbers(design, where)
+    if design.get("moderate_by", "nobody") != "nobody" and not design.get("moderators"):
+        raise ParameterError(f"{where}: nobody can moderate, because there are no moderators.", "Write moderators: 1.")
     return design
 
 
@@ -230,13 +232,11 @@ def _opposed(first: Rule, second: Rule) -> bool:
     one, two = _content(first.text), _content(second.text)
     if not one or not two:
         return False
-    negated = [bool(_negations(rule.text)) for rule in (first, second)]
-    if one == two and negated[0] != negated[1] and first.kind == second.kind:
-        return True
-    # A restrictive rule names what is not wanted, with or without a negation: "no insults" and "insults" mean the same.
-    return (
-        first.kind != second.kind and len(one & two) >= _MOST * min(len(one), len(two)) and not _negated(first, second)
-    )
+    if first.kind == second.kind:
+        # Of two prescriptive rules one may be the other negated; two restrictive ones agree, negated or not.
+        negated = [bool(_negations(rule.text)) for rule in (first, second)]
+        return one == two and first.kind == "prescriptive" and negated[0] != negated[1]
+    return len(one & two) >= _MOST * min(len(one), len(two)) and not _negated(first, second)
 
 
 def _negated(first: Rule, second: Rule) -> bool:

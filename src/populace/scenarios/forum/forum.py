@@ -91,11 +91,14 @@ class Forum(Scenario):
         return PROFILE
 
     def length(self) -> int:
-        """Every thread opened, and as many steps as it may take replies."""
-        design = self.design
-        usual = -(-design.posts // design.together) + design.replies
-        turned = self.t + 1 if self._is_turned else self.turned_at
-        return max(usual, turned + design.replies) if turned else usual
+        """As many steps as it can take at most from here; it ends before, once all is at rest."""
+        design, threads = self.design, self.threads
+        growing = threads.growing()
+        left = int((threads.limit[growing] - threads.turns[growing]).max(initial=0))
+        if self.planned < design.posts:
+            batch = min(design.together, self.people.where(standing={"ne": "banned"}).count())
+            left = max(left, -(-(design.posts - self.planned) // max(1, batch)) + design.replies)
+        return self.t + max(left, 1 + design.replies if self._is_turned else 1)
 
     def stop(self) -> str | None:
         """The community is at rest once every thread is."""
@@ -139,6 +142,8 @@ class Forum(Scenario):
     def _openings(self) -> pl.DataFrame:
         """Who opens the next threads, and what they have read before."""
         design, roll = self.design, self.roll
+        if not roll.join.any():
+            self.planned = design.posts
         most = min(design.together, design.posts - self.planned, int(roll.join.sum()))
         slots = np.arange(self.planned, self.planned + most)
         self.planned += len(slots)
@@ -154,19 +159,21 @@ class Forum(Scenario):
     def _replies(self, asked: dict[str, Any] | None) -> list[pl.DataFrame]:
         """Who answers in which thread, in a table for each way to go on."""
         design, threads, roll, seed = self.design, self.threads, self.roll, self.stage.seed
-        slots = threads.go_on(seed, design.reply_chance)
+        slots = threads.go_on(seed, design.reply_chance, surely=self._turning())
         if asked is not None:
             slots = slots[slots != asked["slot"]]
-            threads.open[asked["slot"]] = True
         turns, draws = threads.turns[slots], threads.draw[slots]
         who = self.speakers.responders(seed, slots, turns, draws, roll.join, roll.speak, design.new_chance)
         threads.open[slots[who < 0]] = False
+        threads.turns[slots] += 1
         slots, turns, draws, who = (column[who >= 0] for column in (slots, turns, draws, who))
         aside = chances(seed, "aside", slots, turns, draws) < design.aside_chance
         luck = chances(seed, "which", slots, turns, draws)
         ids = self.people.ids.gather(roll.row[who])
         table = self.board.answered(slots, ids, slots[aside], luck.tolist())
         table = table.with_columns(who=pl.Series(who), draw=pl.Series(draws)).filter(pl.col("parent").is_not_null())
+        if asked is not None:
+            threads.turns[asked["slot"]] += 1
         if asked is not None and asked["text"] is None:
             one = {"slot": asked["slot"], "parent": asked["parent"], "to": asked["to"]}
             extra = one | {"who": roll.number(asked["who"]), "draw": int(threads.draw[asked["slot"]])}
@@ -198,8 +205,6 @@ class Forum(Scenario):
         made = pl.concat([draft, said], how="horizontal").with_columns(name=writers["name"], author=writers.ids)
         if opening:
             made = made.with_columns(parent=pl.lit(None, pl.Int64), trimmed=pl.lit(0))
-        else:
-            self.threads.turns[draft["slot"].to_numpy()] += 1
         kept = made.filter(pl.col("text").is_not_null())
         self.lost += made.height - kept.height
         columns = ("slot", "parent", "who", "author", "name", "title", "text", "trimmed")
@@ -208,7 +213,6 @@ class Forum(Scenario):
     def _by_hand(self, asked: dict[str, Any]) -> pl.DataFrame:
         """A line that the user wrote, in the mouth of whoever was chosen."""
         person = self.people.person(asked["who"])
-        self.threads.turns[asked["slot"]] += 1
         row = {"slot": asked["slot"], "parent": asked["parent"], "who": self.roll.number(person.id)}
         said = {"author": person.id, "name": person.name, "title": None, "text": asked["text"], "trimmed": 0}
         schema = {"title": pl.String(), "author": self.people.ids.dtype}
@@ -262,11 +266,11 @@ class Forum(Scenario):
             return None
         rule = None
         if self.design.rules:
-            options = tuple(f"rule {number}" for number in range(1, len(self.design.rules) + 1))
+            options = tuple(str(number) for number in range(1, len(self.design.rules) + 1))
             named = await self.ask(
                 moderator, Choice(ASK_RULE, options=options), given=JUDGING, purpose="moderation", **told
             )
-            rule = None if named.one is None else int(str(named.one).split()[-1])
+            rule = None if named.one is None else int(str(named.one))
         reason = self.design.rules[rule - 1].text if rule else ""
         return Act(post["post"], post["moderator"], str(done), rule, reason, post["author"])
 
@@ -314,6 +318,11 @@ class Forum(Scenario):
 
     def _community(self) -> dict[str, Any]:
         return {"community": self.design.name, "goal": self.design.goal, "nudges": nudges(self.design)}
+
+    def _turning(self) -> int:
+        """The thread that is turned in this step; -1 where none is."""
+        found = self.board.find(self.turned.post) if self.turned and self.turned_at == self.t else None
+        return -1 if found is None else int(found["slot"])
 
     @property
     def _is_turned(self) -> bool:

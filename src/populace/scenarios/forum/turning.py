@@ -17,7 +17,7 @@ GUEST = "guest"
 class WhatIf(pydantic.BaseModel):
     """One utterance, and how its thread goes on from it.
 
-    Without a responder the thread only goes on by another draw.
+    Without a responder somebody answers by another draw.
 
     Attributes:
         post: The number of the utterance.
@@ -49,7 +49,7 @@ def guest(people: People, described: str | None) -> tuple[Id, People]:
         >>> who, one["name"][0], one["persona"][0]
         (2, 'Troll', 'You are a troll here, and you write as one.')
     """
-    words = described or "the person who designed this community"
+    words = described or "the designer"
     bare = re.sub(r"^(?:an?|the)\s+", "", words.strip(), flags=re.IGNORECASE)
     name = _free(bare[:1].upper() + bare[1:40], people["name"].to_list())
     numbered = people.ids.dtype.is_integer()

@@ -50,10 +50,11 @@ class Threads:
         """The threads that may take one more reply."""
         return np.flatnonzero(self.open & ~self.locked & (self.turns < self.limit))
 
-    def go_on(self, seed: int, chance: float) -> Numbers:
-        """Draw which growing threads take one more reply now; the others come to rest."""
+    def go_on(self, seed: int, chance: float, surely: int = -1) -> Numbers:
+        """Draw which growing threads take one more reply now, one of them surely; the others come to rest."""
         growing = self.growing()
         more = chances(seed, "reply", growing, self.turns[growing], self.draw[growing]) < chance
+        more |= growing == surely
         self.open[:] = False
         self.open[growing[more]] = True
         return growing[more]

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from populace.models import Hashing
+from populace.people.expansion import names, repeats
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(0, 20), st.sampled_from([0.3, 0.6, 0.9]))
+@settings(max_examples=60, deadline=None)
+def test_nobody_kept_is_near_another_and_everybody_left_out_is_near_somebody_kept(
+    seed: int, count: int, before: int, near: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    both = rng.normal(size=(before + count, 6))
+    both = (both / np.linalg.norm(both, axis=1, keepdims=True)).astype(np.float32)
+    found = repeats(both[before:], near=near, against=both[:before])
+    kept = np.concatenate([np.arange(before), before + np.flatnonzero(found < 0)])
+    cosine = both.astype(float) @ both.astype(float).T
+    for row, of in enumerate(found.tolist(), before):
+        earlier = kept[kept < row]
+        if of < 0:
+            assert not len(earlier) or cosine[row, earlier].max() < near + 0.02
+        else:
+            assert of in earlier
+            assert cosine[row, of] > near - 0.02
+
+
+def test_copies_among_ten_thousand_personas_are_found_exactly_and_in_a_few_seconds() -> None:
+    rng = np.random.default_rng(1)
+    words = np.array(["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(3000)])
+    texts = [" ".join(some) for some in words[rng.integers(0, 3000, (7000, 12))]]
+    copied = rng.integers(0, 7000, 3000).tolist()
+    vectors = Hashing().embed(texts)
+    began = time.process_time()
+    found = repeats(np.concatenate([vectors, vectors[copied]]), near=0.95)
+    assert time.process_time() - began < 10
+    assert (found[:7000] < 0).all()
+    assert found[7000:].tolist() == copied
+
+
+def test_names_are_distinct_and_a_name_given_twice_is_given_once() -> None:
+    given_names = pl.Series(["Ada", None, "Ada", "Bo", None], dtype=pl.String)
+    made = names(given_names, np.random.default_rng(1))
+    assert made["name"].n_unique() == 5
+    assert made["name_source"].to_list() == ["model", "list", "list", "model", "list"]
+    assert made["name"].gather([0, 3]).to_list() == ["Ada", "Bo"]

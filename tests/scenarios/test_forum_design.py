@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from populace.errors import ParameterError, UnknownNameError
+from populace.scenarios.forum import Design, Forum, shipped_designs
+from support.forums import SMALL
+
+
+def design(**changes: Any) -> Design:
+    return Design(**(SMALL | changes))
+
+
+def test_a_design_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        "name: Hives\ngoal: keep bees\npersonas: [one, two]\nrules:\n  - be kind\n  - no adverts\nposts: 3\n"
+    )
+    read = Forum(design=str(path)).design
+    assert (read.name, read.posts, read.replies) == ("Hives", 3, 8)
+    assert [(rule.text, rule.kind) for rule in read.rules] == [
+        ("be kind", "prescriptive"),
+        ("no adverts", "restrictive"),
+    ]
+
+
+def test_the_content_of_a_design_is_among_the_parameters_and_gives_the_same_design() -> None:
+    made = Forum(design=SMALL)
+    assert made.parameters["design"]["goal"] == SMALL["goal"]
+    assert Forum(**made.parameters).design == made.design
+
+
+@pytest.mark.parametrize("name", shipped_designs())
+def test_shipped_designs_are_whole_and_do_not_contradict_themselves(name: str) -> None:
+    found = Design.read(name)
+    assert len(found.personas) >= 5 and len(found.rules) >= 3
+    assert found.contradictions() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"goal": None}, "the design has no goal"),
+        ({"goal": "  "}, "the design has no goal"),
+        ({"name": ""}, "the design has no name"),
+        ({"personas": ["only one"]}, "1 personas; it needs at least two"),
+        ({"personas": ["one", " "]}, "at least two"),
+        ({"triggers": [{"words": ["x"], "rule": 9}]}, "names rule 9; there are 2 rules"),
+        ({"moderate_by": "rule"}, "there are no moderators"),
+    ],
+)
+def test_a_design_that_lacks_something_says_what(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        Forum(design=SMALL | change)
+
+
+def test_an_unknown_entry_gets_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'personas'"):
+        Forum(design=SMALL | {"persona": []})
+    with pytest.raises(UnknownNameError, match="entry of rule 1.*Did you mean 'text'"):
+        Forum(design=SMALL | {"rules": [{"txt": "be kind", "kind": "prescriptive"}]})
+
+
+def test_a_value_out_of_its_bounds_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"design\.reply_chance = 2"):
+        Forum(design=SMALL | {"reply_chance": 2})
+
+
+def test_a_file_that_is_not_there_or_is_not_yaml_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"there is no design nowhere\.yaml"):
+        Forum(design="nowhere.yaml")
+    (tmp_path / "bad.yaml").write_text("name: x\ngoal: [\n")
+    with pytest.raises(ParameterError, match=r"bad\.yaml, line 3: the design is not YAML"):
+        Forum(design=str(tmp_path / "bad.yaml"))
+    (tmp_path / "list.yaml").write_text("- one\n")
+    with pytest.raises(ParameterError, match="a design is a mapping"):
+        Forum(design=str(tmp_path / "list.yaml"))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [
+            {"prescriptive": "link to the shop where you bought it"},
+            {"restrictive": "links to a shop, or the shop bought"},
+        ],
+        [
+            {"prescriptive": "post photos of your hive"},
+            {"restrictive": "photos of hives, posted or linked, of your hive"},
+        ],
+        ["Swear words are welcome", "Swear words are not welcome"],
+    ],
+)
+def test_rules_that_ask_for_what_another_forbids_are_warned_about(rules: list[Any]) -> None:
+    (warning,) = design(rules=rules).contradictions()
+    assert "rule 1 (" in warning and "rule 2 (" in warning
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"prescriptive": "be kind to newcomers"}, {"restrictive": "advertising honey"}],
+        [{"prescriptive": "never insult anybody"}, {"restrictive": "insult anybody"}],
+        [{"restrictive": "no insults"}, {"restrictive": "insults"}],
+        ["be kind", "be brief"],
+    ],
+)
+def test_rules_that_agree_are_not(rules: list[Any]) -> None:
+    assert design(rules=rules).contradictions() == []
