@@ -63,7 +63,7 @@ def test_an_export_to_sqlite_is_one_file_with_every_table(tmp_path: Path) -> Non
     with sqlite3.connect(path) as database:
         names = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
         said = database.execute("SELECT count(*) FROM events WHERE kind = 'said'").fetchone()[0]
-    assert names == {"answers", "prompts", "people", "events", "metrics"}
+    assert names == {"answers", "prompts", "people", "events", "metrics", "note"}
     assert said == 2
 
 

@@ -16,7 +16,18 @@ from populace.discovery import find_scenario, reference
 from populace.driving import finish, guarded, to_the_end
 from populace.errors import PopulaceError, UnknownNameError, UsageError
 from populace.interventions import Intervention, read_interventions
-from populace.journal import Journal, Manifest, MemoryRecord, Parent, Record, Regime, environment, git_revision, now
+from populace.journal import (
+    Journal,
+    Manifest,
+    MemoryRecord,
+    Parent,
+    Record,
+    Regime,
+    author,
+    environment,
+    git_revision,
+    now,
+)
 from populace.minds import Situation
 from populace.models import Model, open_model
 from populace.people import Id, People
@@ -159,6 +170,7 @@ class Run(Reading):
         manifest.interventions += [each.model_dump(mode="json") for each in added]
         manifest.parent = Parent(run=self.name, at=at)
         manifest.scenario_hash = type(scenario).source_hash()
+        manifest.environment["author"] = author()
         workspace = Workspace(_workspace_of(journal))
         manifest.run = workspace.free_name(_stem(type(scenario), manifest))
         broker = _broker(workspace.store(), model, budget, concurrency, timeout_s)

@@ -15,11 +15,11 @@ from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.lives import life_of, show_life
 from populace.cli.options import json_option, workspace_option
-from populace.cli.output import emit, facts, out, percent, table
+from populace.cli.output import emit, err, facts, out, percent, table
 from populace.cli.summary import describe, findings, show_run, state, warnings
 from populace.compare import compare
 from populace.errors import PopulaceError, UsageError
-from populace.export import FORMATS, export
+from populace.export import FORMATS, RESPONSIBLE_USE, export
 from populace.reading import Reading
 from populace.workspace import Workspace
 
@@ -28,11 +28,18 @@ from populace.workspace import Workspace
 @click.argument("run")
 @click.option("--step", type=click.IntRange(min=0), help="Show one step.")
 @click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
+@click.option("--thread", type=int, metavar="POST", help="Read the thread of a community that holds this post.")
 @workspace_option
 @json_option
-def show_command(run: str, step: int | None, person: str | None, workspace: str | None, as_json: bool) -> None:
+def show_command(
+    run: str, step: int | None, person: str | None, thread: int | None, workspace: str | None, as_json: bool
+) -> None:
     found = Reading(Workspace(workspace).open(run))
-    if person is not None:
+    if thread is not None:
+        from populace.cli.communities import show_thread
+
+        show_thread(found, thread, as_json)
+    elif person is not None:
         _show_person(found, step, person, as_json)
     elif step is not None:
         _show_step(found, step, as_json)
@@ -183,21 +190,32 @@ def _show_difference(first: str, second: str) -> None:
 @click.argument("target")
 @click.option(
     "--format",
+    "--to",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice([*FORMATS, "html"]),
     default="parquet",
     show_default=True,
-    help="A folder of Parquet or CSV files, or one SQLite file.",
+    help="A folder of Parquet or CSV files, one SQLite file, or the page of a community.",
 )
+@click.option("--filter", "words", metavar="FILE", help="For html: words that hide a post until it is asked for.")
+@click.option("--no-filter", is_flag=True, help="For html: hide nothing.")
 @workspace_option
 @json_option
-def export_command(run: str, target: str, form: Any, workspace: str | None, as_json: bool) -> None:
+def export_command(
+    run: str, target: str, form: Any, words: str | None, no_filter: bool, workspace: str | None, as_json: bool
+) -> None:
     found = Reading(Workspace(workspace).open(run))
     if not found.steps:
         raise UsageError(f"{found.name} has no committed step to export.")
-    files = export(found, target, form)
+    if form == "html":
+        from populace.cli.communities import export_page
+
+        files = [export_page(found, target, words, no_filter)]
+    else:
+        files = export(found, target, form)
     if as_json:
-        emit({"run": found.name, "files": [str(file) for file in files]})
+        emit({"run": found.name, "files": [str(file) for file in files]}, [RESPONSIBLE_USE])
         return
     for file in files:
         out.print(str(file))
+    err.print(f"[yellow]note[/yellow]  {RESPONSIBLE_USE}")

@@ -1,1 +1,5 @@
-"""What is done with a community of people who write: look into it, ask what if, judge it."""
+"""Reading a simulated community: its threads, as a page, through judges, and beside the real thing."""
+
+from populace.community.community import Community, Thread
+
+__all__ = ["Community", "Thread"]

@@ -1,7 +1,7 @@
 """The run folder: manifest, committed steps, forks."""
 
 from populace.journal.journal import Journal, MemoryRecord, Record
-from populace.journal.manifest import Manifest, Parent, Regime, Status, environment, git_revision, now
+from populace.journal.manifest import Manifest, Parent, Regime, Status, author, environment, git_revision, now
 
 __all__ = [
     "Journal",
@@ -11,6 +11,7 @@ __all__ = [
     "Record",
     "Regime",
     "Status",
+    "author",
     "environment",
     "git_revision",
     "now",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import getpass
 import json
 import os
 import platform
@@ -114,9 +115,34 @@ class Manifest(pydantic.BaseModel):
             raise DamagedRunError(f"{path}: {where}: {first['msg']}.", "Restore it from a copy.") from error
 
 
-@functools.cache
 def environment() -> Mapping[str, str]:
-    """What the run was made with."""
+    """What the run was made with, and by whom."""
+    return {**_installed(), "author": author()}
+
+
+def author() -> str:
+    """Who makes runs here: POPULACE_AUTHOR, else the name that git knows, else the login name."""
+    return os.environ.get("POPULACE_AUTHOR", "").strip() or _git_name() or _login_name()
+
+
+@functools.cache
+def _git_name() -> str:
+    try:
+        said = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return said.stdout.strip()
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+@functools.cache
+def _installed() -> Mapping[str, str]:
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("populace", "polars", "numpy", "xllamacpp", "openai"):
         try:

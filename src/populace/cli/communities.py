@@ -1,0 +1,327 @@
+"""judge, digest, discern, and what show and export do with a community."""
+
+from __future__ import annotations
+
+import getpass
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from populace.broker import Budget
+from populace.cli import COMMANDS
+from populace.cli.options import budget, call_options, json_option, workspace_option
+from populace.cli.output import emit, out, percent, table, warn
+from populace.cli.running import fetch_if_needed
+from populace.community import Community
+from populace.community.asking import Asking
+from populace.community.comparing import change_of_design
+from populace.community.digest import Digest, digest
+from populace.community.discerned import PUBLISHED, PUBLISHED_TEST, Discerned, discerned
+from populace.community.discrimination import Pair, Ratings, arm_of, pairs
+from populace.community.display import plain
+from populace.community.judgements import Judgements
+from populace.community.judging import judge, judged
+from populace.community.page import write_page
+from populace.community.raters import rate_by_model
+from populace.community.real import Conversation, generated, read_threads
+from populace.community.terminal import thread_lines
+from populace.community.viewing import Filter
+from populace.errors import UsageError
+from populace.models import embedder
+from populace.reading import Reading
+from populace.statistics import Agreement
+from populace.workspace import Workspace
+
+_MODELS = click.option(
+    "--model", "models", multiple=True, metavar="MODEL", help="Who answers; may be given several times."
+)
+
+
+def show_thread(run: Reading, post: int, as_json: bool) -> None:
+    """The thread that holds a post, set out for reading."""
+    community = Community(run)
+    thread = community.thread(post)
+    if as_json:
+        emit({"run": run.name, "thread": thread.number, "title": thread.title, "posts": thread.posts.drop("place")})
+        return
+    width = min(out.width, 100)
+    for line in thread_lines(community, thread, width=width, focus=None if post == thread.number else post):
+        out.print(line)
+
+
+def export_page(run: Reading, target: str, words: str | None, no_filter: bool) -> Path:
+    """The page of a community, with what judges found so far."""
+    if words and no_filter:
+        raise UsageError("--filter and --no-filter exclude one another.")
+    viewing = Filter([]) if no_filter else Filter.read(words) if words else None
+    community = Community(run)
+    return write_page(community, target, verdicts=judged(community).verdicts(), viewing=viewing)
+
+
+@click.command("judge", help=COMMANDS["judge"][1])
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@_MODELS
+@click.option("--ask", "asked", multiple=True, metavar="QUESTION", help="Such as civil or rule_1; all by default.")
+@click.option("--after", multiple=True, metavar="RUN", help="Runs of another design with the same seeds, to compare.")
+@click.option(
+    "--sample", nargs=2, type=(click.IntRange(min=1), str), metavar="N FILE", help="Write N posts to check by hand."
+)
+@click.option("--check", metavar="FILE", help="Read such a file back, filled in, and see how far judges agree with it.")
+@call_options
+@workspace_option
+@json_option
+def judge_command(
+    runs: tuple[str, ...],
+    models: tuple[str, ...],
+    asked: tuple[str, ...],
+    after: tuple[str, ...],
+    sample: tuple[int, str] | None,
+    check: str | None,
+    as_json: bool,
+    workspace: str | None,
+    **options: Any,
+) -> None:
+    if len(runs) > 1 and (sample or check):
+        raise UsageError("--sample and --check take one run.")
+    spending = budget(options)
+    found = {name: _judged(name, workspace, models, asked, spending, options) for name in (*runs, *after)}
+    warnings = [_misread(each) for each in found.values() if _misread(each)]
+    first = found[runs[0]]
+    if sample:
+        out.print(f"written: {first.sample(sample[0], sample[1])}") if not as_json else first.sample(*sample)
+    if check:
+        first = found[runs[0]] = first.with_check(check)
+    change = None
+    if after:
+        change = change_of_design([found[name] for name in runs], [found[name] for name in after])
+    if as_json:
+        told: dict[str, Any] = {
+            each.community.run.name: {
+                "rates": each.rates(),
+                "agreement": {name: made.table() for name, made in each.agreement().items()},
+            }
+            for each in found.values()
+        }
+        emit({"runs": told, "change": change}, warnings)
+        return
+    for each in found.values():
+        _show_judgements(each)
+    for text in warnings:
+        warn(text)
+    if change is not None:
+        table(change, "After minus before, paired by seed, with intervals of 95 %")
+
+
+def _judged(
+    name: str,
+    workspace: str | None,
+    models: Sequence[str],
+    asked: Sequence[str],
+    spending: Budget,
+    options: dict[str, Any],
+) -> Judgements:
+    """What judges found of a run: those named now, or all that were asked before where none is named."""
+    community = Community(Reading(Workspace(workspace).open(name)))
+    if not models:
+        before = judged(community)
+        if not before.judges:
+            raise UsageError(f"no judge has looked at {name} yet.", "Name one with --model.")
+        return before
+    parts = []
+    for model in models:
+        fetch_if_needed(model)
+        asking = Asking(model, spending, options["concurrency"], options["timeout_s"])
+        parts.append(judge(community, asking, asked=asked or None).table)
+    return Judgements(pl.concat(parts), community)
+
+
+def _show_judgements(found: Judgements) -> None:
+    rates = found.rates()
+    count, judges = found.table["post"].n_unique(), ", ".join(found.judges)
+    out.print(f"[bold]{found.community.run.name}[/bold]  {count} posts judged by {judges}")
+    columns = ["rate", "low", "high", "low_by_thread", "high_by_thread"]
+    shown = rates.with_columns(
+        pl.col(name).map_elements(percent, return_dtype=pl.String) for name in columns if name in rates.columns
+    )
+    table(shown.drop("invalid"), "The share of posts with the answer yes")
+    agreed = found.agreement()
+    if agreed:
+        rows = [(name, _alpha(made), percent(made.share.value), made.items) for name, made in agreed.items()]
+        table(
+            pl.DataFrame(rows, schema=["question", "Krippendorff's alpha", "same answer", "posts"], orient="row"),
+            "How far judges agree",
+        )
+
+
+def _alpha(found: Agreement) -> str:
+    return "none: all answers are alike" if math.isnan(found.alpha.value) else str(found.alpha)
+
+
+def _misread(found: Judgements) -> str:
+    lost = int(found.table["value"].null_count())
+    return f"{found.community.run.name}: {lost} of {found.table.height} verdicts could not be read." if lost else ""
+
+
+@click.command("digest", help=COMMANDS["digest"][1])
+@click.argument("run")
+@click.option("--embedder", "named", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
+@workspace_option
+@json_option
+def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
+    community = Community(Reading(Workspace(workspace).open(run)))
+    found = digest(community, judged(community), embedder=embedder(named), most=most)
+    if as_json:
+        emit({"run": community.run.name, **found.__dict__})
+        return
+    _show_digest(community, found)
+
+
+def _show_digest(community: Community, found: Digest) -> None:
+    count, threads = community.posts.height, community.posts["thread"].n_unique()
+    out.print(f"[bold]{community.run.name}[/bold]  {count} posts in {threads} threads")
+    table(_readable(found.unusual), f"The most unusual posts (farthest from the centre, by {found.embedder})")
+    if found.by_rule.height:
+        table(found.by_rule, "By rule")
+    if not found.judges:
+        out.print("  [dim]no judge was asked yet:[/dim]  populace judge " + community.run.name + " --model MODEL")
+    elif found.uncovered.height:
+        table(_readable(found.uncovered), "Flagged, though no rule covers it", limit=20)
+    else:
+        out.print("  Nothing was flagged that no rule covers.")
+
+
+def _readable(posts: pl.DataFrame) -> pl.DataFrame:
+    text = [plain(" ".join(each.split()))[:160] for each in posts["text"]]
+    return posts.with_columns(pl.Series("text", text), pl.Series("name", [plain(each) for each in posts["name"]]))
+
+
+@click.command("discern", help=COMMANDS["discern"][1])
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option("--real", required=True, metavar="FILE", help="Real threads as JSONL, one a line.")
+@click.option(
+    "--crowd", metavar="FILE", help="Threads that people wrote to imitate the community, as an arm of their own."
+)
+@click.option(
+    "--community", "named", metavar="NAME", help="The real community that the runs model, where names differ."
+)
+@click.option("--rater", metavar="NAME", help="Who rates.  [default: the login name]")
+@_MODELS
+@click.option("--answers", default="discern.jsonl", show_default=True, metavar="FILE", help="Where answers are kept.")
+@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
+@click.option("--report", is_flag=True, help="Rate nothing; show what came out so far.")
+@call_options
+@workspace_option
+@json_option
+def discern_command(
+    runs: tuple[str, ...],
+    real: str,
+    crowd: str | None,
+    named: str | None,
+    rater: str | None,
+    models: tuple[str, ...],
+    answers: str,
+    most: int | None,
+    seed: int,
+    report: bool,
+    as_json: bool,
+    workspace: str | None,
+    **options: Any,
+) -> None:
+    among = _pairs(runs, real, crowd, named, workspace, seed, most)
+    ratings = Ratings(answers)
+    spending = budget(options)
+    for model in models if not report else ():
+        fetch_if_needed(model)
+        asking = Asking(model, spending, options["concurrency"], options["timeout_s"])
+        rate_by_model(among, asking, ratings, workspace=Workspace(workspace).folder)
+    if not models and not report:
+        _by_hand(among, ratings, rater or getpass.getuser())
+    if not ratings.table.height:
+        out.print("Nothing was rated yet.")
+        return
+    found = discerned(ratings.table)
+    if as_json:
+        emit(
+            {
+                "rates": found.rates,
+                "anova": found.anova.table() if found.anova else None,
+                "tukey": found.tukey,
+                "mixed": found.mixed.table() if found.mixed else None,
+            },
+            list(found.notes),
+        )
+        return
+    _show_discerned(found)
+
+
+def _pairs(
+    runs: Sequence[str],
+    real: str,
+    crowd: str | None,
+    named: str | None,
+    workspace: str | None,
+    seed: int,
+    most: int | None,
+) -> list[Pair]:
+    made: dict[str, list[Conversation]] = {}
+    goals: dict[str, str] = {}
+    for run in runs:
+        community = Community(Reading(Workspace(workspace).open(run)))
+        name = named or community.design.name
+        goals[name] = community.design.goal
+        made.setdefault(arm_of(community), []).extend(replace(each, community=name) for each in generated(community))
+    if crowd:
+        made["crowd"] = read_threads(crowd)
+    found = pairs(read_threads(real), made, goals=goals, seed=seed, most=most)
+    if not found:
+        raise UsageError("there is no pair of a real and a generated thread.")
+    return found
+
+
+def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
+    left = list(ratings.left(among, rater))
+    out.print(
+        f"{len(among) - len(left)} of {len(among)} pairs are rated by {rater}. One of the two is real: which? q ends."
+    )
+    for number, pair in enumerate(left, 1):
+        first, second = pair.shown(rater)
+        out.rule(f"{number} of {len(left)} · {pair.real.community}")
+        if pair.goal:
+            out.print(pair.goal, markup=False, style="dim")
+        for label, text in (("1", first), ("2", second)):
+            out.print(f"\n[bold]Conversation {label}[/bold]")
+            out.print(text, markup=False)
+        out.print("\n[bold]Which one is real?[/bold] 1 or 2, q to stop ", end="")
+        key = ""
+        while key not in ("1", "2", "q"):
+            key = click.getchar().lower()
+        out.print(key)
+        if key == "q":
+            return
+        ratings.add([pair.rating(rater, "person", "first" if key == "1" else "second")])
+
+
+def _show_discerned(found: Discerned) -> None:
+    shares = [pl.col(n).map_elements(percent, return_dtype=pl.String) for n in ("error", "low", "high", "published")]
+    rates = found.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
+    table(rates, "Taken for real though generated (50 % is chance), with Wilson's interval, beside the published rate")
+    out.print("  [dim]published (Park et al. 2022), every arm rated by people:[/dim] " + PUBLISHED["rated_by"][0])
+    for arm, by, rate in PUBLISHED.select("arm", "conversations_by", "published").iter_rows():
+        out.print(f"    {percent(rate):>5}  {arm:<15} conversations by {by}")
+    out.print(f"    {PUBLISHED_TEST}")
+    if found.anova is not None:
+        out.print(f"\n[bold]Between raters[/bold]  {found.anova}")
+    if found.tukey is not None:
+        table(found.tukey, "Tukey's test")
+    if found.mixed is not None:
+        table(found.mixed.table(), f"Mixed model of single answers, {' and '.join(found.mixed.levels)} random")
+        out.print(f"  {found.mixed.words}")
+    for note in found.notes:
+        out.print(f"  [dim]{note}[/dim]")

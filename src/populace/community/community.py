@@ -1,0 +1,186 @@
+"""A community as its run left it: posts with names, votes and marks, read back from the journal."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from populace.community.tree import reading_order
+from populace.errors import UsageError
+from populace.people import People
+from populace.reading import Reading
+from populace.scenarios.forum.design import Design
+from populace.worlds.forum.board import HOT_SECONDS
+
+Sorting = Literal["new", "top", "hot"]
+SORTINGS: tuple[Sorting, ...] = ("new", "top", "hot")
+
+POSTS: dict[str, pl.DataType] = {
+    "step": pl.Int64(),
+    "post": pl.Int64(),
+    "thread": pl.Int64(),
+    "parent": pl.Int64(),
+    "title": pl.String(),
+    "text": pl.String(),
+    "time": pl.Int64(),
+    "trimmed": pl.Int64(),
+    "origin": pl.String(),
+}
+"""The columns of posts, beside the author, whose type is that of an id."""
+
+VOTES = {"post": pl.Int64(), "person": pl.Int64(), "vote": pl.Int64()}
+MODERATION: dict[str, pl.DataType] = {
+    "post": pl.Int64(),
+    "moderator": pl.Int64(),
+    "power": pl.String(),
+    "rule": pl.Int64(),
+    "reason": pl.String(),
+    "about": pl.Int64(),
+}
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One thread, in the order in which it is read.
+
+    Attributes:
+        number: The post that opened it.
+        title: Its title.
+        posts: Its posts, each followed by its replies, with `depth`.
+    """
+
+    number: int
+    title: str
+    posts: pl.DataFrame
+
+
+class Community:
+    """The community of a forum run.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: Reading) -> None:
+        self.run = run
+        if not run.history("posts").width:
+            raise UsageError(f"{run.name} holds no posts, so it is no community.", "`populace run forum` makes one.")
+
+    def __repr__(self) -> str:
+        return f"<community {self.design.name!r}: {self.posts.height} posts in {self.run.name}>"
+
+    @functools.cached_property
+    def design(self) -> Design:
+        """The design as it was at the end of the run."""
+        for regime in reversed(self.run.manifest.regimes):
+            if "design" in regime.parameters:
+                return Design.model_validate(regime.parameters["design"])
+        # A scenario of somebody's own may write posts without a design.
+        return Design.model_construct(name=self.run.name, goal="")
+
+    @functools.cached_property
+    def people(self) -> People:
+        """Everybody, as they were at the end."""
+        return self.run.people()
+
+    @functools.cached_property
+    def votes(self) -> pl.DataFrame:
+        """Every vote: step, post, person, vote."""
+        return self._table("votes", VOTES)
+
+    @functools.cached_property
+    def moderation(self) -> pl.DataFrame:
+        """Everything that moderators did: step, post, moderator, power, rule, reason, about."""
+        return self._table("moderation", MODERATION)
+
+    @functools.cached_property
+    def posts(self) -> pl.DataFrame:
+        """Every post in the order of writing, with its author's `name`, its `score`, `status`, `depth` and `place`.
+
+        The status is `visible`, `removed`, or `locked` for a post whose thread a moderator closed. `place` is where
+        a reader meets it who reads each post before its replies.
+        """
+        posts = self._table("posts", POSTS).unique("post", keep="last", maintain_order=True).sort("post")
+        scores = self.votes.group_by("post").agg(pl.col("vote").sum().alias("score"), pl.len().alias("voted"))
+        names = self.people.frame.select(pl.col("id").alias("author"), _name(self.people.frame))
+        acts = self.moderation
+        removed = acts.filter(pl.col("power") == "remove")["post"].unique()
+        closed = acts.filter(pl.col("power") == "lock")["post"].unique()
+        locked = posts.filter(pl.col("post").is_in(closed.implode()))["thread"].unique()
+        place, depth = reading_order(posts["post"].to_numpy(), posts["parent"].fill_null(0).to_numpy())
+        return (
+            posts.with_columns(depth=pl.Series(depth), place=pl.Series(place))
+            .join(names, on="author", how="left", maintain_order="left")
+            .join(scores, on="post", how="left", maintain_order="left")
+            .with_columns(
+                pl.col("name").fill_null(pl.col("author").cast(pl.String)),
+                pl.col("score").fill_null(0),
+                pl.col("voted").fill_null(0).cast(pl.Int64),
+                status=pl.when(pl.col("post").is_in(removed.implode()))
+                .then(pl.lit("removed"))
+                .when(pl.col("post").is_in(locked.implode()))
+                .then(pl.lit("locked"))
+                .otherwise(pl.lit("visible")),
+            )
+        )
+
+    @functools.cached_property
+    def read_in_order(self) -> pl.DataFrame:
+        """The posts as a reader meets them: threads by number, each post followed by its replies."""
+        return self.posts.sort("thread", "place")
+
+    def threads(self, sorting: Sorting | None = None) -> pl.DataFrame:
+        """A row for each thread: title, author, posts, participants, score, last post and status.
+
+        Args:
+            sorting: `new` first, `top` score first, or `hot`, which weighs both; the design's own way by default.
+        """
+        by_thread = self.posts.group_by("thread", maintain_order=True).agg(
+            pl.col("title").drop_nulls().first(),
+            pl.col("author").first(),
+            pl.col("name").first(),
+            pl.len().cast(pl.Int64).alias("posts"),
+            pl.col("author").n_unique().cast(pl.Int64).alias("participants"),
+            pl.col("score").first(),
+            pl.col("time").first().alias("opened"),
+            pl.col("time").max().alias("last"),
+            pl.col("status").first(),
+        )
+        size = pl.col("score").abs().clip(1).log10() * pl.col("score").sign()
+        keys = {"new": pl.col("opened"), "top": pl.col("score"), "hot": size + pl.col("opened") / HOT_SECONDS}
+        how = sorting or self.design.sorting
+        if how not in keys:
+            raise UsageError(f"threads are sorted by {', '.join(SORTINGS)}, not by {how!r}.")
+        return by_thread.sort(keys[how], pl.col("thread"), descending=[True, how == "new"])
+
+    def thread(self, post: int) -> Thread:
+        """The thread that holds a post, the whole of it.
+
+        Args:
+            post: The number of any post of it.
+        """
+        found = self.posts.filter(pl.col("post") == post)
+        if not found.height:
+            last = int(self.posts["post"][-1])
+            raise UsageError(
+                f"{self.run.name} has no post {post}; they are numbered 1 to {last}.",
+                "The number of a post stands beside it in `populace show RUN --thread N`.",
+            )
+        number = int(found["thread"][0])
+        posts = self.posts.filter(pl.col("thread") == number).sort("place")
+        return Thread(number, posts["title"][0] or "", posts)
+
+    def _table(self, name: str, schema: dict[str, Any]) -> pl.DataFrame:
+        """A table over all steps, with every column of the schema, also where nothing was ever recorded."""
+        found = self.run.history(name)
+        missing = [pl.lit(None, dtype).alias(column) for column, dtype in schema.items() if column not in found.columns]
+        if not found.width:
+            return pl.DataFrame(schema={"step": pl.Int64(), **schema})
+        return found.with_columns(missing)
+
+
+def _name(people: pl.DataFrame) -> pl.Expr:
+    return pl.col("name") if "name" in people.columns else pl.col("id").cast(pl.String).alias("name")

@@ -1,0 +1,58 @@
+"""What judges are asked of a post."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from populace.scenarios.forum.design import Design
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A question about one post, with yes or no for an answer.
+
+    Attributes:
+        name: By which it is known in tables.
+        text: The question, as worded to the judge.
+        rule: The number of the rule it is about, where it is about one.
+        flagged: The answer that a reader should be told of.
+        flag: In which words.
+    """
+
+    name: str
+    text: str
+    rule: int | None = None
+    flagged: str = "yes"
+    flag: str = ""
+
+
+GENERAL = (
+    Criterion("on_topic", "Is the post about what this community is for?", flagged="no", flag="off topic"),
+    Criterion("civil", "Is the post civil towards the other people in the thread?", flagged="no", flag="uncivil"),
+    Criterion("harassment", "Does the post attack or demean a group of people?", flag="attacks a group"),
+    Criterion("spam", "Is the post an advertisement, or repetition without content?", flag="spam"),
+)
+"""What is asked in every community."""
+
+
+_ABOUT = {"prescriptive": "what is wanted", "restrictive": "what is not wanted"}
+
+
+def criteria(design: Design) -> tuple[Criterion, ...]:
+    """What is asked of a post in a community: the general questions, then one for each rule.
+
+    Example:
+        >>> design = Design(name="Tea", goal="to talk of tea", rules=["No coffee."], personas=["Ann", "Bo"])
+        >>> criteria(design)[-1].text
+        'A rule of the community, about what is not wanted: “No coffee.” Does the post break this rule?'
+    """
+    rules = [
+        Criterion(
+            f"rule_{number}",
+            f"A rule of the community, about {_ABOUT[rule.kind]}: “{rule.text}” Does the post break this rule?",
+            number,
+            flag=f"breaks rule {number}",
+        )
+        for number, rule in enumerate(design.rules, 1)
+    ]
+    return (*GENERAL, *rules)

@@ -1,0 +1,34 @@
+"""Text that somebody else wrote, made fit to be shown: nothing in it may act on the terminal or the page."""
+
+from __future__ import annotations
+
+import html
+import re
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_DIRECTION = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SUBSTITUTE = "\ufffd"
+
+
+def plain(text: str) -> str:
+    """Text for a terminal: characters that would move the cursor or turn the line round become visible.
+
+    Example:
+        >>> plain("red: \\x1b[31m, turned: \\u202e!")
+        'red: �[31m, turned: �!'
+    """
+    return _DIRECTION.sub(_SUBSTITUTE, _tame(text))
+
+
+def escaped(text: str) -> str:
+    """Text for HTML, as text: no markup, no control characters; marks of direction hold only within their element.
+
+    Example:
+        >>> escaped('<b onclick="x">&')
+        '&lt;b onclick=&quot;x&quot;&gt;&amp;'
+    """
+    return html.escape(_tame(text), quote=True)
+
+
+def _tame(text: str) -> str:
+    return _CONTROL.sub(_SUBSTITUTE, text.replace("\r\n", "\n").replace("\r", "\n"))
