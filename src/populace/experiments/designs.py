@@ -94,9 +94,7 @@ def _latin(points: int, factors: int, seed: int) -> np.ndarray[tuple[int, int], 
     return np.asarray((strips + rng.random((points, factors))) / points, dtype=np.float64)
 
 
-def _levelled(
-    unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], levels: Sequence[int | None]
-) -> list[Point]:
+def _levelled(unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], levels: Sequence[int | None]) -> list[Point]:
     """Shares of the way, with those of listed factors turned into places of levels."""
     columns = [
         unit[:, place] if count is None else np.minimum((unit[:, place] * count).astype(int), count - 1)
@@ -118,7 +116,7 @@ def _fraction(counts: Sequence[int], resolution: int) -> list[Point]:
         for base in range(1, len(counts) + 1)
         if (found := _generators(base, len(counts) - base, resolution)) is not None
     )
-    points = []
+    points: list[Point] = []
     for bits in itertools.product((0, 1), repeat=base):
         # A generated column is the parity of its base columns, counted so that the first levels make the first point.
         made = [sum(bits[place] for place in chosen) % 2 for chosen in generators]

@@ -18,6 +18,7 @@ from populace.experiments.arms import Arm, seed_of
 from populace.experiments.designs import Design, combine
 from populace.experiments.factors import Factor, applied, plain_interventions
 from populace.experiments.outcomes import Outcome
+from populace.models import open_model
 from populace.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -254,6 +255,12 @@ class Experiment(pydantic.BaseModel):
             raise UsageError(
                 f"{reserved!r} is a column of every table of results.", "Give the factor or outcome another name."
             )
+        if self.replicates < 2 and not self.design.sampled:
+            raise UsageError(
+                "one replicate shows no effect: there is nothing to tell it from chance.",
+                "Use two or more; twenty are usual.",
+            )
+        open_model(self.model)
         if self.decider not in DECIDERS:
             raise UnknownNameError("decider", self.decider, DECIDERS)
 
@@ -275,5 +282,7 @@ def _in_words(error: pydantic.ValidationError) -> UsageError:
             return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), home.model_fields)
     said = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
-        return ParameterError(f"the experiment lacks {where!r}.", "Every experiment has name, scenario, factors, outcomes.")
+        return ParameterError(
+            f"the experiment lacks {where!r}.", "Every experiment has name, scenario, factors, outcomes."
+        )
     return ParameterError(f"the experiment's {where} = {first['input']!r}: {said[:1].lower()}{said[1:]}.")

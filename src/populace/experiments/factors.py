@@ -48,7 +48,8 @@ class Factor(pydantic.BaseModel):
         if isinstance(given, Mapping):
             if set(given) == {"low", "high"} and all(_number(end) for end in given.values()):
                 return cls._range(name, float(given["low"]), float(given["high"]))
-            names, values = [str(each) for each in given], list(given.values())
+            names: list[Level] = [str(each) for each in given]
+            values = list(given.values())
         elif isinstance(given, Sequence) and not isinstance(given, str):
             names, values = [_named(each) for each in given], list(given)
         else:
@@ -57,7 +58,7 @@ class Factor(pydantic.BaseModel):
             values = [plain_interventions(each) for each in values]
         if len(values) < 2:
             raise UsageError(
-                f"the factor {name} has {len(values) or 'no'} level{'' if len(values) == 1 else 's'}, so nothing varies.",
+                f"the factor {name} has {'one level' if values else 'no level'}, so nothing varies.",
                 "Give it two or more, or make it a fixed parameter.",
             )
         twice = next((each for each in names if names.count(each) > 1), None)

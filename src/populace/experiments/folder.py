@@ -59,13 +59,15 @@ class Folder:
     manifest: Manifest
 
     @classmethod
-    def make(cls, experiment: Experiment, arms: Sequence[Arm], workspace: Workspace) -> Folder:
-        """The folder of an experiment, made where it is not there yet."""
+    def known(cls, experiment: Experiment, workspace: Workspace) -> Folder | None:
+        """The folder of an experiment that began before, if there is one."""
         path = home(workspace) / experiment.label
-        if (path / "manifest.json").is_file():
-            found = cls.open(path)
-            found.manifest.experiment = experiment.data()
-            return found
+        return cls.open(path) if (path / "manifest.json").is_file() else None
+
+    @classmethod
+    def make(cls, experiment: Experiment, arms: Sequence[Arm], workspace: Workspace) -> Folder:
+        """A new folder for an experiment."""
+        path = home(workspace) / experiment.label
         versions = dict(environment())
         revision = git_revision(Path.cwd())
         if revision:

@@ -102,7 +102,7 @@ class Outcome(pydantic.BaseModel):
             raise UnknownNameError("outcome over the steps", found["over"], [*_OVER, "answers"])
         if at is not None:
             raise UsageError(f"the outcome {written!r} is both at a step and over the steps.")
-        return cls(metric=found["inner"].strip(), over=found["over"])
+        return cls.model_validate({"metric": found["inner"].strip(), "over": found["over"]})
 
     def check(self, scenario: type[Scenario]) -> None:
         """Refuse an outcome that no run of the scenario can produce."""

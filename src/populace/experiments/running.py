@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import multiprocessing
 import os
-import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Sequence
 from pathlib import Path
 
 from populace.broker import Budget
-from populace.errors import InterruptedRunError, StoppedError, UsageError
+from populace.errors import InterruptedRunError, UsageError
 from populace.experiments.arms import Arm
-from populace.experiments.bench import Bench, Job, Made, open_bench, run_here
-from populace.experiments.experiment import Experiment
+from populace.experiments.bench import INTERRUPTED, Job
+from populace.experiments.crew import Crew
+from populace.experiments.experiment import Experiment, Keep
 from populace.experiments.folder import Folder, Row
+from populace.experiments.rehearsal import check as check_arms
 from populace.experiments.results import Results
 from populace.workspace import Workspace
-
-_SECONDS_A_BATCH = 0.5
-_MOST_IN_A_BATCH = 32
 
 
 class Onlooker:
@@ -30,8 +24,8 @@ class Onlooker:
     def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
         """Runs begin; `done` of them were there already."""
 
-    def moved(self, rows: Sequence[Row]) -> None:
-        """Runs ended."""
+    def moved(self, rows: Sequence[Row], total: int) -> None:
+        """Runs ended; precision may have raised the total."""
 
     def ended(self) -> None:
         """No more runs come, for whatever reason."""
@@ -49,126 +43,125 @@ def run_experiment(
     """Run what is not run yet; see `Experiment.run`."""
     arms = experiment.arms()
     place = Workspace(workspace)
-    folder = Folder.make(experiment, arms, place)
-    look = watch or Onlooker()
+    known = Folder.known(experiment, place)
+    if known is None:
+        check_arms(experiment, arms, rehearse=check)
+    folder = known or Folder.make(experiment, arms, place)
     with folder.locked():
-        folder.write(state="running", reason="")
-        crew = Crew(folder, place.folder, keep_of(experiment, arms), workers or workers_for(arms))
+        folder.write(state="running", reason="", experiment=experiment.data())
+        crew = Crew(folder, place.folder, keep_of(experiment, arms), workers or workers_for(experiment, arms))
+        look = watch or Onlooker()
         try:
-            reason = _to_the_end(experiment, arms, folder, crew, retry, look)
-        except StoppedError as stop:
-            folder.write(state="stopped", reason=stop.what)
-            raise
+            state, reason = _Round(experiment, arms, folder, crew, retry, look).to_the_end()
+        except (KeyboardInterrupt, InterruptedRunError):
+            crew.halt()
+            folder.write(state="stopped", reason=INTERRUPTED)
+            raise InterruptedRunError(
+                f"the experiment {folder.path.name} was interrupted.",
+                "Runs that ended are kept; start it again in the same way and it goes on.",
+            ) from None
         finally:
             crew.close()
             look.ended()
-        folder.write(state="complete", reason=reason)
+        folder.write(state=state, reason=reason)
     return Results(folder)
 
 
-def keep_of(experiment: Experiment, arms: Sequence[Arm]) -> str:
-    """What outlives a run: what was asked for, or the calls that cost something."""
+def keep_of(experiment: Experiment, arms: Sequence[Arm]) -> Keep:
+    """What outlives a run: what was asked for, or the calls where they cost something."""
     free = all(arm.decider == "rule" or arm.model.startswith("scripted") for arm in arms)
     return experiment.keep or ("nothing" if free else "calls")
 
 
-def workers_for(arms: Sequence[Arm]) -> int:
+def workers_for(experiment: Experiment, arms: Sequence[Arm]) -> int:
     """How many processes by default: one where a model fills this machine, else one for each of two processors."""
-    if any(arm.model.startswith("embedded") and arm.decider == "model" for arm in arms):
-        return 1
-    return min(2, os.cpu_count() or 1)
+    fills = any(arm.model.startswith("embedded") and arm.decider == "model" for arm in arms)
+    typed_at_a_prompt = experiment.scenario.startswith("__main__:")
+    return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
 
 
-def _to_the_end(
-    experiment: Experiment, arms: Sequence[Arm], folder: Folder, crew: Crew, retry: bool, look: Onlooker
-) -> str:
-    done = folder.rows()
-    finished = {key for key, row in done.items() if not (retry and row["status"] == "failed")}
-    replicates = experiment.replicates
-    jobs = _jobs(experiment, arms, range(replicates), finished)
-    total = replicates * len(arms)
-    look.began(experiment, folder.path, total, total - sum(len(job.arms) for job in jobs))
-    for made in crew.run(jobs):
-        look.moved(made.rows)
-        if made.stopped == "interrupted":
-            raise InterruptedRunError("the experiment was interrupted.")
-    return f"all {replicates} replicates of {len(arms)} arms are done"
+class _Round:
+    """One after the other: the replicates asked for, then as many as precision wants."""
 
+    def __init__(
+        self, experiment: Experiment, arms: Sequence[Arm], folder: Folder, crew: Crew, retry: bool, look: Onlooker
+    ) -> None:
+        self.experiment, self.arms, self.folder, self.crew, self.look = experiment, arms, folder, crew, look
+        rows = folder.rows()
+        self.finished = {key for key, row in rows.items() if not (retry and row["status"] == "failed")}
+        self.calls = sum(row.get("calls", 0) for row in rows.values())
+        self.money = sum(row.get("cost", 0.0) for row in rows.values())
 
-def _jobs(
-    experiment: Experiment, arms: Sequence[Arm], replicates: Sequence[int], finished: set[tuple[int, int]]
-) -> list[Job]:
-    """What is left to do, replicate by replicate, so that a stop leaves arms of equal size."""
-    left = [
-        (replicate, [arm.number for arm in arms if (arm.number, replicate) not in finished])
-        for replicate in replicates
-    ]
-    if experiment.fork_at:
-        return [Job(replicate, tuple(numbers)) for replicate, numbers in left if numbers]
-    return [Job(replicate, (number,)) for replicate, numbers in left for number in numbers]
+    def to_the_end(self) -> tuple[str, str]:
+        """Run until it is enough; returns the state and the reason."""
+        stop, replicates = self.experiment.stop, self.experiment.replicates
+        total = replicates * len(self.arms)
+        there = sum(replicate < replicates for _, replicate in self.finished)
+        self.look.began(self.experiment, self.folder.path, total, there)
+        while True:
+            self.folder.write(replicates=replicates)
+            over = self._run(replicates)
+            if over:
+                return "stopped", over
+            if stop.width is None:
+                return "complete", f"all {replicates} replicates of {len(self.arms)} arms are done"
+            widest = self._widest()
+            if widest <= stop.width:
+                return "complete", f"the widest interval is {widest:.3g} after {replicates} replicates"
+            if replicates >= stop.most:
+                return "complete", f"the widest interval is still {widest:.3g} after the most replicates allowed"
+            replicates = min(replicates + stop.batch, stop.most)
 
+    def _run(self, replicates: int) -> str:
+        """Run what is left of so many replicates; returns why it broke off, where it did."""
+        jobs = self._jobs(replicates)
+        total = replicates * len(self.arms)
+        if not jobs:
+            return ""
+        for made in self.crew.run(jobs, self._budget):
+            self.finished |= {(row["arm"], row["replicate"]) for row in made.rows}
+            self.calls += sum(row.get("calls", 0) for row in made.rows)
+            self.money += sum(row.get("cost", 0.0) for row in made.rows)
+            self.look.moved(made.rows, total)
+            if made.stopped == INTERRUPTED:
+                raise InterruptedRunError(INTERRUPTED)
+            if made.stopped:
+                return made.stopped
+        return self._spent()
 
-class Crew:
-    """The processes that run jobs; with one worker it is this process."""
+    def _budget(self) -> Budget | None:
+        """What is left to spend; None where nothing is."""
+        stop = self.experiment.stop
+        if self._spent():
+            return None
+        return Budget(
+            calls=None if stop.calls is None else stop.calls - self.calls,
+            money=None if stop.money is None else stop.money - self.money,
+        )
 
-    def __init__(self, folder: Folder, workspace: Path, keep: str, workers: int) -> None:
-        if workers < 1:
-            raise UsageError(f"workers is {workers}; at least one is needed.")
-        self._arguments = (str(folder.path), str(workspace), keep)
-        self.workers = workers
-        self._pool: ProcessPoolExecutor | None = None
-        self._bench: Bench | None = None
-        self._seconds: float | None = None
+    def _spent(self) -> str:
+        stop = self.experiment.stop
+        if stop.calls is not None and self.calls >= stop.calls:
+            return f"the budget of {stop.calls:,} calls is reached"
+        if stop.money is not None and self.money >= stop.money:
+            return f"the budget of {stop.money:g} in money is reached"
+        return ""
 
-    def run(self, jobs: Sequence[Job], budget: Budget | None = None) -> Iterator[Made]:
-        """Run jobs, in lots as they end."""
-        if self.workers == 1 or len(jobs) < 2:
-            self._bench = self._bench or Bench(*map(Path, self._arguments[:2]), self._arguments[2])
-            for job in jobs:
-                yield self._bench.run([job], budget)
-            return
-        yield from self._in_processes(list(jobs), budget)
+    def _jobs(self, replicates: int) -> list[Job]:
+        """What is left to do, replicate by replicate, so that a stop leaves arms of equal size."""
+        numbers = range(len(self.arms))
+        left = [
+            (replicate, tuple(arm for arm in numbers if (arm, replicate) not in self.finished))
+            for replicate in range(replicates)
+        ]
+        if self.experiment.fork_at:
+            return [Job(replicate, arms) for replicate, arms in left if arms]
+        return [Job(replicate, (arm,)) for replicate, arms in left for arm in arms]
 
-    def _in_processes(self, jobs: list[Job], budget: Budget | None) -> Iterator[Made]:
-        pool = self._open()
-        waiting = iter(jobs)
-        under_way: set[Future[Made]] = set()
+    def _widest(self) -> float:
+        """The widest interval among the effects on the primary outcome."""
         try:
-            while True:
-                while len(under_way) < 2 * self.workers and (batch := self._batch(waiting)):
-                    limits = (budget.calls, budget.money) if budget else (None, None)
-                    under_way.add(pool.submit(run_here, [tuple(job) for job in batch], *limits))  # type: ignore[misc]
-                if not under_way:
-                    return
-                ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    made = future.result()
-                    self._pace(made)
-                    yield made
-        finally:
-            self._stop.set()
-
-    def _batch(self, waiting: Iterator[Job]) -> list[Job]:
-        size = 1 if self._seconds is None else int(_SECONDS_A_BATCH / max(self._seconds, 1e-6))
-        return list(itertools.islice(waiting, min(max(size, 1), _MOST_IN_A_BATCH)))
-
-    def _pace(self, made: Made) -> None:
-        if made.rows:
-            self._seconds = sum(row["seconds"] for row in made.rows) / len(made.rows)
-
-    def _open(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._stop = context.Event()
-            self._pool = ProcessPoolExecutor(
-                self.workers, context, initializer=open_bench, initargs=(*self._arguments, self._stop)
-            )
-        return self._pool
-
-    def close(self) -> None:
-        """Let the processes go, after the runs under way."""
-        if self._bench is not None:
-            self._bench.lines.close()
-        if self._pool is not None:
-            self._stop.set()
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            effects = Results(self.folder).effects()
+        except UsageError as error:
+            raise UsageError(f"the precision cannot be judged: {error.what}", error.hint) from error
+        return float((effects["high"] - effects["low"]).max())  # type: ignore[arg-type]
