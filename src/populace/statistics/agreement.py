@@ -1,0 +1,192 @@
+"""How far raters agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.errors import UsageError
+from populace.randomness import stream
+from populace.statistics.intervals import Estimate, estimates_table, percentile
+from populace.statistics.values import Numbers, checked_level, enough, numeric, one_of, rows
+
+LEVELS = ("nominal", "ordinal", "interval")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far raters agree about the same items.
+
+    Assumes that items are a random sample of those one speaks about and that raters judged on their own; intervals
+    come from drawing items anew (for ordinal values with the distances between ranks held fixed). Where every
+    rating is the same, chance agreement is complete, and alpha and kappa are NaN.
+
+    Attributes:
+        alpha: Krippendorff's alpha: 1 is full agreement, 0 what chance would give.
+        share: Share of pairs of ratings of one item that are equal.
+        kappa: Cohen's unweighted kappa over the items that both rated; None unless there are two raters.
+        items: Items with two or more ratings, on which all of this rests.
+        single: Items with one rating, which say nothing about agreement.
+        raters: How many raters there are.
+        ratings: Ratings of the items with two or more.
+        dropped: Rows left out because something was missing.
+        level: How differences are weighed: `nominal`, `ordinal` or `interval`.
+    """
+
+    alpha: Estimate
+    share: Estimate
+    kappa: Estimate | None
+    items: int
+    single: int
+    raters: int
+    ratings: int
+    dropped: int
+    level: str
+
+    def table(self) -> pl.DataFrame:
+        """One row for each measure."""
+        measures = {"alpha": self.alpha, "share": self.share} | ({"kappa": self.kappa} if self.kappa else {})
+        return estimates_table(list(measures.values()), measure=list(measures)).with_columns(
+            raters=pl.lit(self.raters), ratings=pl.lit(self.ratings)
+        )
+
+
+def agreement(
+    frame: pl.DataFrame,
+    *,
+    item: str = "item",
+    rater: str = "rater",
+    value: str = "value",
+    level: str = "nominal",
+    order: Sequence[Any] | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Agreement between raters, from one row for each rating; not everybody needs to rate everything.
+
+    Args:
+        frame: The ratings.
+        item: Column of what was rated.
+        rater: Column of who rated.
+        value: Column of the rating.
+        level: `nominal` (equal or not), `ordinal` (ranks) or `interval` (numbers).
+        order: The ordinal values from lowest to highest, where they are not numbers.
+        seed: Fixes the draws of the bootstrap.
+        resamples: Draws of the bootstrap.
+        confidence: The confidence level.
+
+    Example:
+        >>> ratings = pl.DataFrame({"item": [1, 1, 2, 2, 3, 3], "rater": ["a", "b"] * 3, "value": [1, 1, 0, 0, 1, 0]})
+        >>> round(agreement(ratings).alpha.value, 2)
+        0.44
+    """
+    one_of("level of measurement", level, LEVELS)
+    checked_level(confidence)
+    kept, dropped = rows(frame, (item, rater, value))
+    if kept.select(item, rater).is_duplicated().any():
+        raise UsageError(
+            "a rater rated the same item twice.", f"Keep one row for each {item!r} and {rater!r}, or name them apart."
+        )
+    raters = kept[rater].n_unique()
+    if raters < 2:
+        raise UsageError(f"agreement needs at least two raters, and {rater!r} has {raters}.")
+    codes, scores = _coded(kept[value], level, order)
+    kept = kept.select(pl.col(item).alias("item"), pl.col(rater).alias("rater")).with_columns(code=codes)
+    compared = kept.filter(pl.len().over("item") > 1)
+    single = kept["item"].n_unique() - compared["item"].n_unique()
+    counts = _counts(compared, len(scores))
+    enough(len(counts), 2, "the set of items with two ratings", "an interval of agreement")
+    distance = _distances(counts.sum(axis=0), scores, level)
+    draws = _draws(len(counts), resamples, seed)
+    basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)
+    both = _both(compared) if raters == 2 else None
+    return Agreement(
+        alpha=percentile(_alpha(draws, counts, distance), *basis),
+        share=percentile(_share(draws, counts), *basis),
+        kappa=None if both is None else percentile(_kappa(draws, *both, len(scores)), *basis),
+        items=len(counts),
+        single=single,
+        raters=raters,
+        ratings=compared.height,
+        dropped=dropped,
+        level=level,
+    )
+
+
+def _coded(values: pl.Series, level: str, order: Sequence[Any] | None) -> tuple[pl.Series, Numbers]:
+    """Each rating as a place in the list of values, and a number for every place."""
+    if level == "ordinal" and order is not None:
+        known = list(order)
+        strange = set(values.unique().to_list()) - set(known)
+        if strange:
+            raise UsageError(f"{sorted(map(str, strange))[0]!r} is not in the order given.")
+    elif level == "nominal" or values.dtype.is_numeric() or isinstance(values.dtype, pl.Enum):
+        known = values.unique().sort().to_list()
+    else:
+        hint = "Give order=(lowest, …, highest)." if level == "ordinal" else "Use level='nominal' or 'ordinal'."
+        raise UsageError(f"the {level} values of {values.name!r} are not numbers.", hint)
+    places = pl.Series([known.index(one) for one in known], dtype=pl.Int64)
+    codes = values.replace_strict(pl.Series(known, dtype=values.dtype), places, return_dtype=pl.Int64)
+    scores = numeric(pl.DataFrame({"v": known}), "v") if level == "interval" else np.arange(len(known), dtype=float)
+    return codes, scores
+
+
+def _counts(compared: pl.DataFrame, values: int) -> Numbers:
+    """Items by values: how often each value was given to each item."""
+    place = compared["item"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    counts = np.zeros((int(place.max()) + 1 if len(place) else 0, values))
+    np.add.at(counts, (place, compared["code"].to_numpy()), 1)
+    return counts
+
+
+def _distances(totals: Numbers, scores: Numbers, level: str) -> Numbers:
+    if level == "nominal":
+        return 1.0 - np.eye(len(totals))
+    if level == "ordinal":
+        # Between two ranks lie all the ratings between them, and half of those at either end.
+        scores = np.cumsum(totals) - totals / 2
+    gaps: Numbers = (scores[:, None] - scores[None, :]) ** 2
+    return gaps
+
+
+def _draws(items: int, resamples: int, seed: int) -> Numbers:
+    """How often each item counts: once in the first row, as drawn in the others."""
+    rng = stream(seed, "statistics/agreement")
+    drawn = rng.multinomial(items, np.full(items, 1 / items), size=resamples)
+    return np.vstack([np.ones(items), drawn.astype(np.float64)])
+
+
+def _alpha(draws: Numbers, counts: Numbers, distance: Numbers) -> Numbers:
+    sizes = counts.sum(axis=1)
+    observed = draws @ (np.einsum("ic,ck,ik->i", counts, distance, counts, optimize=True) / (sizes - 1))
+    totals, ratings = draws @ counts, draws @ sizes
+    expected = np.einsum("bc,ck,bk->b", totals, distance, totals, optimize=True)
+    return np.asarray(1 - _ratio((ratings - 1) * observed, expected))
+
+
+def _share(draws: Numbers, counts: Numbers) -> Numbers:
+    sizes = counts.sum(axis=1)
+    return (draws @ (counts * (counts - 1)).sum(axis=1)) / (draws @ (sizes * (sizes - 1)))
+
+
+def _both(compared: pl.DataFrame) -> tuple[Any, Any]:
+    """The codes of the first and of the second rater, item by item."""
+    ordered = compared.sort("item", "rater")["code"].to_numpy().reshape(-1, 2)
+    return ordered[:, 0], ordered[:, 1]
+
+
+def _kappa(draws: Numbers, first: Any, second: Any, values: int) -> Numbers:
+    items = draws.sum(axis=1)
+    equal = draws @ (first == second).astype(np.float64) / items
+    chosen = [draws @ np.eye(values)[codes] / items[:, None] for codes in (first, second)]
+    chance = (chosen[0] * chosen[1]).sum(axis=1)
+    return 1 - _ratio(1 - equal, 1 - chance)
+
+
+def _ratio(above: Numbers, below: Numbers) -> Numbers:
+    return np.asarray(np.divide(above, below, out=np.full(len(below), np.nan), where=below > 1e-12))

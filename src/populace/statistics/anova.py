@@ -1,0 +1,135 @@
+"""Several groups at once: whether their means differ, and which do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from populace.statistics.intervals import t_quantile
+from populace.statistics.values import ROUNDING, Numbers, Values, checked_level, constant, library, named_groups
+
+
+@dataclass(frozen=True)
+class Anova:
+    """One-way analysis of variance.
+
+    Assumes independent values, about normal within a group, that vary by about the same amount in every group;
+    `levene` is the p of a test of the last (small: they do not). Where nothing varies within the groups, F and p
+    are NaN, or F is 0 and p is 1 if the means are equal too.
+
+    Attributes:
+        f: The F statistic.
+        p: Probability of means as far apart if there were no difference.
+        between: Degrees of freedom between groups.
+        within: Degrees of freedom within groups.
+        eta: Share of variance between the groups in this sample (eta squared).
+        omega: The same without its upward bias (omega squared), not below 0.
+        levene: p of the Brown–Forsythe test of equal spread.
+        n: Values in all groups.
+        dropped: Missing values left out.
+        groups: For each group its n, mean, standard deviation and t interval.
+    """
+
+    f: float
+    p: float
+    between: int
+    within: int
+    eta: float
+    omega: float
+    levene: float
+    n: int
+    dropped: int
+    groups: pl.DataFrame
+
+    def table(self) -> pl.DataFrame:
+        """The test as a table of one row."""
+        names = ("f", "p", "between", "within", "eta", "omega", "levene", "n", "dropped")
+        return pl.DataFrame({name: [getattr(self, name)] for name in names})
+
+    def __str__(self) -> str:
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        return f"F({self.between}, {self.within}) = {self.f:.2f}, {p}, omega² = {self.omega:.2f}, n = {self.n}"
+
+
+def one_way(groups: Mapping[str, Values], level: float = 0.95) -> Anova:
+    """Whether the means of several groups differ.
+
+    Args:
+        groups: Two or more values for each named group; missing ones are dropped and counted.
+        level: Confidence level of the intervals of the groups.
+
+    Example:
+        >>> print(one_way({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [6.0, 7.0, 8.0]}))
+        F(2, 6) = 21.00, p = 0.002, omega² = 0.82, n = 9
+    """
+    kept, dropped = named_groups(groups, 2, "an analysis of variance")
+    pooled = np.concatenate(list(kept.values()))
+    scale = float(np.abs(pooled).max())
+    between, within = len(kept) - 1, len(pooled) - len(kept)
+    effect = sum(len(v) * float(v.mean() - pooled.mean()) ** 2 for v in kept.values())
+    error = sum(float(((v - v.mean()) ** 2).sum()) for v in kept.values())
+    if all(constant(v, scale) for v in kept.values()):
+        same = constant(pooled)
+        f, p, eta, omega = (0.0, 1.0, 0.0, 0.0) if same else (math.nan, math.nan, 1.0, 1.0)
+        levene = math.nan
+    else:
+        stats = library("scipy.stats")
+        f, p = (float(x) for x in stats.f_oneway(*kept.values()))
+        eta = effect / (effect + error)
+        omega = max(0.0, (effect - between * error / within) / (effect + error + error / within))
+        levene = _levene(stats, list(kept.values()))
+    return Anova(f, p, between, within, eta, omega, levene, len(pooled), dropped, _summary(kept, level))
+
+
+def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
+    """Every pair of groups with Tukey's test (Kramer's form for unequal n).
+
+    Assumes what `one_way` assumes. Intervals and p-values hold for all pairs together, so they need no further
+    correction. Where nothing varies within the groups, intervals have no width, and p is 1 or NaN.
+
+    Args:
+        groups: Two or more values for each named group; missing ones are dropped and counted.
+        level: Confidence level for all pairs together.
+
+    Returns:
+        One row for each pair: `a`, `b`, `difference` (a minus b), `low`, `high`, `p`, `n_a`, `n_b`, `dropped`.
+    """
+    kept, dropped = named_groups(groups, 2, "Tukey's test")
+    names, values = list(kept), list(kept.values())
+    scale = float(np.abs(np.concatenate(values)).max())
+    still = all(constant(v, scale) for v in values)
+    test = None if still else library("scipy.stats").tukey_hsd(*values)
+    interval = None if test is None else test.confidence_interval(checked_level(level))
+    found = []
+    for i, j in itertools.combinations(range(len(names)), 2):
+        gap = float(values[i].mean() - values[j].mean())
+        if test is None or interval is None:
+            low, high, p = gap, gap, 1.0 if abs(gap) <= ROUNDING * scale else math.nan
+        else:
+            low, high, p = interval.low[i, j], interval.high[i, j], test.pvalue[i, j]
+        sizes = len(values[i]), len(values[j])
+        found.append((names[i], names[j], gap, float(low), float(high), float(p), *sizes, dropped))
+    columns = ("a", "b", "difference", "low", "high", "p", "n_a", "n_b", "dropped")
+    return pl.DataFrame(found, schema=columns, orient="row")
+
+
+def _levene(stats: object, values: list[Numbers]) -> float:
+    spreads = [np.abs(v - np.median(v)) for v in values]
+    scale = float(max(s.max() for s in spreads))
+    if all(constant(s, scale) for s in spreads):
+        return 1.0 if constant(np.concatenate(spreads), scale) else math.nan
+    return float(stats.f_oneway(*spreads).pvalue)  # type: ignore[attr-defined]
+
+
+def _summary(kept: Mapping[str, Numbers], level: float) -> pl.DataFrame:
+    found = []
+    for name, values in kept.items():
+        centre, spread = float(values.mean()), float(values.std(ddof=1))
+        half = t_quantile(level, len(values) - 1) * spread / math.sqrt(len(values))
+        found.append((name, len(values), centre, spread, centre - half, centre + half))
+    return pl.DataFrame(found, schema=("group", "n", "mean", "sd", "low", "high"), orient="row")

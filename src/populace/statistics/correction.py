@@ -1,0 +1,35 @@
+"""Correction for many comparisons made at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from populace.errors import UsageError
+from populace.statistics.values import Numbers, Values, library, one_of
+
+_METHODS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}
+
+
+def adjust(p_values: Values, method: str = "holm") -> Numbers:
+    """The p-values as they are once it counts how many were looked at.
+
+    `holm` and `bonferroni` bound the chance of any false finding and assume nothing; `bh` (Benjamini and Hochberg)
+    bounds the share of false ones among the findings and assumes independent or positively dependent tests.
+    A p-value that is missing (NaN, None) stays so and counts as no test.
+
+    Args:
+        p_values: The p-values of every comparison that was made, not only of those that are shown.
+        method: `holm`, `bh` or `bonferroni`.
+
+    Example:
+        >>> adjust([0.01, 0.04, 0.03], "holm")
+        array([0.03, 0.06, 0.06])
+    """
+    how = _METHODS[one_of("correction", method, tuple(_METHODS))]
+    given = np.array([np.nan if p is None else p for p in p_values], dtype=np.float64)
+    tested = ~np.isnan(given)
+    if ((given[tested] < 0) | (given[tested] > 1)).any():
+        raise UsageError("a p-value lies between 0 and 1.")
+    if tested.any():
+        given[tested] = library("statsmodels.stats.multitest").multipletests(given[tested], method=how)[1]
+    return given

@@ -1,0 +1,185 @@
+"""Where the variance of an outcome comes from: the factors of a study, their interactions, and chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from populace.errors import UnknownNameError, UsageError
+from populace.randomness import stream
+from populace.statistics.factorial import Fit, Grid
+from populace.statistics.intervals import Estimate, estimates_table
+from populace.statistics.values import Numbers, checked_level, constant, numeric, one_of, rows
+
+CHANCE = "chance"
+INTERACTIONS = "interactions"
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Shares of the variance of an outcome.
+
+    Assumes that the levels of every factor are the ones to speak about, each as important as the others: shares
+    are of an outcome whose combination of levels is drawn evenly from the whole grid, and another choice of levels
+    gives other shares. Chance is the variance between runs that differ only in their seed. Runs are independent
+    of each other; with `cluster`, only runs of different clusters are. Shares are corrected for the part that
+    chance alone would give to every factor (as omega squared is), so a factor without effect is near 0. Where
+    combinations are missing, interactions beyond `order` of factors are taken to be none and count as chance.
+    Intervals come from drawing the residuals of runs (of clusters) anew; with fewer than some ten clusters they
+    are too narrow.
+
+    Attributes:
+        shares: For each factor or group, for interactions and for chance, its share with its interval.
+        variance: The variance that the shares are of.
+        order: The highest number of factors whose interaction was fitted.
+        factors: The factors and how many levels each has.
+        cells: Combinations of levels that were run, of all that there are.
+        n: Runs that it rests on.
+        clusters: Clusters that they belong to; None where runs are independent.
+        dropped: Rows left out because something was missing.
+    """
+
+    shares: dict[str, Estimate]
+    variance: float
+    order: int
+    factors: dict[str, int]
+    cells: tuple[int, int]
+    n: int
+    clusters: int | None
+    dropped: int
+
+    def __getitem__(self, name: str) -> Estimate:
+        if name not in self.shares:
+            raise UnknownNameError("share", name, self.shares)
+        return self.shares[name]
+
+    @property
+    def largest(self) -> str:
+        """What has the largest share."""
+        return max(self.shares, key=lambda name: self.shares[name].value)
+
+    def table(self) -> pl.DataFrame:
+        """One row for each share."""
+        return estimates_table(list(self.shares.values()), source=list(self.shares)).rename({"value": "share"})
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {share}" for name, share in self.shares.items())
+
+
+def decompose(
+    frame: pl.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    *,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    cluster: str | None = None,
+    interactions: str = "together",
+    order: int | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int,
+) -> Decomposition:
+    """Decompose the variance of an outcome over a factorial table with replicate runs.
+
+    The design need not be balanced, nor complete: cells with more runs do not count for more.
+
+    Args:
+        frame: One row for each run; rows with something missing are dropped and counted.
+        outcome: The column whose variance is decomposed.
+        factors: The columns that were varied, each with a few levels.
+        groups: Factors to be counted together, with the interactions among them, under a name.
+        cluster: The column of what runs share across combinations: the seed, under common random numbers.
+        interactions: `together` as one share, or `each` by its factors (`"model:wording"`).
+        order: Fit interactions of at most so many factors; by default of all, or as many as the design bears.
+        level: The confidence level.
+        resamples: Draws of the bootstrap.
+        seed: Fixes the draws.
+
+    Example:
+        >>> runs = pl.DataFrame({"model": [0, 0, 1, 1] * 5, "order": [0, 1] * 10, "y": [1.0, 1.1, 3.0, 3.2] * 5})
+        >>> decompose(runs, "y", ["model", "order"], seed=1).largest
+        'model'
+    """
+    checked_level(level)
+    one_of("way to show interactions", interactions, ("together", "each"))
+    names = _factors(frame, outcome, factors, cluster)
+    kept, dropped = rows(frame, [outcome, *names, *([cluster] if cluster else [])])
+    y = numeric(kept, outcome)
+    grid = Grid.of(kept, names, order)
+    label = _labels(grid, groups, interactions)
+    owner = None if cluster is None else kept[cluster].rank("dense").cast(pl.Int64).to_numpy() - 1
+    clusters = None if owner is None else int(owner.max()) + 1
+    if clusters is not None and clusters < 2:
+        raise UsageError(f"the cluster {cluster!r} has one level.", "Leave it out, or run more seeds.")
+    parts = list(dict.fromkeys([*label, CHANCE]))
+    belongs = np.array([[name == part for part in parts] for name in label], dtype=np.float64)
+    basis = (len(y), level, "bootstrap of residuals" if owner is None else "bootstrap of clusters", dropped)
+    size = {name: len(levels) for name, levels in zip(names, grid.levels, strict=True)}
+    told = (grid.order, size, (grid.filled, grid.cells), len(y), clusters, dropped)
+    if constant(y):
+        nothing = {part: Estimate(np.nan, np.nan, np.nan, *basis) for part in parts}
+        return Decomposition(nothing, 0.0, *told)
+    fit = Fit.of(grid, y, owner)
+    parted = fit.components(y[None, :], belongs)
+    value, total = _shares(parted)[0], float(parted.clip(0).sum())
+    drawn = _drawn(fit, y, belongs, resamples, seed)
+    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    low, high = np.minimum(low, value), np.maximum(high, value)
+    shares = {part: Estimate(float(value[i]), float(low[i]), float(high[i]), *basis) for i, part in enumerate(parts)}
+    return Decomposition(shares, total, *told)
+
+
+def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster: str | None) -> list[str]:
+    names = list(factors)
+    if not names:
+        raise UsageError("a decomposition needs at least one factor.")
+    if len(set(names)) < len(names) or outcome in names or cluster in names:
+        raise UsageError("a column is named twice.", "Outcome, factors and cluster are different columns.")
+    for name in names:
+        if name in (CHANCE, INTERACTIONS) or ":" in name:
+            raise UsageError(f"a factor cannot be named {name!r}.", "Rename the column.")
+    return names
+
+
+def _labels(grid: Grid, groups: Mapping[str, Sequence[str]] | None, interactions: str) -> list[str]:
+    """The name under which each term of the grid is counted."""
+    group = {name: name for name in grid.factors}
+    seen: set[str] = set()
+    for title, members in (groups or {}).items():
+        for name in members:
+            if name not in group:
+                raise UnknownNameError("factor", name, grid.factors)
+            if name in seen:
+                raise UsageError(f"the factor {name!r} is in two groups.")
+            seen.add(name)
+            group[name] = title
+    found = []
+    for term in grid.terms:
+        titles = list(dict.fromkeys(group[name] for name in term))
+        found.append(
+            titles[0] if len(titles) == 1 else INTERACTIONS if interactions == "together" else ":".join(titles)
+        )
+    return found
+
+
+def _shares(parts: Numbers) -> Numbers:
+    """Components as shares of their sum, those below zero as zero."""
+    kept = parts.clip(0)
+    total = kept.sum(axis=1, keepdims=True)
+    return np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+
+
+def _drawn(fit: Fit, y: Numbers, belongs: Numbers, resamples: int, seed: int) -> Numbers:
+    """Shares over simulated repetitions of the study, in which what was estimated is true."""
+    rng = stream(seed, "statistics/decompose")
+    truth, noise = fit.shrunken(y, belongs), fit.noise(y)
+    step = max(1, _CHUNK // len(y))
+    found = []
+    for start in range(0, resamples, step):
+        donors = fit.donors(min(step, resamples - start), rng)
+        found.append(_shares(fit.components(truth + noise[donors], belongs)))
+    return np.vstack(found)

@@ -1,0 +1,274 @@
+"""What comes out over many seeds: end states and their probabilities, what size does to them, what the start does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.errors import UsageError
+from populace.randomness import stream
+from populace.statistics.intervals import Estimate, estimates_table, percentile, proportion
+from populace.statistics.values import Numbers, checked_level, constant, enough, numeric, rows
+
+
+@dataclass(frozen=True)
+class EndStates:
+    """How often each end state came about, over seeds.
+
+    Assumes that runs of one arm differ only in their seed and are independent. Each interval (Wilson) holds for its
+    own state, not for all of them together. States that never came about are shown only where they were named.
+
+    Attributes:
+        probabilities: For each arm, the probability of each end state.
+        by: The columns that make the arms.
+        n: Runs in all arms.
+        dropped: Runs left out because something was missing.
+    """
+
+    probabilities: dict[tuple[Any, ...], dict[Any, Estimate]]
+    by: tuple[str, ...]
+    n: int
+    dropped: int
+
+    def __getitem__(self, state: Any) -> Estimate:
+        if self.by:
+            raise UsageError("there are several arms.", "Take one from `probabilities`.")
+        return self.probabilities[()][state]
+
+    def table(self) -> pl.DataFrame:
+        """One row for each arm and end state; its n counts the runs of the arm."""
+        flat = [(arm, state, one) for arm, states in self.probabilities.items() for state, one in states.items()]
+        leading = {name: [arm[i] for arm, _, _ in flat] for i, name in enumerate(self.by)}
+        made = estimates_table([one for _, _, one in flat], **leading, state=[state for _, state, _ in flat])
+        return made.rename({"value": "probability"})
+
+
+def end_states(
+    frame: pl.DataFrame,
+    outcome: str,
+    *,
+    by: Sequence[str] = (),
+    states: Sequence[Any] | None = None,
+    level: float = 0.95,
+) -> EndStates:
+    """Probabilities of end states over seeds, with intervals.
+
+    Args:
+        frame: One row for each run.
+        outcome: The column with the end state: a word, a truth value, or a number with few values.
+        by: Columns that make the arms.
+        states: The end states to show, also those that never came about; by default those seen in any arm.
+        level: The confidence level.
+
+    Example:
+        >>> runs = pl.DataFrame({"end": ["blue"] * 9 + ["green"]})
+        >>> print(end_states(runs, "end")["blue"])
+        0.90 [0.60, 0.98], n = 10
+    """
+    kept, dropped = rows(frame, (outcome, *by))
+    enough(kept.height, 1, f"the outcome {outcome!r}", "a probability")
+    seen = kept[outcome].unique().sort().to_list()
+    shown = list(states) if states is not None else seen
+    arms = kept.partition_by(list(by), as_dict=True, maintain_order=True) if by else {(): kept}
+    # The rows left out are counted once in each arm they belong to, where the arm itself is known.
+    lost = dict.fromkeys(arms, 0)
+    if by and dropped:
+        known = {key: part.height for key, part in frame.partition_by(list(by), as_dict=True).items()}
+        lost = {key: known.get(key, arms[key].height) - arms[key].height for key in arms}
+    elif dropped:
+        lost = {(): dropped}
+    found: dict[tuple[Any, ...], dict[Any, Estimate]] = {}
+    for key, part in sorted(arms.items(), key=lambda item: tuple(map(str, item[0]))) if by else arms.items():
+        counts: Mapping[Any, int] = dict(part[outcome].value_counts().iter_rows())
+        made = {state: proportion(counts.get(state, 0), part.height, level) for state in shown}
+        found[key] = {state: _with_dropped(one, lost[key]) for state, one in made.items()}
+    return EndStates(found, tuple(by), kept.height, dropped)
+
+
+@dataclass(frozen=True)
+class Fluctuation:
+    """How the spread of a metric between seeds falls with the number of agents.
+
+    Assumes runs that differ only in seed and number of agents, independent of each other, and a spread that follows
+    a power of that number. Agents that act on their own give an exponent of −1/2; a spread that falls more slowly
+    means that they move together. Intervals come from drawing the runs of each size anew.
+
+    Attributes:
+        exponent: The fitted power, with its interval.
+        spread: For each number of agents, the standard deviation between seeds, with its interval.
+        fitted: For each number of agents, the spread by the fitted power.
+        independent: For each number of agents, the 1/√n line through the middle of the data.
+        n: Runs of all sizes.
+        dropped: Runs left out because something was missing.
+    """
+
+    exponent: Estimate
+    spread: dict[float, Estimate]
+    fitted: dict[float, float]
+    independent: dict[float, float]
+    n: int
+    dropped: int
+
+    def table(self) -> pl.DataFrame:
+        """One row for each number of agents, for a picture with the 1/√n line."""
+        made = estimates_table(list(self.spread.values()), agents=list(self.spread)).rename({"value": "sd"})
+        lines = {"fitted": self.fitted, "independent": self.independent}
+        return made.with_columns(**{name: pl.Series(list(line.values())) for name, line in lines.items()})
+
+
+def fluctuation(
+    frame: pl.DataFrame, metric: str, agents: str, *, seed: int, resamples: int = 1000, level: float = 0.95
+) -> Fluctuation:
+    """Fluctuation of a metric against the number of agents, with a fitted exponent.
+
+    Args:
+        frame: One row for each run.
+        metric: The column of the metric at the end of a run.
+        agents: The column with the number of agents.
+        seed: Fixes the draws of the bootstrap.
+        resamples: Draws of the bootstrap.
+        level: The confidence level.
+    """
+    checked_level(level)
+    kept, dropped = rows(frame, (metric, agents))
+    numeric(kept, metric)
+    parts = kept.partition_by(agents, as_dict=True)
+    sizes = sorted(float(key[0]) for key in parts)
+    if len(sizes) < 2:
+        raise UsageError(f"{agents!r} has {len(sizes)} value.", "An exponent needs runs of two sizes or more.")
+    if sizes[0] <= 0:
+        raise UsageError(f"{agents!r} holds {sizes[0]:g}, and a number of agents is above 0.")
+    values = {float(key[0]): numeric(part, metric) for key, part in parts.items()}
+    rng = stream(seed, "statistics/fluctuation")
+    spreads = []
+    for size in sizes:
+        one = values[size]
+        enough(len(one), 3, f"{agents} = {size:g}", "the spread between seeds")
+        if constant(one):
+            raise UsageError(f"every run with {agents} = {size:g} has the same {metric!r}.", "Leave that size out.")
+        index = np.vstack([np.arange(len(one)), rng.integers(len(one), size=(resamples, len(one)))])
+        drawn = one[index].std(axis=1, ddof=1)
+        drawn[drawn <= 1e-12 * np.abs(one).max()] = np.nan
+        spreads.append(drawn)
+    drawn = np.column_stack(spreads)
+    weights = np.array([len(values[size]) - 1 for size in sizes], dtype=np.float64)
+    logs, powers = np.log(np.array(sizes)), np.log(drawn)
+    across = logs - np.average(logs, weights=weights)
+    slopes = (powers * weights * across).sum(axis=1) / (weights * across**2).sum()
+    middle = float(np.average(powers[0], weights=weights))
+    centre = float(np.average(logs, weights=weights))
+    basis = ("bootstrap of runs (percentile)", dropped)
+    exponent = percentile(slopes, kept.height, level, *basis)
+    spread = {size: percentile(drawn[:, i], len(values[size]), level, *basis) for i, size in enumerate(sizes)}
+    fitted = {size: math.exp(middle + exponent.value * (math.log(size) - centre)) for size in sizes}
+    line = {size: math.exp(middle - 0.5 * (math.log(size) - centre)) for size in sizes}
+    return Fluctuation(exponent, spread, fitted, line, kept.height, dropped)
+
+
+@dataclass(frozen=True)
+class PathDependence:
+    """How far the end of a run depends on its start.
+
+    Assumes runs that differ only in seed and starting state, independent of each other. The p is of a permutation
+    of starts over runs; the interval comes from drawing the runs of each start anew.
+
+    Attributes:
+        strength: From 0 (the end does not depend on the start) to 1 (the start decides it): omega squared for a
+            number at the end, the bias-corrected Cramér's V for a state.
+        p: Probability of a dependence as strong if there were none.
+        ends: For each start the n, mean and spread of a number at the end, or the probability of each state.
+        measure: `omega squared` or `Cramér's V`.
+        n: Runs of all starts.
+        dropped: Runs left out because something was missing.
+    """
+
+    strength: Estimate
+    p: float
+    ends: pl.DataFrame
+    measure: str
+    n: int
+    dropped: int
+
+    def table(self) -> pl.DataFrame:
+        """The dependence as a table of one row."""
+        return self.strength.table().with_columns(p=pl.lit(self.p), measure=pl.lit(self.measure))
+
+
+def path_dependence(
+    frame: pl.DataFrame, start: str, end: str, *, seed: int, resamples: int = 1000, level: float = 0.95
+) -> PathDependence:
+    """Whether and how far the end of a run depends on its start.
+
+    Args:
+        frame: One row for each run.
+        start: The column with the starting state, at a few levels.
+        end: The column with the end: a number, or a state (a word or truth value).
+        seed: Fixes the draws.
+        resamples: Draws of the permutation test and of the bootstrap.
+        level: The confidence level.
+    """
+    checked_level(level)
+    kept, dropped = rows(frame, (start, end))
+    for key, part in kept.partition_by(start, as_dict=True).items():
+        enough(part.height, 2, f"the start {key[0]!r}", "a measure of dependence (cut a continuous start into levels)")
+    codes = kept[start].rank("dense").cast(pl.Int64).to_numpy() - 1
+    if not len(codes) or codes.max() < 1:
+        raise UsageError(f"the start {start!r} has fewer than two levels.", "Run at least two.")
+    number = kept[end].dtype.is_numeric()
+    if number:
+        values = numeric(kept, end)[:, None]
+        summary = kept.group_by(start).agg(n=pl.len(), mean=pl.col(end).mean(), sd=pl.col(end).std()).sort(start)
+    else:
+        known = kept[end].rank("dense").cast(pl.Int64).to_numpy() - 1
+        values = np.eye(int(known.max()) + 1)[known]
+        summary = end_states(frame, end, by=(start,), level=level).table()
+    measure, rng = _omega if number else _cramer, stream(seed, "statistics/path_dependence")
+    observed = measure(codes, values)
+    shuffled = np.array([measure(codes, values[rng.permutation(len(codes))]) for _ in range(resamples)])
+    p = (
+        1.0
+        if constant(values[:, 0]) and number
+        else float(((shuffled >= observed - 1e-12).sum() + 1) / (resamples + 1))
+    )
+    order = np.argsort(codes, kind="stable")
+    first, size = np.searchsorted(codes[order], codes), np.bincount(codes)[codes]
+    picks = order[first + (rng.random((resamples, len(codes))) * size).astype(np.int64)]
+    drawn = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
+    strength = percentile(drawn, kept.height, level, "bootstrap of runs (percentile)", dropped)
+    return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", kept.height, dropped)
+
+
+def _omega(codes: Any, values: Numbers) -> float:
+    """Omega squared of a one-way table, as it is estimated: perhaps below 0."""
+    x = values[:, 0]
+    if constant(x):
+        return 0.0
+    sizes = np.bincount(codes)
+    means = np.bincount(codes, weights=x) / sizes
+    between = float((sizes * (means - x.mean()) ** 2).sum())
+    total = float(((x - x.mean()) ** 2).sum())
+    error = max(0.0, total - between) / (len(x) - len(sizes))
+    return (between - (len(sizes) - 1) * error) / (total + error)
+
+
+def _cramer(codes: Any, values: Numbers) -> float:
+    """Cramér's V of a table of starts and states, corrected for its bias (Bergsma)."""
+    counts = np.zeros((codes.max() + 1, values.shape[1]))
+    np.add.at(counts, codes, values)
+    counts = counts[:, counts.sum(axis=0) > 0]
+    n, (r, c) = counts.sum(), counts.shape
+    if c < 2:
+        return 0.0
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / n
+    excess = float(((counts - expected) ** 2 / expected).sum() / n - (r - 1) * (c - 1) / (n - 1))
+    least = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
+    return math.copysign(math.sqrt(abs(excess) / least), excess) if least > 0 else 0.0
+
+
+def _with_dropped(estimate: Estimate, dropped: int) -> Estimate:
+    return replace(estimate, dropped=dropped) if dropped else estimate

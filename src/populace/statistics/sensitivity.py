@@ -1,0 +1,143 @@
+"""How much each continuous factor matters, alone and with the others (Sobol indices)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from populace.errors import UnknownNameError, UsageError
+from populace.randomness import path_key, stream
+from populace.statistics.intervals import Estimate, estimates_table, percentile
+from populace.statistics.values import Numbers, checked_level, constant, enough, library, numeric, rows
+
+BLOCK = "block"
+POINT = "point"
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Sobol indices of an outcome.
+
+    Assumes factors that vary evenly and independently over their bounds, and runs at the points of `sobol_sample`.
+    The outcome may be noisy: what the seed does belongs to no factor alone and is in every total index, unless all
+    runs of a point share their seed, or outcomes are means over seeds. Intervals come from drawing points anew, and
+    estimates may lie a little outside 0 and 1.
+
+    Attributes:
+        first: For each factor, the share of variance that it explains alone.
+        total: For each factor, the share that it is involved in, with interactions.
+        n: Points that it rests on; each was run once for every factor and twice more.
+        dropped: Points left out because one of their runs has no outcome.
+    """
+
+    first: dict[str, Estimate]
+    total: dict[str, Estimate]
+    n: int
+    dropped: int
+
+    def table(self) -> pl.DataFrame:
+        """One row for each factor and kind of index."""
+        both = [("first", name, one) for name, one in self.first.items()]
+        both += [("total", name, one) for name, one in self.total.items()]
+        leading = {"factor": [name for _, name, _ in both], "index": [kind for kind, _, _ in both]}
+        return estimates_table([one for _, _, one in both], **leading)
+
+
+def sobol_sample(bounds: Mapping[str, tuple[float, float]], n: int, seed: int) -> pl.DataFrame:
+    """Points at which to run a scenario, so that `sobol_indices` can be computed.
+
+    Args:
+        bounds: Lower and upper bound of each factor.
+        n: Points, a power of two; there are n × (factors + 2) runs.
+        seed: Fixes the points.
+
+    Returns:
+        One row for each run: `block` and `point`, which say what it is for, and a column for each factor.
+
+    Example:
+        >>> sobol_sample({"threshold": (0.0, 1.0), "size": (10.0, 50.0)}, n=8, seed=1).shape
+        (32, 4)
+    """
+    names = list(bounds)
+    if not names:
+        raise UsageError("a sample needs at least one factor.")
+    for name, (low, high) in bounds.items():
+        if name in (BLOCK, POINT):
+            raise UsageError(f"a factor cannot be named {name!r}.")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise UsageError(f"the bounds of {name!r} are {low:g} and {high:g}.", "Give a lower and a higher number.")
+    if n < 2 or n & (n - 1):
+        raise UsageError(f"the number of points is a power of two, and this is {n}.", "Try 64, 128 or 256.")
+    rng = np.random.default_rng(path_key(seed, "statistics/sobol"))  # Sobol spawns its own, as a stream cannot
+    drawn = library("scipy.stats.qmc").Sobol(2 * len(names), rng=rng).random(n)
+    low, high = np.array(list(bounds.values()), dtype=np.float64).T
+    first, second = (low + (high - low) * half for half in (drawn[:, : len(names)], drawn[:, len(names) :]))
+    blocks = [("A", first), ("B", second)]
+    for i, name in enumerate(names):
+        swapped = first.copy()
+        swapped[:, i] = second[:, i]
+        blocks.append((f"A with {name} of B", swapped))
+    frames = [
+        pl.DataFrame({BLOCK: [title] * n, POINT: np.arange(n)} | {name: points[:, i] for i, name in enumerate(names)})
+        for title, points in blocks
+    ]
+    return pl.concat(frames)
+
+
+def sobol_indices(
+    frame: pl.DataFrame, outcome: str, *, seed: int, resamples: int = 1000, level: float = 0.95
+) -> Sensitivity:
+    """First-order and total indices, by the estimators of Saltelli (2010) and Jansen.
+
+    Args:
+        frame: The rows of `sobol_sample`, in any order, with the outcome of each run as a further column.
+        outcome: The column with the outcomes; a point with a missing one is dropped and counted.
+        seed: Fixes the draws of the bootstrap.
+        resamples: Draws of the bootstrap.
+        level: The confidence level.
+    """
+    checked_level(level)
+    kept, _ = rows(frame, (BLOCK, POINT, outcome))
+    titles = frame[BLOCK].unique(maintain_order=True).to_list()
+    names = [str(title).removeprefix("A with ").removesuffix(" of B") for title in titles if title not in ("A", "B")]
+    if not {"A", "B"} <= set(titles) or not names:
+        raise UsageError("these are not the rows of sobol_sample.", "Keep its columns `block` and `point`.")
+    for name in names:
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    names.sort(key=frame.columns.index)
+    if kept.select(BLOCK, POINT).is_duplicated().any():
+        raise UsageError("a point was run more than once.", "Take the mean over seeds first.")
+    whole = kept.filter(pl.len().over(POINT) == len(titles)).sort(POINT)
+    points = whole[POINT].n_unique()
+    dropped = frame[POINT].n_unique() - points
+    enough(points, 8, "the sample", "an interval of Sobol indices")
+    blocks = {str(key[0]): numeric(part, outcome) for key, part in whole.partition_by(BLOCK, as_dict=True).items()}
+    a, b = blocks["A"], blocks["B"]
+    ab = np.vstack([blocks[f"A with {name} of B"] for name in names])
+    rng = stream(seed, "statistics/sobol_indices")
+    index = np.vstack([np.arange(points), rng.integers(points, size=(resamples, points))])
+    first, total = _indices(a, b, ab, index)
+    basis = (points, level, "bootstrap of points (percentile)", dropped)
+    made = [{name: percentile(drawn[:, i], *basis) for i, name in enumerate(names)} for drawn in (first, total)]
+    return Sensitivity(made[0], made[1], points, dropped)
+
+
+def _indices(a: Numbers, b: Numbers, ab: Numbers, index: Numbers) -> tuple[Numbers, Numbers]:
+    """First and total indices, one row for each draw of points and one column for each factor."""
+    if constant(np.concatenate([a, b, ab.ravel()])):
+        nothing = np.full((len(index), len(ab)), np.nan)
+        return nothing, nothing
+    centre = np.concatenate([a, b]).mean()
+    a, b, ab = a - centre, b - centre, ab - centre
+    drawn_a, drawn_b = a[index], b[index]
+    variance = np.hstack([drawn_a, drawn_b]).var(axis=1)
+    # Means over points of products that do not change from draw to draw.
+    alone = np.stack([(b * (one - a))[index].mean(axis=1) for one in ab], axis=1)
+    involved = np.stack([((a - one) ** 2)[index].mean(axis=1) / 2 for one in ab], axis=1)
+    below = np.where(variance > 0, variance, np.nan)[:, None]
+    return alone / below, involved / below

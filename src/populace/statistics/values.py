@@ -1,0 +1,138 @@
+"""Numbers and rows as they come in: what is missing is dropped and counted, what cannot be used is refused."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.errors import UnknownNameError, UsageError
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Values: TypeAlias = pl.Series | npt.NDArray[Any] | Sequence[float | int | bool | None]
+
+ROUNDING = 1e-12
+
+
+def library(name: str) -> Any:
+    """A module of scipy or statsmodels, which are loaded only where they are used."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        root = name.split(".")[0]
+        if missing.name is None or missing.name.split(".")[0] != root:
+            raise
+        raise UsageError(
+            f"this analysis needs {root}.", "Install it with: pip install 'populace[analysis]'"
+        ) from missing
+
+
+def numbers(values: Values, what: str = "the values") -> tuple[Numbers, int]:
+    """The numbers among the values, and how many were missing.
+
+    Args:
+        values: Numbers or truth values; None and NaN are missing.
+        what: How an error names them.
+
+    Example:
+        >>> numbers([1, None, 3.5])
+        (array([1. , 3.5]), 1)
+    """
+    kept = _floats(values, what)
+    present = ~np.isnan(kept)
+    if np.isinf(kept).any():
+        raise UsageError(f"{what} hold an infinite number.", "Leave it out, or make it missing (None).")
+    return kept[present], int((~present).sum())
+
+
+def pairs(a: Values, b: Values) -> tuple[Numbers, Numbers, int]:
+    """Two columns that belong together row by row, without the rows in which one is missing, and how many those are."""
+    first, second = _floats(a, "the first values"), _floats(b, "the second values")
+    if len(first) != len(second):
+        raise UsageError(
+            f"paired values must be of one length, and these are {len(first)} and {len(second)}.",
+            "Give them in the order of their pairs (None where one is missing), or compare with paired=False.",
+        )
+    present = ~(np.isnan(first) | np.isnan(second))
+    if np.isinf(first).any() or np.isinf(second).any():
+        raise UsageError("the values hold an infinite number.", "Leave it out, or make it missing (None).")
+    return first[present], second[present], int((~present).sum())
+
+
+def rows(frame: pl.DataFrame, columns: Iterable[str]) -> tuple[pl.DataFrame, int]:
+    """The named columns of a table without the rows in which one is missing, and how many those are."""
+    names = list(dict.fromkeys(columns))
+    for name in names:
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    chosen = frame.select(names)
+    floating = [name for name in names if chosen[name].dtype.is_float()]
+    kept = chosen.with_columns(pl.col(floating).fill_nan(None)).drop_nulls()
+    return kept, frame.height - kept.height
+
+
+def numeric(frame: pl.DataFrame, name: str) -> Numbers:
+    """A column of a table without missing rows, as finite numbers."""
+    return numbers(frame[name], f"the values of {name!r}")[0]
+
+
+def named_groups(groups: dict[str, Values] | Any, needed: int, test: str) -> tuple[dict[str, Numbers], int]:
+    """Named groups as numbers, each with as many values as the test needs, and how many were missing."""
+    if len(groups) < 2:
+        raise UsageError(f"{test} needs at least two groups, and there are {len(groups)}.")
+    kept, dropped = {}, 0
+    for name, values in groups.items():
+        kept[str(name)], missing = numbers(values, f"the values of {name!r}")
+        dropped += missing
+        enough(len(kept[str(name)]), needed, f"group {name!r}", test)
+    return kept, dropped
+
+
+def enough(count: int, needed: int, what: str, test: str) -> None:
+    """Refuse what rests on too few values."""
+    if count < needed:
+        held = "no value" if count == 0 else f"{count} value{'s' if count > 1 else ''}"
+        raise UsageError(f"{what} has {held}, and {test} needs at least {needed}.", "Run more replicates (seeds).")
+
+
+def constant(values: Numbers, scale: float | None = None) -> bool:
+    """Whether values differ by no more than rounding, against their own size or a given one."""
+    size = float(np.abs(values).max()) if scale is None else scale
+    return bool(np.ptp(values) <= ROUNDING * size)
+
+
+def checked_level(level: float) -> float:
+    """A confidence level, refused where it is not between 0 and 1."""
+    if not 0 < level < 1:
+        raise UsageError(f"a confidence level lies between 0 and 1, and this is {level:g}.", "The usual one is 0.95.")
+    return level
+
+
+def one_of(kind: str, name: str, known: Sequence[str]) -> str:
+    """A name among the known ones, refused with the nearest where it is not."""
+    if name not in known:
+        raise UnknownNameError(kind, name, known)
+    return name
+
+
+def _floats(values: Values, what: str) -> Numbers:
+    refused = UsageError(f"{what} are not numbers.", "Turn them into numbers first, or count them as shares.")
+    if isinstance(values, pl.Series):
+        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
+            raise refused
+        return values.cast(pl.Float64).to_numpy().astype(np.float64)
+    try:
+        array = np.asarray(values if isinstance(values, np.ndarray) else [np.nan if v is None else v for v in values])
+    except ValueError as ragged:
+        raise refused from ragged
+    if array.size == 0:
+        return np.empty(0)
+    if array.ndim != 1:
+        raise UsageError(f"{what} must be one column, and they have {array.ndim} dimensions.")
+    if array.dtype.kind not in "biuf":
+        raise refused
+    return array.astype(np.float64)
