@@ -25,6 +25,7 @@ class Arm(pydantic.BaseModel):
 
     Attributes:
         number: Its place in the design.
+        title: Its name where levels would make a long one, as for points drawn from ranges.
         levels: From factors to levels, as tables show them.
         scenario: How the scenario is found.
         parameters: All parameters of the scenario.
@@ -37,6 +38,7 @@ class Arm(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(frozen=True)
 
     number: int
+    title: str = ""
     levels: dict[str, Any]
     scenario: str
     parameters: dict[str, Any]
@@ -47,8 +49,8 @@ class Arm(pydantic.BaseModel):
 
     @property
     def name(self) -> str:
-        """Its levels in a line."""
-        return ", ".join(f"{factor}={shown(level)}" for factor, level in self.levels.items()) or "all"
+        """Its title, or its levels in a line."""
+        return self.title or ", ".join(f"{factor}={shown(level)}" for factor, level in self.levels.items()) or "all"
 
     def build(self) -> Scenario:
         """The scenario with the parameters of this arm."""
@@ -60,14 +62,14 @@ class Arm(pydantic.BaseModel):
 
     def substance(self) -> str:
         """All that can matter to a run, as one text; equal arms have equal substance."""
-        return json.dumps(self.model_dump(mode="json", exclude={"number", "levels"}), sort_keys=True)
+        return json.dumps(self.model_dump(mode="json", exclude={"number", "title", "levels"}), sort_keys=True)
 
 
 def shown(level: Any) -> str:
-    """A level in a name: numbers short, truth values as yes and no."""
+    """A level in a name, with truth values as yes and no."""
     if isinstance(level, bool):
         return "yes" if level else "no"
-    return f"{level:.4g}" if isinstance(level, float) else str(level)
+    return str(level)
 
 
 def seed_of(seed: int, replicate: int, arm: Arm | None = None) -> int:

@@ -182,7 +182,8 @@ class Experiment(pydantic.BaseModel):
         for number, point in enumerate(points):
             settings, levels = applied(base, factors, point, scenario)
             settings["parameters"] = scenario(**settings["parameters"]).parameters
-            made.append(Arm(number=number, levels=levels, scenario=self.scenario, **settings))
+            title = f"point {number + 1}" if self.design.sampled else ""
+            made.append(Arm(number=number, title=title, levels=levels, scenario=self.scenario, **settings))
         return made
 
     def seed_of(self, replicate: int, arm: Arm) -> int:

@@ -29,7 +29,7 @@ def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True)
         rehearse: Also run arms on stand-in answers, to find those in which nobody would be asked anything else.
     """
     met: dict[str, Arm] = {}
-    for arm in arms:
+    for arm in () if experiment.design.sampled else arms:
         same = met.setdefault(arm.substance(), arm)
         if same is not arm:
             raise _identical(same, arm, "they have the same parameters and settings")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -17,6 +17,9 @@ from populace.experiments.experiment import Experiment
 from populace.experiments.folder import Folder, find
 from populace.experiments.tables import arms_table, described, runs_table
 from populace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from populace.statistics import Sensitivity
 
 
 class Results:
@@ -188,6 +191,28 @@ class Results:
         name = self._outcome(outcome)
         names, first = [arm.name for arm in self._arms], self.arm(baseline).name
         return replicates_for(self._numeric(name), name, names, first, self.experiment.paired, effect, width, power)
+
+    def sensitivity(self, outcome: str | None = None) -> Sensitivity:
+        """How much of the variance of an outcome each factor of a `sobol` design accounts for, alone and in all.
+
+        Replicates of a point are averaged first, so what chance adds shrinks with their number.
+
+        Args:
+            outcome: The outcome; the primary one by default.
+        """
+        from populace.statistics import sobol_indices, sobol_sample
+
+        name, experiment = self._outcome(outcome), self.experiment
+        if experiment.design.kind != "sobol":
+            raise UsageError(
+                f"the design is {experiment.design.kind}, and sensitivity needs design sobol.",
+                "Give the factors as {low, high}.",
+            )
+        bounds = {factor: (0.0, 1.0) for factor in experiment.factors}
+        points = sobol_sample(bounds, experiment.design.points, experiment.seed)
+        points = points.with_columns(pl.Series("arm", [arm.name for arm in self._arms]))
+        means = self._numeric(name).group_by("arm").agg(pl.col(name).mean())
+        return sobol_indices(points.join(means, on="arm", how="left").drop("arm"), name, seed=experiment.seed)
 
     def arm(self, named: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""
