@@ -67,7 +67,7 @@ def combine(design: Design, levels: Sequence[int | None], seed: int) -> list[Poi
         from populace.statistics import sobol_sample
 
         bounds = {f"factor {place}": (0.0, 1.0) for place in range(len(levels))}
-        return _levelled(sobol_sample(bounds, design.points, seed).select(bounds).to_numpy(), levels)
+        return _levelled(sobol_sample(bounds, design.points, seed).select(list(bounds)).to_numpy(), levels)
     counts = [count for count in levels if count is not None]
     if len(counts) < len(levels):
         raise UsageError(
