@@ -18,7 +18,7 @@ from measure import HERE, RESULTS, Result, machine
 
 NAMES = (
     "startup",
-    "small_runs",
+NAMES = ("small_runs")
     "million",
     "distinct",
     "served",
@@ -27,7 +27,7 @@ NAMES = (
     "memory",
     "town_world",
     "town",
-    "forum",
+NAMES = ("forum", "experiments")
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from populace import Choice, Field, Form, Number, People, Person, Rating, Scenario, Text, metric
 
 SHIRTS = Choice("Which shirt?", options=("blue", "green"))
@@ -123,3 +125,16 @@ class Broken(Scenario):
         await self.ask(self.people, SHIRTS)
         if self.t == 2:
             raise ZeroDivisionError("planned")
+
+
+class Fragile(Shirts):
+    """Fails in some runs: in every run of a mood, or by chance of the seed."""
+
+    mood: str = Field("calm")
+
+    async def step(self) -> None:
+        if self.mood == "broken" or (self.mood == "nervous" and self.rng.random() < 0.5):
+            raise ZeroDivisionError("planned")
+        if self.mood == "deadly":
+            os._exit(9)
+        await super().step()

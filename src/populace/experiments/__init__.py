@@ -1,1 +1,10 @@
 """From one run to a conclusion: designs, arms, seeds, effects with intervals, and what they are worth."""
+
+from populace.experiments.arms import Arm
+from populace.experiments.designs import Design
+from populace.experiments.experiment import Experiment, Stop
+from populace.experiments.outcomes import Outcome
+from populace.experiments.results import Results
+from populace.experiments.running import Onlooker
+
+__all__ = ["Arm", "Design", "Experiment", "Onlooker", "Outcome", "Results", "Stop"]

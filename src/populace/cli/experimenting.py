@@ -1,0 +1,297 @@
+"""experiment."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from populace.broker import price_of
+from populace.cli import COMMANDS
+from populace.cli.options import json_option, workspace_option
+from populace.cli.output import duration, emit, err, facts, out, percent, table, warn
+from populace.cli.running import fetch_if_needed
+from populace.errors import InterruptedRunError, PopulaceError, UsageError
+from populace.estimate import estimate
+from populace.experiments import Experiment, Onlooker, Results
+from populace.experiments.arms import Arm
+from populace.experiments.folder import Folder, names
+from populace.experiments.running import keep_of, workers_for
+from populace.questions import VALID
+from populace.workspace import Workspace
+
+_SECONDS_BETWEEN_LINES = 10.0
+_FEW_ARMS = 12
+
+
+@click.command("experiment", help=COMMANDS["experiment"][1])
+@click.argument("file", required=False, type=click.Path(dir_okay=False))
+@click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes.  [default: 2, and 1 for a model that this machine runs itself]",
+)
+@click.option("--replicates", type=click.IntRange(min=1), help="Another number of replicates than the file's.")
+@click.option("--retry", is_flag=True, help="Run failed runs again.")
+@click.option("--check/--no-check", default=True, help="Rehearse the arms first, to find arms that ask the same.")
+@click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
+@workspace_option
+@json_option
+def experiment_command(
+    file: str | None,
+    listing: bool,
+    workers: int | None,
+    replicates: int | None,
+    retry: bool,
+    check: bool,
+    dry_run: bool,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    if listing:
+        return _list(Workspace(workspace), as_json)
+    if file is None:
+        raise UsageError("no experiment was named.", "Write populace experiment FILE.yaml, or --list.")
+    experiment = Experiment.read(file)
+    if replicates is not None:
+        experiment = Experiment(**(experiment.data() | {"replicates": replicates}))
+    arms = experiment.arms()
+    place = Workspace(workspace)
+    design = _design(experiment, arms, place, workers)
+    if not as_json:
+        _show_design(experiment, arms, design)
+    if dry_run:
+        if as_json:
+            emit(design)
+        return 0
+    for model in dict.fromkeys(arm.model for arm in arms if arm.decider == "model"):
+        fetch_if_needed(model)
+    try:
+        results = experiment.run(workspace=workspace, workers=workers, retry=retry, check=check, watch=Bar())
+    except InterruptedRunError as stop:
+        stop.hint = f"Runs that ended are kept. Go on with: {_command(file, workspace)}"
+        raise
+    if as_json:
+        emit(describe(results) | {"design": design}, warnings(results))
+    else:
+        show_results(results, _command(file, workspace))
+    return 0 if results.state == "complete" else 5
+
+
+class Bar(Onlooker):
+    """A bar on a terminal; elsewhere a line now and then."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._done = self._failed = self._before = self._total = 0
+        self._began = self._last_line = 0.0
+
+    def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
+        """Begin to show."""
+        self._began = self._last_line = time.monotonic()
+        self._done = self._before = done
+        self._total = total
+        if done:
+            err.print(f"{done:,} of {total:,} runs are there already")
+        if err.is_terminal and done < total:
+            columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
+            self._bar = Progress(*columns, TimeElapsedColumn(), console=err, transient=True)
+            self._bar.add_task("runs", total=total, completed=done, state="")
+            self._bar.start()
+
+    def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+        """Show runs that ended."""
+        self._done += len(rows)
+        self._total = total
+        self._failed += sum(row["status"] == "failed" for row in rows)
+        now = time.monotonic()
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self._done, total=total, state=self._state(now))
+        elif now - self._last_line > _SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
+
+    def ended(self) -> None:
+        """Stop showing."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _state(self, now: float) -> str:
+        made = self._done - self._before
+        pace = made / max(now - self._began, 1e-6)
+        parts = [f"{self._done:,} of {self._total:,}", f"{pace:,.1f}/s", f"{self._failed} failed"]
+        if made:
+            parts.append(f"{duration((self._total - self._done) / pace)} left")
+        return " · ".join(parts)
+
+
+def describe(results: Results) -> dict[str, Any]:
+    """An experiment as plain data."""
+    return {
+        "experiment": results.name,
+        "folder": str(results.folder.path),
+        "question": results.experiment.question,
+        "state": results.state,
+        "reason": results.reason,
+        "runs": results.runs.height,
+        "failure_rate": results.failure_rate,
+        "failures": results.failures,
+        "arms": results.arms,
+        "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
+        "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
+        "digest": results.digest,
+    }
+
+
+def warnings(results: Results) -> list[str]:
+    """What a reader of the results must know."""
+    found = []
+    if results.failures.height:
+        first = results.failures.row(0, named=True)
+        found.append(
+            f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
+            f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
+        )
+    counts = {name: int(results.runs[name].sum()) for name in results.runs.columns if name.startswith("answers_")}
+    bad = sum(count for name, count in counts.items() if name.removeprefix("answers_") not in VALID)
+    if bad:
+        found.append(f"{percent(bad / sum(counts.values()))} of the answers are invalid; they changed nothing.")
+    if results.state != "complete":
+        found.append(f"the experiment is not complete: {results.reason}.")
+    return found
+
+
+def show_results(results: Results, command: str) -> None:
+    """Effects, failures and what to do next."""
+    out.print(f"\n[bold]{results.name}[/bold]  {results.state}: {results.reason}")
+    if results.experiment.question:
+        out.print(f"  {results.experiment.question}")
+    for outcome in results.experiment.outcomes:
+        out.print()
+        _show_outcome(results, outcome.name)
+    for text in warnings(results):
+        warn(text)
+    rate = percent(results.failure_rate)
+    out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
+    out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
+    if results.state != "complete" or results.failures.height:
+        out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+    out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
+
+
+def _show_outcome(results: Results, name: str) -> None:
+    try:
+        if results.runs[name].dtype == pl.String:
+            table(results.probabilities(name).drop("seeds"), f"{name}: how often each end came about")
+            return
+        table(results.outcome(name).drop("seeds"), name)
+        if not results.experiment.design.sampled:
+            shown = results.effects(name).drop("seeds", "mean", "baseline_mean", "standardised", "method")
+            out.print()
+            table(shown, f"Effects on {name}, 95 % intervals")
+    except PopulaceError as error:
+        warn(f"{name}: {error.what}")
+
+
+def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
+    known = Folder.known(experiment, place)
+    done = len(known.rows()) if known else 0
+    taken: dict[str, Any] = {"calls": None, "cost": None}
+    spends = any(arm.decider == "model" and not arm.model.startswith("scripted") for arm in arms)
+    if spends and not done:
+        taken = _estimated(experiment, arms)
+    return {
+        "name": experiment.label,
+        "scenario": experiment.scenario,
+        "design": experiment.design.kind,
+        "arms": len(arms),
+        "replicates": experiment.replicates,
+        "runs": len(arms) * experiment.replicates,
+        "done": done,
+        "keep": keep_of(experiment, arms),
+        "workers": workers or workers_for(experiment, arms),
+        **taken,
+    }
+
+
+def _estimated(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
+    """Calls and cost, judged by trial runs of the first arm on stand-in answers."""
+    arm = arms[0]
+    try:
+        found = asyncio.run(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
+    except PopulaceError:
+        return {"calls": None, "cost": None}
+    runs = len(arms) * experiment.replicates
+    cost = [found.cost.low * runs, found.cost.high * runs] if found.cost else None
+    return {"calls": [found.calls.low, found.calls.high * runs], "cost": cost}
+
+
+def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]) -> None:
+    out.print(f"[bold]{design['name']}[/bold]  {experiment.question}")
+    how = f"{design['arms']} arms × {design['replicates']} replicates = {design['runs']:,} runs ({design['design']})"
+    if experiment.fork_at:
+        seeds = f"arms share their history up to step {experiment.fork_at - 1}"
+    else:
+        seeds = "the same in all arms" if experiment.pairing else "of each arm's own"
+    rows = [("scenario", design["scenario"]), ("design", how), ("seeds", f"from {experiment.seed}, {seeds}")]
+    rows.append(("outcomes", ", ".join(outcome.name for outcome in experiment.outcomes)))
+    if design["calls"]:
+        cost = f", cost {design['cost'][0]:.4g} to {design['cost'][1]:.4g}" if design["cost"] else ""
+        rows.append(("estimate", f"{design['calls'][0]:,.0f} to {design['calls'][1]:,.0f} calls{cost}"))
+    rows += [("arm", arm.name) for arm in arms[:_FEW_ARMS]]
+    if len(arms) > _FEW_ARMS:
+        rows.append(("", f"… and {len(arms) - _FEW_ARMS} more"))
+    facts(rows)
+
+
+def _list(place: Workspace, as_json: bool) -> int:
+    rows, damaged = [], []
+    for name in names(place):
+        try:
+            results = Results.open(name, place.folder)
+            planned = len(results.folder.manifest.arms) * (results.folder.manifest.replicates or 0)
+            rows.append(
+                {
+                    "experiment": name,
+                    "state": results.state,
+                    "runs": f"{results.runs.height:,} of {planned:,}",
+                    "arms": len(results.folder.manifest.arms),
+                    "failed": percent(results.failure_rate),
+                    "question": results.experiment.question,
+                }
+            )
+        except PopulaceError as error:
+            damaged.append(f"{name}: {error.what}")
+    if as_json:
+        emit(rows, damaged)
+        return 0
+    if rows:
+        table(pl.DataFrame(rows), limit=200)
+    elif not damaged:
+        out.print(f"There are no experiments in {place.folder}. Begin with: populace experiment FILE.yaml")
+    for text in damaged:
+        out.print(f"  [yellow]not readable[/yellow]  {text}")
+    return 0
+
+
+def _command(file: str, workspace: str | None) -> str:
+    where = f" --workspace {shlex.quote(workspace)}" if workspace else ""
+    return f"populace experiment {shlex.quote(file)}{where}"
+
+
+def _or_none(table_of: Any, name: str) -> pl.DataFrame | None:
+    """A table, or None where there is none to be made."""
+    try:
+        made: pl.DataFrame = table_of(name)
+    except PopulaceError:
+        return None
+    return made

@@ -1,0 +1,250 @@
+"""Where runs of an experiment are made, one after the other, in whatever process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import connection, parent_process
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from populace.broker import Budget
+from populace.errors import BudgetError, InterruptedRunError, PopulaceError
+from populace.experiments.arms import Arm
+from populace.experiments.experiment import Keep
+from populace.experiments.folder import Folder, Lines, Row
+from populace.experiments.kept import Kept
+from populace.experiments.rehearsal import early
+from populace.models import Embedded, open_model
+from populace.reading import Reading
+from populace.run import Run, simulate
+from populace.simulation import Simulation, Watch
+
+
+class Job(NamedTuple):
+    """A replicate of one arm, or of several that share a history."""
+
+    replicate: int
+    arms: tuple[int, ...]
+
+
+class Made(NamedTuple):
+    """What came of some jobs: rows, and why it broke off, where it did."""
+
+    rows: list[Row]
+    stopped: str = ""
+
+
+INTERRUPTED = "interrupted"
+
+
+class Bench:
+    """Makes runs, and writes a line for each as it ends.
+
+    Args:
+        folder: The experiment's folder.
+        workspace: Where the call store is.
+        keep: What outlives a run.
+        halting: Says whether to end soon.
+    """
+
+    def __init__(self, folder: Path, workspace: Path, keep: Keep, halting: Callable[[], bool]) -> None:
+        opened = Folder.open(folder)
+        self.experiment, self.arms = opened.experiment, opened.arms
+        self.folder, self.workspace, self.keep = folder, workspace, keep
+        self.halting = halting
+        self.lines = Lines(folder)
+        self._models: dict[str, Kept] = {}
+
+    def run(self, jobs: Sequence[Job], budget: Budget | None = None) -> Made:
+        """Make the runs of some jobs; a run that fails is a row like any other."""
+        rows: list[Row] = []
+        make = self._forked if self.experiment.fork_at else self._simulated
+        try:
+            for job in jobs:
+                if self.halting():
+                    return Made(rows, INTERRUPTED)
+                for row in make(job, budget):
+                    self.lines.write(row)
+                    rows.append(row)
+        except InterruptedRunError:
+            return Made(rows, INTERRUPTED)
+        except BudgetError as error:
+            return Made(rows, error.what)
+        finally:
+            self.lines.flush()
+        return Made(rows)
+
+    def close(self) -> None:
+        """Close the record; models go with the process."""
+        self.lines.close()
+
+    def _simulated(self, job: Job, budget: Budget | None) -> Iterator[Row]:
+        for arm in (self.arms[number] for number in job.arms):
+            seed = self.experiment.seed_of(job.replicate, arm)
+            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, budget))  # type: ignore[misc]
+
+    def _simulate(self, arm: Arm, seed: int, budget: Budget | None) -> Reading:
+        place = self.workspace
+        if self.keep == "run":
+            place = self.folder
+            self._share_calls(place)
+        settings = arm.settings() | {"model": self._model(arm)}
+        watch = _Halting(self.halting)
+        return simulate(arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, watch=watch, **settings)
+
+    def _forked(self, job: Job, budget: Budget | None) -> Iterator[Row]:
+        """Run the shared history once, then every arm from there; what the history cost is told with the first."""
+        place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
+        with self._scratch(place):
+            trunk: list[Run] = []
+            for arm in (self.arms[number] for number in job.arms):
+                shared = not trunk
+
+                def fork(arm: Arm = arm) -> Reading:
+                    if not trunk:
+                        trunk.append(self._trunk(job.replicate, place, budget))
+                    return self._fork(trunk[0], arm, budget)
+
+                row = self._row(arm, job.replicate, fork)
+                if shared and trunk and row["status"] == "complete":
+                    spent = trunk[0].usage()
+                    for name in ("decisions", "calls", "reused", "tokens", "cost"):
+                        row[name] += getattr(spent, name)
+                yield row
+
+    def _trunk(self, replicate: int, place: Path, budget: Budget | None) -> Run:
+        """The first arm without what sets arms apart later, up to the step before the fork."""
+        arm, fork_at = self.arms[0], self.experiment.fork_at or 1
+        settings = arm.settings() | {"model": self._model(arm), "interventions": early(arm, fork_at)}
+        watch = _Halting(self.halting, until=fork_at - 1)
+        seed = self.experiment.seed_of(replicate, arm)
+        try:
+            return simulate(arm.build(), seed=seed, budget=budget, workspace=place, keep="run", watch=watch, **settings)
+        except InterruptedRunError:
+            if not watch.reached:
+                raise
+            return Run.open(place / "runs" / watch.name)
+
+    def _fork(self, trunk: Run, arm: Arm, budget: Budget | None) -> Run:
+        fork_at = self.experiment.fork_at or 1
+        before = self.arms[0].parameters
+        changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
+        late = [each for each in arm.interventions if each not in early(arm, fork_at)]
+        settings = arm.settings() | {"model": self._model(arm), "interventions": late}
+        return trunk.fork(fork_at, parameters=changed, budget=budget, watch=_Halting(self.halting), **settings)
+
+    @contextlib.contextmanager
+    def _scratch(self, place: Path) -> Iterator[None]:
+        """A workspace for forks, which need folders; it goes again unless runs are kept."""
+        shutil.rmtree(place, ignore_errors=True) if self.keep != "run" else None
+        if self.keep != "nothing":
+            self._share_calls(place)
+        try:
+            yield
+        finally:
+            if self.keep != "run":
+                shutil.rmtree(place, ignore_errors=True)
+
+    def _share_calls(self, place: Path) -> None:
+        """Let a workspace inside the experiment use the call store of the workspace around it."""
+        link = place / "calls.sqlite"
+        if not link.is_symlink():
+            place.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                link.symlink_to(os.path.relpath(self.workspace / "calls.sqlite", place))
+
+    def _model(self, arm: Arm) -> str | Kept:
+        """A model that this machine runs is loaded once for all runs; others are only named."""
+        if arm.decider != "model" or not arm.model.startswith("embedded"):
+            return arm.model
+        if arm.model not in self._models:
+            opened = open_model(arm.model)
+            if not isinstance(opened, Embedded):
+                return arm.model
+            self._models[arm.model] = Kept(opened)
+        return self._models[arm.model]
+
+    def _row(self, arm: Arm, replicate: int, go: Callable[[], Reading]) -> Row:
+        began = time.monotonic()
+        seed = self.experiment.seed_of(replicate, arm)
+        row: Row = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
+        try:
+            run = go()
+            usage = run.usage()
+            row |= {
+                "outcomes": {outcome.name: outcome.of(run) for outcome in self.experiment.outcomes},
+                "answers": dict(run.statuses),
+                "steps": run.steps[-1],
+                "decisions": usage.decisions,
+                "calls": usage.calls,
+                "reused": usage.reused,
+                "tokens": usage.tokens,
+                "cost": usage.cost,
+                "run": run.name if self.keep == "run" else "",
+            }
+        except (InterruptedRunError, BudgetError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.
+            row |= failed(error)
+        return row | {"seconds": round(time.monotonic() - began, 4)}
+
+
+def failed(error: Exception | str) -> Row:
+    """What a row says of a run that failed."""
+    said = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else said}
+
+
+class _Halting(Watch):
+    """Ends a run soon where somebody asked for it, or at a step."""
+
+    def __init__(self, halting: Callable[[], bool], until: int | None = None) -> None:
+        self._halting, self._until = halting, until
+        self.name = ""
+        self.reached = False
+
+    def began(self, simulation: Simulation) -> None:
+        """Note how the run is called."""
+        self.name = simulation.record.name
+
+    def stepped(self, simulation: Simulation) -> None:
+        """Look whether to go on."""
+        self.reached = self._until is not None and simulation.step >= self._until
+        if self.reached or self._halting():
+            simulation.halt()
+
+
+_here: Bench | None = None
+
+
+def open_bench(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
+    """Make this process a worker; it ends when the process that started it does."""
+    global _here
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    # Ctrl-C reaches every process of a terminal; the one that started the workers tells them what to do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _here = Bench(Path(folder), Path(workspace), keep, stop.is_set)
+
+
+def run_here(jobs: list[tuple[int, tuple[int, ...]]], calls: int | None, money: float | None) -> Made:
+    """Make runs in this worker, beside its main thread, so that they leave signals alone."""
+    bench = _here
+    if bench is None:
+        raise RuntimeError("this process is no worker")
+    with ThreadPoolExecutor(1) as thread:
+        budget = Budget(calls=calls, money=money)
+        return thread.submit(bench.run, [Job(*job) for job in jobs], budget).result()
+
+
+def _leave_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,148 @@
+"""Which combinations of levels are run: designs, from factors to points.
+
+A point maps every factor to the place of a level, or to a share of the way from low to high where
+the factor is a range.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+import pydantic
+
+from populace.errors import UsageError
+from populace.randomness import stream
+
+Kind = Literal["full", "fractional", "one-at-a-time", "latin-hypercube", "sobol"]
+Point = tuple[float, ...]
+SAMPLED = ("latin-hypercube", "sobol")
+"""Designs that draw points, and so take ranges."""
+
+_MOST_ARMS = 100_000
+
+
+class Design(pydantic.BaseModel):
+    """How the levels of the factors are combined.
+
+    Attributes:
+        kind: All combinations (`full`); a regular fraction of them, for factors of two levels (`fractional`); the
+            first levels and each other level in turn (`one-at-a-time`); or points spread over ranges
+            (`latin-hypercube`, `sobol`).
+        points: How many points are drawn; for `sobol` the base number, of which (factors + 2) times as many are run.
+        resolution: Of a fraction: with 4, no main effect is mixed up with an interaction of two factors.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    kind: Kind = "full"
+    points: Annotated[int, pydantic.Field(ge=2)] = 16
+    resolution: Annotated[int, pydantic.Field(ge=3)] = 4
+
+    @property
+    def sampled(self) -> bool:
+        """Whether points are drawn rather than levels combined."""
+        return self.kind in SAMPLED
+
+
+def combine(design: Design, levels: Sequence[int | None], seed: int) -> list[Point]:
+    """The points of a design.
+
+    Args:
+        design: Which.
+        levels: How many levels each factor has; None for a range.
+        seed: Of points that are drawn.
+
+    Example:
+        >>> combine(Design(kind="one-at-a-time"), [2, 3], seed=0)
+        [(0, 0), (1, 0), (0, 1), (0, 2)]
+        >>> len(combine(Design(kind="fractional"), [2, 2, 2, 2], seed=0))
+        8
+    """
+    if design.kind == "latin-hypercube":
+        return _levelled(_latin(design.points, len(levels), seed), levels)
+    if design.kind == "sobol":
+        from populace.statistics import sobol_sample
+
+        bounds = {f"factor {place}": (0.0, 1.0) for place in range(len(levels))}
+        return _levelled(sobol_sample(bounds, design.points, seed).select(list(bounds)).to_numpy(), levels)
+    counts = [count for count in levels if count is not None]
+    if len(counts) < len(levels):
+        raise UsageError(
+            f"a factor is a range, and the design is {design.kind}.",
+            "List its levels, or use the design latin-hypercube or sobol.",
+        )
+    if design.kind == "fractional":
+        return _fraction(counts, design.resolution)
+    if design.kind == "one-at-a-time":
+        others = [(place, level) for place, count in enumerate(counts) for level in range(1, count)]
+        return [tuple([0] * len(counts)), *(_one(len(counts), place, level) for place, level in others)]
+    if np.prod([float(count) for count in counts]) > _MOST_ARMS:
+        raise UsageError(f"all combinations of the levels are more than {_MOST_ARMS:,} arms.", "Use fewer factors.")
+    return [tuple(point) for point in itertools.product(*(range(count) for count in counts))]
+
+
+def _one(factors: int, place: int, level: int) -> Point:
+    return tuple(level if at == place else 0 for at in range(factors))
+
+
+def _latin(points: int, factors: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """In every column each of `points` equal strips is hit once."""
+    rng = stream(seed, "design")
+    strips = np.column_stack([rng.permutation(points) for _ in range(factors)])
+    return np.asarray((strips + rng.random((points, factors))) / points, dtype=np.float64)
+
+
+def _levelled(unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], levels: Sequence[int | None]) -> list[Point]:
+    """Shares of the way, with those of listed factors turned into places of levels."""
+    columns = [
+        unit[:, place] if count is None else np.minimum((unit[:, place] * count).astype(int), count - 1)
+        for place, count in enumerate(levels)
+    ]
+    return [tuple(column[row].item() for column in columns) for row in range(len(unit))]
+
+
+def _fraction(counts: Sequence[int], resolution: int) -> list[Point]:
+    """A regular fraction of this resolution, as small as a plain search finds."""
+    wrong = next((count for count in counts if count != 2), None)
+    if wrong is not None:
+        raise UsageError(
+            f"a fractional design takes factors of two levels, and one has {wrong}.",
+            "Use two levels for each, or the design full or one-at-a-time.",
+        )
+    base, generators = next(
+        (base, found)
+        for base in range(1, len(counts) + 1)
+        if (found := _generators(base, len(counts) - base, resolution)) is not None
+    )
+    points: list[Point] = []
+    for bits in itertools.product((0, 1), repeat=base):
+        # A generated column is the parity of its base columns, counted so that the first levels make the first point.
+        made = [sum(bits[place] for place in chosen) % 2 for chosen in generators]
+        points.append((*bits, *made))
+    return points
+
+
+def _generators(base: int, added: int, resolution: int) -> list[tuple[int, ...]] | None:
+    """Base columns for each added column, such that no word of the defining relation is shorter than the resolution."""
+    candidates = [c for size in range(resolution - 1, base + 1) for c in itertools.combinations(range(base), size)]
+    # Long words first resolve the most; short ones leave room for more columns.
+    return _chosen(reversed(candidates), base, added, resolution) or _chosen(candidates, base, added, resolution)
+
+
+def _chosen(
+    candidates: Iterable[tuple[int, ...]], base: int, added: int, resolution: int
+) -> list[tuple[int, ...]] | None:
+    words: list[int] = []
+    chosen: list[tuple[int, ...]] = []
+    for candidate in candidates:
+        if len(chosen) == added:
+            break
+        word = sum(1 << place for place in candidate) | 1 << base + len(chosen)
+        made = [word, *(word ^ other for other in words)]
+        if min(each.bit_count() for each in made) >= resolution:
+            words += made
+            chosen.append(candidate)
+    return chosen if len(chosen) == added else None

@@ -1,0 +1,163 @@
+"""A factor: what is varied, and its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pydantic
+
+from populace.deciders import DECIDERS
+from populace.errors import UnknownNameError, UsageError
+from populace.experiments.arms import SETTINGS, Level
+from populace.interventions import read_interventions
+from populace.models import open_model
+from populace.scenario import Scenario
+
+
+class Factor(pydantic.BaseModel):
+    """What is varied.
+
+    Attributes:
+        name: A parameter, a setting, or a name for several changes made together.
+        names: Its levels as tables show them.
+        values: Its levels as runs take them.
+        low: Where it is a range, the lower end.
+        high: Where it is a range, the upper end.
+
+    Example:
+        >>> Factor.read("workers", [10, 20]).count
+        2
+        >>> Factor.read("initial_share", {"low": 0.2, "high": 0.8}).level(0.5)
+        (0.5, 0.5)
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    name: str
+    names: list[Level] = []
+    values: list[Any] = []
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def read(cls, name: str, given: Any) -> Factor:
+        """A factor as it is written: a list of levels, named levels, or `{low, high}`."""
+        if isinstance(given, Factor):
+            return given
+        if isinstance(given, Mapping):
+            if set(given) == {"low", "high"} and all(_number(end) for end in given.values()):
+                return cls._range(name, float(given["low"]), float(given["high"]))
+            names: list[Level] = [str(each) for each in given]
+            values = list(given.values())
+        elif isinstance(given, Sequence) and not isinstance(given, str):
+            names, values = [_named(each) for each in given], list(given)
+        else:
+            raise UsageError(f"the levels of {name} are {given!r}.", "Write a list, named levels, or {low, high}.")
+        if name == "interventions":
+            values = [plain_interventions(each) for each in values]
+        if len(values) < 2:
+            raise UsageError(
+                f"the factor {name} has {'one level' if values else 'no level'}, so nothing varies.",
+                "Give it two or more, or make it a fixed parameter.",
+            )
+        twice = next((each for each in names if names.count(each) > 1), None)
+        if twice is not None:
+            raise UsageError(f"the factor {name} has the level {twice!r} twice.")
+        if len({type(each) for each in names}) > 1 and not all(_number(each) for each in names):
+            names = [str(each) for each in names]
+        return cls(name=name, names=names, values=values)
+
+    @classmethod
+    def _range(cls, name: str, low: float, high: float) -> Factor:
+        if not low < high:
+            raise UsageError(f"the factor {name} goes from {low:g} to {high:g}, which is no range.")
+        return cls(name=name, low=low, high=high)
+
+    @property
+    def count(self) -> int | None:
+        """How many levels it has; None where it is a range."""
+        return None if self.low is not None else len(self.values)
+
+    def level(self, place: float) -> tuple[Level, Any]:
+        """The level at a place, as it is shown and as it is used; in a range the place is a share of the way."""
+        if self.low is not None and self.high is not None:
+            value = self.low + (self.high - self.low) * place
+            return value, value
+        return self.names[int(place)], self.values[int(place)]
+
+    def data(self) -> Any:
+        """The factor as it is written."""
+        if self.low is not None:
+            return {"low": self.low, "high": self.high}
+        if all(_named(value) == name for name, value in zip(self.names, self.values, strict=True)):
+            return self.values
+        return {str(name): value for name, value in zip(self.names, self.values, strict=True)}
+
+    def check(self, scenario: type[Scenario]) -> None:
+        """Refuse what is neither a parameter nor a setting, and levels that it cannot have."""
+        known = scenario.parameter_model().model_fields
+        bundles = [dict(value) for value in self.values if isinstance(value, Mapping)]
+        if self.name in known:
+            return
+        if self.name in SETTINGS:
+            bundles = [{self.name: value} for value in self.values]
+        elif not bundles or len(bundles) < len(self.values):
+            raise UnknownNameError(
+                f"parameter of {scenario.title()}, or setting,",
+                self.name,
+                [*known, *SETTINGS],
+                "A factor of another name has levels that are named and each map parameters to values.",
+            )
+        for bundle in bundles:
+            for name, value in bundle.items():
+                if name not in known and name not in SETTINGS:
+                    raise UnknownNameError(f"parameter of {scenario.title()}, or setting,", name, [*known, *SETTINGS])
+                _check_setting(name, value)
+
+
+def applied(
+    base: Mapping[str, Any], factors: Sequence[Factor], point: Sequence[float], scenario: type[Scenario]
+) -> tuple[dict[str, Any], dict[str, Level]]:
+    """The settings of an arm and its levels as tables show them."""
+    known = scenario.parameter_model().model_fields
+    settings = {**base, "parameters": dict(base["parameters"])}
+    levels: dict[str, Level] = {}
+    for factor, place in zip(factors, point, strict=True):
+        shown, value = factor.level(place)
+        if factor.low is not None and factor.name in known and known[factor.name].annotation is int:
+            shown = value = round(value)
+        levels[factor.name] = shown
+        bundle = {factor.name: value} if factor.name in known or factor.name in SETTINGS else dict(value)
+        for name, each in bundle.items():
+            if name in known:
+                settings["parameters"][name] = each
+            elif name == "interventions":
+                settings[name] = [*settings[name], *plain_interventions(each)]
+            else:
+                settings[name] = each
+    return settings, levels
+
+
+def _check_setting(name: str, value: Any) -> None:
+    if name == "model":
+        open_model(str(value))
+    if name == "decider" and value not in DECIDERS:
+        raise UnknownNameError("decider", str(value), DECIDERS)
+    if name == "temperature" and not (_number(value) and value >= 0):
+        raise UsageError(f"the temperature {value!r} is no number of 0 or above.")
+
+
+def plain_interventions(given: Any) -> list[dict[str, Any]]:
+    """Interventions as plain data, checked; None for none."""
+    listed = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    plain = [each if isinstance(each, Mapping) else each.model_dump(mode="json") for each in listed]
+    return [each.model_dump(mode="json") for each in read_interventions(plain)]
+
+
+def _named(value: Any) -> Level:
+    return value if isinstance(value, bool | int | float | str) or value is None else str(value)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

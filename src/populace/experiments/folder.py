@@ -1,0 +1,193 @@
+"""The folder of an experiment: its manifest, and a line for every run that ended.
+
+Every process writes lines of its own file, each in one write as its run ends, so that a process that is
+killed loses nothing but the run under way. A line cut short, as a power failure leaves it, is not read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from populace.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, nearest
+from populace.experiments.arms import Arm
+from populace.experiments.experiment import Experiment
+from populace.journal import environment, git_revision, now
+from populace.workspace import Workspace
+
+FORMAT = 1
+Row = dict[str, Any]
+
+
+class Manifest(pydantic.BaseModel):
+    """What an experiment is and was made with.
+
+    Attributes:
+        format: Of the folder.
+        experiment: The experiment as data.
+        arms: Its arms as data.
+        environment: Versions of what it ran on.
+        created: When it began.
+        state: Whether it is under way, came to its end, or stopped before.
+        reason: Why it ended.
+        replicates: How many replicates there are to be, once a stop by precision settled it.
+    """
+
+    format: int = FORMAT
+    experiment: dict[str, Any]
+    arms: list[dict[str, Any]]
+    environment: dict[str, str] = {}
+    created: str = ""
+    state: Literal["running", "complete", "stopped"] = "running"
+    reason: str = ""
+    replicates: int = 0
+
+
+@dataclass
+class Folder:
+    """An experiment on disk."""
+
+    path: Path
+    manifest: Manifest
+
+    @classmethod
+    def known(cls, experiment: Experiment, workspace: Workspace) -> Folder | None:
+        """The folder of an experiment that began before, if there is one."""
+        path = home(workspace) / experiment.label
+        return cls.open(path) if (path / "manifest.json").is_file() else None
+
+    @classmethod
+    def make(cls, experiment: Experiment, arms: Sequence[Arm], workspace: Workspace) -> Folder:
+        """A new folder for an experiment."""
+        path = home(workspace) / experiment.label
+        versions = dict(environment())
+        revision = git_revision(Path.cwd())
+        if revision:
+            versions["git"] = revision
+        data = [arm.model_dump(mode="json") for arm in arms]
+        made = cls(path, Manifest(experiment=experiment.data(), arms=data, environment=versions, created=now()))
+        (path / "rows").mkdir(parents=True, exist_ok=True)
+        made.write()
+        return made
+
+    @classmethod
+    def open(cls, path: Path) -> Folder:
+        """The folder of an experiment that ran before."""
+        try:
+            data = json.loads((path / "manifest.json").read_text())
+            if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
+                raise RunVersionError(
+                    f"{path.name} was written in format {data['format']}; this Populace reads up to {FORMAT}.",
+                    "Upgrade Populace.",
+                )
+            return cls(path, Manifest.model_validate(data))
+        except OSError as error:
+            raise RunNotFoundError(f"{path} is no experiment: it holds no manifest.json.") from error
+        except ValueError as error:
+            raise DamagedRunError(f"{path}/manifest.json cannot be read.", "Restore it from a copy.") from error
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that it holds."""
+        return Experiment(**self.manifest.experiment)
+
+    @property
+    def arms(self) -> list[Arm]:
+        """The arms, as they were when it began."""
+        return [Arm(**data) for data in self.manifest.arms]
+
+    def write(self, **changes: Any) -> None:
+        """Put the manifest in its place in one move."""
+        self.manifest = self.manifest.model_copy(update=changes)
+        beside = self.path / f".manifest-{os.getpid()}.json"
+        beside.write_text(self.manifest.model_dump_json(indent=2) + "\n")
+        os.replace(beside, self.path / "manifest.json")
+
+    def rows(self) -> dict[tuple[int, int], Row]:
+        """The run of each arm and replicate that ended; of several attempts the one that came through."""
+        found: dict[tuple[int, int], Row] = {}
+        for file in sorted((self.path / "rows").glob("*.jsonl")):
+            for line in file.read_text().splitlines():
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue
+                key = (row["arm"], row["replicate"])
+                if key not in found or found[key]["status"] == "failed":
+                    found[key] = row
+        return found
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from running the same experiment."""
+        with (self.path / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunBusyError(
+                    f"another process is running the experiment {self.path.name}.", "Wait for it to end."
+                ) from None
+            yield
+
+
+class Lines:
+    """Where one process writes the runs that it ended."""
+
+    def __init__(self, folder: Path) -> None:
+        rows = folder / "rows"
+        number = 0
+        while True:
+            try:
+                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+                self._file = os.open(rows / f"{os.getpid()}-{number}.jsonl", flags, 0o644)
+                return
+            except FileExistsError:
+                number += 1
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """One line, in one write."""
+        os.write(self._file, (json.dumps(row, ensure_ascii=False) + "\n").encode())
+
+    def flush(self) -> None:
+        """Wait until it is on the disk."""
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def home(workspace: Workspace) -> Path:
+    """The folder of the experiments of a workspace."""
+    return workspace.folder / "experiments"
+
+
+def names(workspace: Workspace) -> list[str]:
+    """The experiments of a workspace."""
+    place = home(workspace)
+    return sorted(each.parent.name for each in place.glob("*/manifest.json"))
+
+
+def find(name: str | Path, workspace: Workspace) -> Folder:
+    """An experiment by its path, its name, or the beginning of its name."""
+    if (Path(name) / "manifest.json").is_file():
+        return Folder.open(Path(name))
+    known = names(workspace)
+    found = [each for each in known if each == str(name)] or [each for each in known if each.startswith(str(name))]
+    if len(found) == 1:
+        return Folder.open(home(workspace) / found[0])
+    if found:
+        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(found[:8])}.", "Write more of it.")
+    guess = nearest(str(name), known)
+    raise RunNotFoundError(
+        f"there is no experiment {str(name)!r} in {home(workspace)}.",
+        (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
+    )

@@ -1,0 +1,144 @@
+"""What a run is judged by, declared before anything runs.
+
+An outcome is written as a metric at the end (`share_blue`), at a step (`share_blue@3`), over the steps
+(`mean(share_blue)`, also max, min and sum), or as a share of answers (`answers(blue)`, `answers(blue)@3`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import polars as pl
+import pydantic
+
+from populace.errors import ScenarioError, UnknownNameError, UsageError
+from populace.questions import VALID
+from populace.reading import Reading
+from populace.scenario import Scenario, plain_metric
+
+Value = float | str | None
+
+_WRITTEN = re.compile(r"^(?:(?P<over>[a-z]+)\((?P<inner>.+)\)|(?P<metric>[A-Za-z_]\w*))(?:@(?P<at>\d+))?$")
+_OVER: dict[str, Callable[[pl.Series], Any]] = {
+    "mean": pl.Series.mean,
+    "max": pl.Series.max,
+    "min": pl.Series.min,
+    "sum": pl.Series.sum,
+}
+
+
+class Outcome(pydantic.BaseModel):
+    """One figure of a run.
+
+    Attributes:
+        name: How it is called in tables; made from the rest where it is left out.
+        metric: A metric of the scenario.
+        answer: In place of a metric: the share of valid answers that are this value.
+        question: Only answers to questions whose text holds this.
+        measure: In place of a metric: `module:function`, from a Reading to a number, a text or None.
+        at: The step; the end by default.
+        over: In place of a step: over all steps after the beginning.
+        direction: Which way is expected or wished for; it changes no figure.
+        primary: Whether precision and the first effect are about it.
+
+    Example:
+        >>> Outcome.read("mean(share_blue)").over
+        'mean'
+        >>> Outcome.read("answers(blue)@3").at
+        3
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    metric: str | None = None
+    answer: str | None = None
+    question: str | None = None
+    measure: str | None = None
+    at: Annotated[int | None, pydantic.Field(ge=0)] = None
+    over: Literal["mean", "max", "min", "sum"] | None = None
+    direction: Literal["up", "down"] | None = None
+    primary: bool = False
+
+    @pydantic.model_validator(mode="after")
+    def _one_thing(self) -> Outcome:
+        given = [name for name in ("metric", "answer", "measure") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError("an outcome is one of a metric, an answer and a measure")
+        if self.at is not None and self.over is not None:
+            raise ValueError("an outcome is at a step or over the steps, not both")
+        if self.over is not None and self.metric is None:
+            raise ValueError("only a metric has a mean, max, min or sum over the steps")
+        if not self.name:
+            object.__setattr__(self, "name", self._written())
+        return self
+
+    def _written(self) -> str:
+        at = "" if self.at is None else f"@{self.at}"
+        if self.metric is not None:
+            return f"{self.over}({self.metric})" if self.over else f"{self.metric}{at}"
+        return f"answers({self.answer}){at}" if self.answer is not None else str(self.measure)
+
+    @classmethod
+    def read(cls, written: str) -> Outcome:
+        """An outcome as it is written in a line."""
+        found = _WRITTEN.match(written.strip())
+        if found is None:
+            if re.fullmatch(r"[\w.]+:\w+", written.strip()):
+                return cls(measure=written.strip())
+            raise UsageError(
+                f"the outcome {written!r} cannot be read.",
+                "Write a metric, metric@STEP, mean(metric), max(metric), or answers(VALUE).",
+            )
+        at = int(found["at"]) if found["at"] else None
+        if found["metric"]:
+            return cls(metric=found["metric"], at=at)
+        if found["over"] == "answers":
+            return cls(answer=found["inner"].strip(), at=at)
+        if found["over"] not in _OVER:
+            raise UnknownNameError("outcome over the steps", found["over"], [*_OVER, "answers"])
+        if at is not None:
+            raise UsageError(f"the outcome {written!r} is both at a step and over the steps.")
+        return cls.model_validate({"metric": found["inner"].strip(), "over": found["over"]})
+
+    def check(self, scenario: type[Scenario]) -> None:
+        """Refuse an outcome that no run of the scenario can produce."""
+        if self.metric is not None and self.metric not in scenario.metrics():
+            raise UnknownNameError(f"metric of {scenario.title()}", self.metric, scenario.metrics())
+        if self.measure is not None:
+            self._measure()
+
+    def of(self, run: Reading) -> Value:
+        """The outcome of a run; None where there is nothing to measure."""
+        if self.measure is not None:
+            return plain_metric(self._measure()(run))
+        if self.answer is not None:
+            return self._share(run)
+        metrics = run.metrics
+        if self.over is not None:
+            after = metrics.filter(pl.col("step") > 0)[str(self.metric)].drop_nulls()
+            return plain_metric(_OVER[self.over](after)) if after.len() else None
+        rows = metrics.tail(1) if self.at is None else metrics.filter(pl.col("step") == self.at)
+        return rows[str(self.metric)][0] if rows.height else None
+
+    def _share(self, run: Reading) -> float | None:
+        answers = run.answers(None if self.at is None else self.at)
+        if not answers.height:
+            return None
+        valid = answers.filter(pl.col("status").cast(pl.String).is_in(list(VALID)))
+        if self.question is not None:
+            valid = valid.filter(pl.col("question").str.contains(self.question, literal=True))
+        return float((valid["value"] == self.answer).mean()) if valid.height else None  # type: ignore[arg-type]
+
+    def _measure(self) -> Callable[[Reading], Any]:
+        home, _, name = str(self.measure).partition(":")
+        try:
+            found = getattr(importlib.import_module(home), name)
+        except (ImportError, AttributeError) as error:
+            raise ScenarioError(f"the outcome {self.measure!r} could not be loaded: {error}.") from error
+        if not callable(found):
+            raise ScenarioError(f"the outcome {self.measure!r} is no function.")
+        return found  # type: ignore[no-any-return]

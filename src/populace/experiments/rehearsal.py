@@ -1,0 +1,142 @@
+"""What can be found out before anything is spent: arms that would ask the same, outcomes that no run reaches."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Sequence
+
+from populace.broker import Broker, MemoryCallStore, price_of
+from populace.driving import finish, to_the_end
+from populace.errors import PopulaceError, UsageError
+from populace.experiments.arms import Arm
+from populace.experiments.experiment import Experiment
+from populace.journal import Manifest, MemoryRecord, Regime
+from populace.models import Request, Scripted
+from populace.models.scripted import first_option, uniform
+from populace.simulation import Simulation
+
+_FEW_STEPS = 2
+_MOST_ARMS = 64
+_SEEDS = 10
+_STAGES = (
+    (_FEW_STEPS, uniform, 0),
+    (None, first_option, 0),
+    *((None, uniform, replicate) for replicate in range(_SEEDS)),
+)
+"""A parameter that acts by chance, such as a starting share, may change nothing under one seed."""
+
+
+def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
+    """Refuse an experiment that cannot answer its question.
+
+    Args:
+        experiment: The experiment.
+        arms: Its arms.
+        rehearse: Also run arms on stand-in answers, to find those in which nobody would be asked anything else.
+    """
+    met: dict[str, Arm] = {}
+    for arm in () if experiment.design.sampled else arms:
+        same = met.setdefault(arm.substance(), arm)
+        if same is not arm:
+            raise _identical(same, arm, "they have the same parameters and settings")
+    _check_lengths(experiment, arms)
+    if experiment.fork_at:
+        _check_forks(experiment.fork_at, arms)
+    if experiment.stop.money is not None:
+        unknown = next((arm.model for arm in arms if arm.decider == "model" and price_of(arm.model) is None), None)
+        if unknown is not None:
+            raise UsageError(
+                f"the stop is in money, and no price is known for {unknown}.",
+                "Add it to the price table (`populace models` prints where that is), or limit calls.",
+            )
+    if rehearse and not experiment.design.sampled and len(arms) <= _MOST_ARMS:
+        _check_rehearsed(experiment, arms)
+
+
+def early(arm: Arm, fork_at: int) -> list[dict[str, object]]:
+    """The interventions of an arm before it forks."""
+    return [each for each in arm.interventions if each["at"] < fork_at]
+
+
+def _check_lengths(experiment: Experiment, arms: Sequence[Arm]) -> None:
+    for arm in arms:
+        length = _length(arm)
+        if length is None:
+            continue
+        for outcome in experiment.outcomes:
+            if outcome.at is not None and outcome.at > length:
+                raise UsageError(
+                    f"the outcome {outcome.name!r} is at step {outcome.at}, and runs of {arm.name} have {length} steps."
+                )
+        if experiment.fork_at and experiment.fork_at > length:
+            raise UsageError(f"arms fork at step {experiment.fork_at}, and runs of {arm.name} have {length} steps.")
+
+
+def _length(arm: Arm) -> int | None:
+    try:
+        return arm.build().length()
+    except PopulaceError:
+        return None  # A length that depends on the people is known only while it runs.
+
+
+def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
+    first = early(arms[0], fork_at)
+    other = next((arm for arm in arms if early(arm, fork_at) != first), None)
+    if other is not None:
+        raise UsageError(
+            f"the arms {arms[0].name!r} and {other.name!r} differ in interventions before step {fork_at}, "
+            "where they should share their history.",
+            "Fork earlier, or let the interventions begin later.",
+        )
+
+
+def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
+    """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers and several seeds."""
+    alike: dict[str, list[Arm]] = {}
+    for arm in arms:
+        if arm.decider != "replay":
+            alike.setdefault(repr(arm.settings()), []).append(arm)
+    for group in alike.values():
+        for until, script, replicate in _STAGES:
+            if len(group) < 2:
+                break
+            seen: dict[str, list[Arm]] = {}
+            for arm in group:
+                trace = _trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
+                if trace is not None:
+                    seen.setdefault(trace, []).append(arm)
+            group = next((each for each in seen.values() if len(each) > 1), [])
+        if len(group) > 1:
+            raise _identical(group[0], group[1], "nobody in them is asked anything different, and nothing else differs")
+
+
+def _identical(one: Arm, two: Arm, why: str) -> UsageError:
+    return UsageError(
+        f"the arms {one.name!r} and {two.name!r} are identical: {why}.",
+        "Vary something that reaches people, or run with check=False (--no-check) where it does so only rarely.",
+    )
+
+
+def _trace(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
+    """A hash of all that people are asked and all that is measured; None where the scenario fails on stand-ins."""
+    stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
+    broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)
+    regime = Regime(parameters=arm.parameters, seed=seed, model=stand_in.spec, decider=arm.decider)
+    manifest = Manifest(
+        run="rehearsal", scenario="", scenario_hash="", regimes=[regime], interventions=arm.interventions
+    )
+    record = MemoryRecord(manifest)
+    try:
+        finish(to_the_end(Simulation(arm.build(), record, broker), until))
+    except Exception:  # noqa: BLE001 - a scenario that fails on stand-in answers is judged by its real runs.
+        return None
+    digest = hashlib.blake2b(repr(_length(arm)).encode(), digest_size=16)
+    for step in record.steps():
+        for name in ("prompts", "answers", "metrics", "events"):
+            table = record.table(step, name)
+            if table is not None:
+                written = io.BytesIO()
+                table.write_ipc(written)
+                digest.update(written.getvalue())
+    return digest.hexdigest()

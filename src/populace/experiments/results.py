@@ -1,0 +1,257 @@
+"""What an experiment found, read from its folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from populace.errors import UnknownNameError, UsageError
+from populace.experiments.arms import Arm
+from populace.experiments.contrasts import compared, levels_compared, replicates_for, summarised
+from populace.experiments.experiment import Experiment
+from populace.experiments.folder import Folder, find
+from populace.experiments.tables import arms_table, described, runs_table
+from populace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from populace.statistics import Sensitivity
+
+
+class Results:
+    """The runs of an experiment, and what follows from them.
+
+    Every table tells how many runs it rests on (n), their seeds, and the share of runs that failed and so are not in
+    it. Intervals are over seeds: they say what another set of seeds would have given, with the same model and words.
+
+    Args:
+        folder: The experiment's folder.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+
+    @classmethod
+    def open(cls, name: str | Path, workspace: str | Path | None = None) -> Self:
+        """Results by the name of the experiment, the beginning of its name, or its path."""
+        return cls(find(name, Workspace(workspace)))
+
+    def __repr__(self) -> str:
+        return f"<experiment {self.name}: {self.state}, {self.runs.height} runs of {len(self._arms)} arms>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>{self.arms._repr_html_()}"
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment's folder."""
+        return self.folder.path.name
+
+    @property
+    def state(self) -> str:
+        """Whether the experiment is running, complete or stopped."""
+        return self.folder.manifest.state
+
+    @property
+    def reason(self) -> str:
+        """Why it ended."""
+        return self.folder.manifest.reason
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return self.folder.experiment
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """Every run, by arm and replicate: levels, seed, status, outcomes, answers by status, calls, tokens, cost."""
+        most = self.folder.manifest.replicates or self.experiment.replicates
+        rows = [row for _, row in sorted(self.folder.rows().items()) if row["replicate"] < most]
+        return runs_table(rows, self._arms, self.experiment)
+
+    @cached_property
+    def arms(self) -> pl.DataFrame:
+        """Every arm with its levels, runs, failures and cost."""
+        return arms_table(self.runs, self._arms, self.experiment)
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """The runs that failed, with why."""
+        return self.runs.filter(pl.col("status") == "failed").select("arm", "replicate", "seed", "failure")
+
+    @property
+    def failure_rate(self) -> float:
+        """The share of runs that failed."""
+        return float(described(self.runs)["failed"])
+
+    @property
+    def digest(self) -> str:
+        """One hash for the whole table of runs: equal experiments have equal digests."""
+        return hashlib.blake2b(self.runs.write_json().encode(), digest_size=16).hexdigest()
+
+    def outcome(self, name: str | None = None, *, level: float = 0.95) -> pl.DataFrame:
+        """An outcome in every arm: mean with its t interval, spread, n, seeds, share of failed runs.
+
+        Assumes that the mean over replicates is about normal, as it is from some twenty replicates on.
+
+        Args:
+            name: The outcome; the primary one by default.
+            level: The confidence level.
+        """
+        name = self._outcome(name)
+        return summarised(self._numeric(name), name, [arm.name for arm in self._arms], level)
+
+    def effects(
+        self,
+        outcome: str | None = None,
+        baseline: str | int | Mapping[str, Any] | None = None,
+        *,
+        factor: str | None = None,
+        correction: str = "holm",
+        method: str = "t",
+        level: float = 0.95,
+    ) -> pl.DataFrame:
+        """How far every other arm lies from the baseline, with intervals and adjusted p values.
+
+        Runs are compared replicate by replicate where they share their seeds, and as independent groups otherwise.
+        Assumes that replicates are independent of each other. Replicates that failed in one of two arms are left out
+        of that comparison; the table says how large the share of failed runs is.
+
+        Args:
+            outcome: The outcome; the primary one by default.
+            baseline: The arm to compare with: its name, number or levels; the first by default. With `factor`, a level.
+            factor: Compare the levels of this factor instead, each averaged over the arms that have it.
+            correction: For the number of comparisons: `holm`, `bh` or `bonferroni`.
+            method: `t` or `bootstrap`.
+            level: The confidence level.
+        """
+        name = self._outcome(outcome)
+        runs, paired = self._numeric(name), self.experiment.paired
+        if factor is not None:
+            if factor not in self.experiment.factors:
+                raise UnknownNameError("factor", factor, self.experiment.factors)
+            return levels_compared(runs, name, factor, baseline, paired, correction, method, level)
+        names = [arm.name for arm in self._arms]
+        return compared(runs, name, names, self.arm(baseline).name, paired, correction, method, level)
+
+    def probabilities(
+        self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
+    ) -> pl.DataFrame:
+        """How often each end came about over seeds, arm by arm, with Wilson's interval.
+
+        Args:
+            outcome: The outcome; the primary one by default.
+            above: Count runs above this value, rather than each value that came about.
+            below: Count runs below this value.
+            level: The confidence level.
+        """
+        from populace.statistics import proportion
+
+        name = self._outcome(outcome)
+        rows = []
+        for arm in self._arms:
+            runs = self.runs.filter(pl.col("arm") == arm.name)
+            values = runs[name].drop_nulls()
+            ends = {str(value): values == value for value in values.unique().sort()}
+            if above is not None or below is not None:
+                inside = values > (above if above is not None else float("-inf"))
+                inside &= values < (below if below is not None else float("inf"))
+                limits = ([f"above {above:g}"] if above is not None else []) + (
+                    [f"below {below:g}"] if below is not None else []
+                )
+                ends = {" and ".join(limits): inside}
+            for end, came in ends.items():
+                found = proportion(int(came.sum()), values.len(), level)
+                row = {"arm": arm.name, name: end, "probability": found.value, "low": found.low, "high": found.high}
+                rows.append(row | {"n": found.n} | described(runs))
+        return pl.DataFrame(rows)
+
+    def precision(
+        self,
+        outcome: str | None = None,
+        *,
+        effect: float | None = None,
+        width: float | None = None,
+        power: float = 0.8,
+        baseline: str | int | Mapping[str, Any] | None = None,
+    ) -> pl.DataFrame:
+        """How many replicates each comparison needs, judged by the spread seen so far.
+
+        Args:
+            outcome: The outcome; the primary one by default.
+            effect: The smallest effect to be found; the one seen by default.
+            width: In place of an effect: how narrow the interval should be.
+            power: The probability with which an effect of that size should be found.
+            baseline: The arm to compare with.
+        """
+        name = self._outcome(outcome)
+        names, first = [arm.name for arm in self._arms], self.arm(baseline).name
+        return replicates_for(self._numeric(name), name, names, first, self.experiment.paired, effect, width, power)
+
+    def sensitivity(self, outcome: str | None = None) -> Sensitivity:
+        """How much of the variance of an outcome each factor of a `sobol` design accounts for, alone and in all.
+
+        Replicates of a point are averaged first, so what chance adds shrinks with their number.
+
+        Args:
+            outcome: The outcome; the primary one by default.
+        """
+        from populace.statistics import sobol_indices, sobol_sample
+
+        name, experiment = self._outcome(outcome), self.experiment
+        if experiment.design.kind != "sobol":
+            raise UsageError(
+                f"the design is {experiment.design.kind}, and sensitivity needs design sobol.",
+                "Give the factors as {low, high}.",
+            )
+        bounds = dict.fromkeys(experiment.factors, (0.0, 1.0))
+        points = sobol_sample(bounds, experiment.design.points, experiment.seed)
+        points = points.with_columns(pl.Series("arm", [arm.name for arm in self._arms]))
+        means = self._numeric(name).group_by("arm").agg(pl.col(name).mean())
+        return sobol_indices(points.join(means, on="arm", how="left").drop("arm"), name, seed=experiment.seed)
+
+    def arm(self, named: str | int | Mapping[str, Any] | None = None) -> Arm:
+        """An arm by name, number or levels; the first by default."""
+        if named is None:
+            return self._arms[0]
+        if isinstance(named, int):
+            if not 0 <= named < len(self._arms):
+                raise UsageError(f"there is no arm {named}; there are 0 to {len(self._arms) - 1}.")
+            return self._arms[named]
+        if isinstance(named, Mapping):
+            unknown = next((name for name in named if name not in self.experiment.factors), None)
+            if unknown is not None:
+                raise UnknownNameError("factor", unknown, self.experiment.factors)
+            fitting = [arm for arm in self._arms if all(arm.levels[name] == level for name, level in named.items())]
+            if len(fitting) != 1:
+                raise UsageError(f"{len(fitting)} arms have {dict(named)}.", "Give a level for every factor.")
+            return fitting[0]
+        found = next((arm for arm in self._arms if arm.name == named), None)
+        if found is None:
+            raise UnknownNameError("arm", named, [arm.name for arm in self._arms])
+        return found
+
+    @cached_property
+    def _arms(self) -> list[Arm]:
+        return self.folder.arms
+
+    def _outcome(self, name: str | None) -> str:
+        known = [outcome.name for outcome in self.experiment.outcomes]
+        if name is not None and name not in known:
+            raise UnknownNameError("outcome", name, known, "Outcomes are declared before an experiment runs.")
+        found = name or self.experiment.primary.name
+        if self.runs.height and self.runs[found].null_count() == self.runs.height:
+            why = f" The first failure: {self.failures['failure'][0]}" if self.failures.height else ""
+            raise UsageError(f"no run produced the outcome {found!r}.{why}", "Declare one that runs end with.")
+        return found
+
+    def _numeric(self, name: str) -> pl.DataFrame:
+        if self.runs[name].dtype == pl.String:
+            raise UsageError(
+                f"the outcome {name!r} is a text, which has no mean.", f"See results.probabilities({name!r})."
+            )
+        return self.runs
