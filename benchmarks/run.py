@@ -18,7 +18,7 @@ from measure import HERE, RESULTS, Result, machine
 
 NAMES = (
     "startup",
-NAMES = ("small_runs")
+    "small_runs",
     "million",
     "distinct",
     "served",
@@ -27,7 +27,8 @@ NAMES = ("small_runs")
     "memory",
     "town_world",
     "town",
-NAMES = ("forum", "experiments")
+    "forum",
+    "experiments",
 )
 
 
