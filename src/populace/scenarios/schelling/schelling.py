@@ -58,7 +58,7 @@ class Schelling(Scenario):
 
     chart: ClassVar[tuple[str, ...]] = ("similarity", "unhappy", "moves")
 
-    async def setup(self) -> People:  # type: ignore[override]
+    async def setup(self) -> People:
         """Cells are filled by chance; everybody gets a group, and a threshold, given or asked."""
         self.grid = Grid(self.width, self.height, torus=self.torus, radius=self.radius)
         cells = np.flatnonzero(self.rng.random(len(self.grid)) < self.density)
