@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from populace.cli import cli
 from populace.errors import UsageError
+from populace.scenarios.forum import Design
 from support.forums import SMALL
 
 SCRIPT = ["--model", "scripted:support.forums:writes"]
@@ -49,3 +50,10 @@ def test_whatif_wants_an_utterance_and_a_responder(run: str) -> None:
 def test_multiverse_lays_the_runs_side_by_side(run: str) -> None:
     assert "topics apart" in call("multiverse", run, "--n", "2")
     assert "calls of each" in call("multiverse", run, "--n", "2", "--post", "1")
+
+
+def test_new_writes_a_design_that_can_be_run(tmp_path: Path) -> None:
+    assert "populace run forum --design mine.yaml" in call("new", "mine", "--community")
+    assert Design.read(tmp_path / "mine.yaml").posts == 10
+    with pytest.raises(UsageError, match="exists already"):
+        call("new", "mine", "--community")

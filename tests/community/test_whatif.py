@@ -15,7 +15,7 @@ from support.forums import forum, posts, threads, writer
 
 @pytest.fixture
 def run() -> Run:
-    return forum(writer(), keep="run", newcomers=0)
+    return forum(writer(), keep="run", newcomers=0, posts=4, reply_chance=0.85)
 
 
 def middle(run: Run) -> dict[str, object]:

@@ -119,8 +119,12 @@ def fetch(*artifacts: Artifact) -> None:
 
 @click.command("new", help=COMMANDS["new"][1])
 @click.argument("name")
+@click.option("--community", is_flag=True, help="Write the design of a community for `populace run forum` instead.")
 @json_option
-def new_command(name: str, as_json: bool) -> None:
+def new_command(name: str, community: bool, as_json: bool) -> None:
+    if community:
+        _new_community(name, as_json)
+        return
     path = Path(name if name.endswith(".py") else f"{name}.py")
     if path.exists():
         raise UsageError(f"{path} exists already.", "Name another file.")
@@ -137,6 +141,21 @@ def new_command(name: str, as_json: bool) -> None:
         (f"populace doctor {path}", "does it repeat?"),
     ):
         out.print(f"  {command:<52} [dim]{why}[/dim]")
+
+
+def _new_community(name: str, as_json: bool) -> None:
+    """A design to begin with: the one that ships, as a file of one's own."""
+    from populace.scenarios.forum import shipped_designs
+
+    path = Path(name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    if path.exists():
+        raise UsageError(f"{path} exists already.", "Name another file.")
+    path.write_text(shipped_designs()["repair-bench"].read_text(encoding="utf-8"), encoding="utf-8")
+    if as_json:
+        emit({"file": str(path)})
+        return
+    out.print(f"Wrote {path}: a community to change. Next:")
+    out.print(f"  populace run forum --design {path}")
 
 
 @click.command("doctor", cls=ScenarioCommand, help=COMMANDS["doctor"][1])

@@ -109,6 +109,7 @@ class Forum(Scenario):
         """New threads are opened, and every open one grows by at most one reply; all see the same board."""
         asked = self._what_if()
         self.roll.call(self.people)
+        self.speakers.pool = self.roll.pool
         drafts = [self._openings(), *self._replies(asked)]
         written = [made for made in await self.each(drafts, self._write) if made is not None]
         if asked is not None and asked["text"] is not None:

@@ -40,11 +40,13 @@ class Roll:
         join: Who may open a thread or enter one.
         speak: Who may speak again where they have spoken.
         newcomer: Who is new to the community.
+        pool: The numbers of all but guests.
     """
 
     def __init__(self) -> None:
         self._ids: pl.Series | None = None
         self.row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.pool: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.join = self.speak = self.newcomer = np.zeros(0, bool)
 
     def call(self, people: People) -> None:
@@ -61,6 +63,7 @@ class Roll:
         role = known["role"].fill_null("")
         self.speak = free & (self.row >= 0)
         self.join = self.speak & ~role.is_in(["moderator", GUEST]).to_numpy()
+        self.pool = np.flatnonzero((role != GUEST).to_numpy())
         self.newcomer = (role == "newcomer").to_numpy()
 
     def number(self, who: Id) -> int:

@@ -22,10 +22,13 @@ class Speakers:
         threads: How many threads there are.
 
     Attributes:
+        pool: Whom a draw can fall on; everybody where it is empty. Guests are kept out of it, since one more person
+            in it would change every draw.
         last: The last speaker of each thread; -1 before anybody spoke.
     """
 
     def __init__(self, threads: int) -> None:
+        self.pool: Numbers = np.zeros(0, np.int64)
         self.last: Numbers = np.full(threads, -1, np.int64)
         self._spoke: Numbers = np.full((threads, 4), -1, np.int64)
         self._count: Numbers = np.zeros(threads, np.int64)
@@ -48,7 +51,7 @@ class Speakers:
             if not len(left) or not free.any():
                 return found
             luck = chances(seed, f"opener {attempt}", threads[left], zeros[left], zeros[left])
-            drawn = (luck * len(may)).astype(np.int64)
+            drawn = self._pool(may)[(luck * len(self._pool(may))).astype(np.int64)]
             first = np.zeros(len(left), bool)
             first[np.unique(drawn, return_index=True)[1]] = True
             good = first & free[drawn]
@@ -88,8 +91,14 @@ class Speakers:
         wants_new = chances(seed, "new", threads, turns, draws) < new_chance
         ask_new = wants_new | (old < 0)
         new = np.full(len(threads), -1, np.int64)
-        new[ask_new] = _drawn(seed, "who new", threads[ask_new], turns[ask_new], draws[ask_new], join, spoke[ask_new])
+        pool = self._pool(join)
+        new[ask_new] = _drawn(
+            seed, "who new", threads[ask_new], turns[ask_new], draws[ask_new], join, pool, spoke[ask_new]
+        )
         return np.where(ask_new & (new >= 0), new, old)
+
+    def _pool(self, may: npt.NDArray[np.bool_]) -> Numbers:
+        return self.pool if len(self.pool) else np.arange(len(may))
 
 
 def _nth(people: Numbers, eligible: npt.NDArray[np.bool_], luck: npt.NDArray[np.float64]) -> Numbers:
@@ -109,6 +118,7 @@ def _drawn(
     turns: Numbers,
     draws: Numbers,
     may: npt.NDArray[np.bool_],
+    pool: Numbers,
     without: Numbers,
 ) -> Numbers:
     """One of those who may for each thread, except those in its row of `without`, all with the same chance."""
@@ -120,7 +130,7 @@ def _drawn(
         if not len(left):
             return found
         luck = chances(seed, f"{what} {attempt}", threads[left], turns[left], draws[left])
-        drawn = (luck * len(may)).astype(np.int64)
+        drawn = pool[(luck * len(pool)).astype(np.int64)]
         good = may[drawn] & ~(without[left] == drawn[:, None]).any(axis=1)
         found[left[good]] = drawn[good]
         left = left[~good]
