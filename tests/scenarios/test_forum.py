@@ -13,7 +13,7 @@ from populace import Run, simulate
 from populace.errors import UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.forum import Forum
-from support.forums import SMALL, forum, posts, said, threads, writer, writes
+from support.forums import SEEDS, SMALL, forum, posts, said, threads, writer, writes
 
 THREADS, CHANCE, NEW, MOST = 2000, 0.65, 0.5, 8
 
@@ -99,6 +99,22 @@ def test_people_are_told_persona_goal_rules_and_thread() -> None:
     assert "help each other keep bees" in prompt["user"]
     assert "Posts here are like this: (1) say where your hive stands." in prompt["user"]
     assert "Posts here are NOT like this: (2) advertising honey." in prompt["user"]
+
+
+def test_the_ablations_leave_out_the_community_or_the_personas() -> None:
+    told = {
+        name: _told(simulate(Forum(design=SMALL, expand=False, **{name: False}), model=writer(), keep="nothing"))
+        for name in ("describe", "personas")
+    }
+    assert not any("keep bees" in text or "advertising" in text or "Hives" in text for text in told["describe"])
+    assert any(seed in text for text in told["describe"] for seed in SEEDS)
+    assert all("keep bees" in text for text in told["personas"])
+    assert not any(seed in text for text in told["personas"] for seed in SEEDS)
+
+
+def _told(run: Run) -> list[str]:
+    prompts = run.prompts()
+    return [f"{system}\n{user}" for system, user in prompts.select("system", "user").iter_rows()]
 
 
 def test_newcomers_read_the_front_page_before_they_post() -> None:

@@ -30,11 +30,14 @@ from populace.scenarios.forum.wording import (
     ASK_REPLY,
     ASK_RULE,
     ASK_VOTE,
+    COMMUNITY,
     JUDGING,
+    NAME_ALONE,
     OPENING,
     PROFILE,
     READING,
     REPLY,
+    UNDESCRIBED,
     WARNED,
     front_page,
     nudges,
@@ -51,6 +54,8 @@ class Forum(Scenario):
         "repair-bench", validate_default=True, description="The community: a YAML file, or a design that ships."
     )
     expand: bool = Field(True, description="Whether the model makes many people of the few; otherwise they repeat.")
+    describe: bool = Field(True, description="Whether writers are told what the community is for, and its rules.")
+    personas: bool = Field(True, description="Whether writers are told who they are beyond a name.")
     embedder: str = Field("hashing", description="Which embedder tells people apart who are nearly the same.")
     whatif: WhatIf | None = Field(None, description="How a thread goes on from an utterance in another way.")
 
@@ -78,7 +83,7 @@ class Forum(Scenario):
     async def _inhabited(self) -> People:
         """Many people from the few of the design: by the model, or by repeating them."""
         design = self.design
-        if not self.expand:
+        if not (self.expand and self.personas):
             return by_seed(design, self.rng)
         made = await expand(
             self, design.personas, design.people, goal=design.goal, embedder=embedder(self.embedder), rng=self.rng
@@ -88,7 +93,7 @@ class Forum(Scenario):
 
     def profile(self) -> str:
         """Who one is."""
-        return PROFILE
+        return PROFILE if self.personas else NAME_ALONE
 
     def length(self) -> int:
         """As many steps as it can take at most from here; it ends before, once all is at rest."""
@@ -196,7 +201,7 @@ class Forum(Scenario):
         answers = await self.ask(
             writers,
             question,
-            given=OPENING if opening else REPLY,
+            given=(COMMUNITY if self.describe else UNDESCRIBED) + (OPENING if opening else REPLY),
             purpose="opening" if opening else "reply",
             warned=np.where(warned, WARNED, "").tolist(),
             **self._community(),

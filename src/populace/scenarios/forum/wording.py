@@ -7,9 +7,11 @@ import polars as pl
 from populace.scenarios.forum.design import Design
 
 PROFILE = "You are {name}. {persona}"
+NAME_ALONE = "You are {name}."
 COMMUNITY = "You write in {community}, an online community. What it is for: {goal}{nudges}{warned}"
-OPENING = COMMUNITY + "{read}"
-REPLY = COMMUNITY + "\n\nThe thread so far:\n{transcript}"
+UNDESCRIBED = "You write in an online community.{warned}"
+OPENING = "{read}"
+REPLY = "\n\nThe thread so far:\n{transcript}"
 JUDGING = (
     "You are a moderator of {community}, an online community. What it is for: {goal}{nudges}\n\n{writer} wrote:\n{said}"
 )
