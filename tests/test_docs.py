@@ -40,6 +40,10 @@ def test_every_code_block_of_a_page_runs(page: Path) -> None:
                 exec(compile(code, name_of(page), "exec"), namespace)
         elif language == "sh":
             run_lines(code)
+        elif language == "yaml":
+            name = re.match(r"# (\w+\.yaml)$", code, re.MULTILINE)
+            assert name, f"{name_of(page)} has a YAML block without a line that names its file"
+            Path(name[1]).write_text(code)
         else:
             assert language == "text", f"{name_of(page)} has a block of {language!r}, which nobody runs"
 

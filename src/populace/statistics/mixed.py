@@ -178,10 +178,11 @@ def _fit(y: Numbers, design: Numbers, frame: pl.DataFrame, random: list[str]) ->
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                fit = model.MixedLM(y, design, groups, **extra).fit(reml=True, method=[method])
-                fit.conf_int()
+                tried = model.MixedLM(y, design, groups, **extra).fit(reml=True, method=[method])
+                tried.conf_int()
             except np.linalg.LinAlgError:
                 continue
+        fit = tried
         said = [str(warning.message) for warning in caught]
         if fit.converged:
             break
