@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 INK, LINE, PAPER = "#0a0b0c", "#0d0e0f", "#f7f8f9"
 _WIDTH = 6.2
-_ROW = 0.52
+_ROW = 0.56
+_CHARACTERS = 76
+"""How many stand side by side in a picture."""
 _STYLES = ("-", "--", "-.", ":")
 _SIGNS = ("o", "s", "^", "D", "v", "P", "X")
 MOST_LINES = 7
@@ -67,14 +69,15 @@ def intervals(rows: Sequence[Row], axis: str, *, name: str, zero: bool = False) 
             axes.axvline(0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
         for place, row in enumerate(rows):
             colour = PALETTE[place % (len(PALETTE) - 1)] if not zero else PALETTE[0]
-            at = {"transform": axes.get_yaxis_transform(), "fontsize": 9, "color": INK, "va": "bottom"}
-            axes.text(0.0, place - 0.24, row.label, ha="left", **at)
+            at: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 9, "color": INK, "va": "bottom"}
+            at["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0}
+            axes.text(0.0, place - 0.24, _fitting(row.label, _CHARACTERS - len(row.note)), ha="left", **at)
             axes.text(1.0, place - 0.24, row.note, ha="right", **at)
             if row.dots:
-                spread = (np.arange(len(row.dots)) * 0.618034 % 1 - 0.5) * 0.3
-                axes.scatter(row.dots, place + 0.1 + spread, s=13, color=colour, alpha=0.4, linewidths=0)
+                spread = (np.arange(len(row.dots)) * 0.618034 % 1 - 0.5) * 0.38
+                axes.scatter(row.dots, place + 0.1 + spread, s=15, color=colour, alpha=0.55, linewidths=0)
             if row.low is not None and row.high is not None:
-                axes.plot([row.low, row.high], [place + 0.1] * 2, color=INK, linewidth=2.4, solid_capstyle="butt")
+                axes.plot([row.low, row.high], [place + 0.1] * 2, color=INK, linewidth=1.8, solid_capstyle="butt")
             if row.value is not None:
                 axes.plot(
                     row.value, place + 0.1, marker="D", markersize=6.5, color=colour, markeredgecolor=INK, zorder=5
@@ -149,6 +152,12 @@ def standing_alone(svg: str) -> str:
     fixed = svg.replace("currentColor", "#1b1f24").replace("var(--line)", "#d8dde3").replace("var(--paper)", "#ffffff")
     head, _, rest = fixed.partition(">")
     return f'{head}>\n<rect width="100%" height="100%" fill="#ffffff"/>{rest}'
+
+
+def _fitting(text: str, room: int) -> str:
+    """A text with its middle left out where it is too long."""
+    room = max(room, 16)
+    return text if len(text) <= room else f"{text[: room // 2 - 1]}…{text[len(text) - (room - room // 2) :]}"
 
 
 def _limits(axes: Axes, values: Sequence[float], zero: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -40,7 +41,9 @@ def experiment_report(results: Results, card: ValidityCard) -> Parts:
         lead.append(Prose([experiment.question], kind="question"))
     when = results.folder.manifest.created[:10]
     lead.append(Prose([f"An experiment with Populace, begun {when}. {_state(results)}"], kind="soft"))
-    summary: list[Block] = [Prose(_findings(results), listed=True), Prose([f"Validity: {card.verdict}"])]
+    first, *others = _findings(results)
+    summary: list[Block] = [Prose([first]), *([Prose(others, listed=True)] if others else [])]
+    summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
     body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
     body += [*_failures(results), *_repeat(results), *_manifest(results)]
@@ -66,20 +69,21 @@ def _findings(results: Results) -> list[str]:
         effects = results.effects(name)
     except PopulaceError as error:
         return [f"No effect on {name} can be told: {error.what}"]
-    said = [_sentence(name, row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
+    first = effects.row(0, named=True)
+    pairs = "pair by pair" if first["paired"] else "as independent runs"
+    said = [f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"]
+    said += [_sentence(row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
     left = effects.height - _MOST_SENTENCES
     return [*said, f"{left} further comparisons stand below."] if left > 0 else said
 
 
-def _sentence(name: str, row: dict[str, Any]) -> str:
-    size = f"{abs(row['effect']):.3g} [{row['low']:.3g}, {row['high']:.3g}]"
-    pairs = f"n = {row['n']} {'pairs of runs' if row['paired'] else 'runs'}"
-    against = f"{row['arm']} against {row['baseline']}"
+def _sentence(row: dict[str, Any]) -> str:
+    told = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     if row["low"] <= 0 <= row["high"]:
-        told = f"{row['effect']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
-        return f"{against}: no difference in {name} that can be told from chance, {told}, {pairs}."
+        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {told}."
     way = "higher" if row["effect"] > 0 else "lower"
-    return f"{against}: {name} is {way} by {size}, {pairs}, adjusted p {_p(row['p_adjusted'])}."
+    sure = "" if math.isnan(row["p_adjusted"]) else f", adjusted p {_p(row['p_adjusted'])}"
+    return f"{row['arm']}: {way} by {abs(row['effect']):.3g}; difference {row['effect']:.3g} {told}{sure}."
 
 
 def _design(results: Results) -> Iterator[Block]:
@@ -98,11 +102,11 @@ def _design(results: Results) -> Iterator[Block]:
     fixed = ", ".join(f"{name} = {cell(value)}" for name, value in experiment.parameters.items())
     arms = results.folder.arms
     models = dict.fromkeys(arm.model if arm.decider == "model" else f"the {arm.decider}" for arm in arms)
+    heat = dict.fromkeys(f"{arm.temperature:g}" for arm in arms if arm.decider == "model")
     rows += [
         ("held fixed", fixed or "all other parameters at their defaults"),
-        ("decided by", ", ".join(models)),
-        ("temperature", ", ".join(dict.fromkeys(f"{arm.temperature:g}" for arm in arms))),
-        ("combined", f"{experiment.design.kind}, {len(arms)} arms"),
+        ("decided by", ", ".join(models) + (f", temperature {', '.join(heat)}" if heat else "")),
+        ("design", f"{experiment.design.kind}, {len(arms)} arms"),
         ("replicates", f"{results.folder.manifest.replicates or experiment.replicates} in each arm; {seeds}"),
     ]
     rows += [(f"outcome {outcome.name}", meaning(outcome, experiment)) for outcome in experiment.outcomes]
@@ -178,9 +182,9 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
         for row in effects.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
     ]
     how = "paired by replicate" if effects["paired"][0] else "independent runs"
-    caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; it should keep off 0."
+    caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; where it includes 0, chance alone would do."
     yield Figure(key, figures.intervals(drawn, f"difference in {axis}", name=key, zero=True), caption)
-    shown = effects.drop("seeds", "baseline", "paired", "method")
+    shown = effects.select("arm", "mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "failed")
     yield Table(shown, f"Effects on {name} against {first}; p adjusted for {effects.height} comparisons (Holm)")
 
 
