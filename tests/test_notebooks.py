@@ -16,7 +16,9 @@ BOOKS = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*.ipy
 def said(book: object) -> list[str]:
     """What the cells of a notebook put out, as text."""
     cells = [cell for cell in book.cells if cell.cell_type == "code"]  # type: ignore[attr-defined]
-    parts = [output.get("text") or output.get("data", {}).get("text/plain", "") for cell in cells for output in cell.outputs]
+    parts = [
+        output.get("text") or output.get("data", {}).get("text/plain", "") for cell in cells for output in cell.outputs
+    ]
     return [re.sub(r"0x[0-9a-f]+", "", part) for part in parts]
 
 

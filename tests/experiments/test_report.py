@@ -87,7 +87,15 @@ def test_a_page_escapes_what_it_quotes(results: Results) -> None:
 def test_a_report_tells_all_that_somebody_who_was_not_there_needs(results: Results) -> None:
     made = report(results)
     for text in (made.html, made.markdown):
-        for heading in ("Design", "Outcome: ", "Over time", "Validity card", "Failures", "How to repeat it", "Manifest"):
+        for heading in (
+            "Design",
+            "Outcome: ",
+            "Over time",
+            "Validity card",
+            "Failures",
+            "How to repeat it",
+            "Manifest",
+        ):
             assert heading in text
         assert f"populace report {results.name}" in text
         assert results.digest in text

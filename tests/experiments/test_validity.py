@@ -49,7 +49,9 @@ class Votes(Scenario):
 
 def voted(reply: Reply, **options: Any) -> Run:
     parameters = {name: options.pop(name) for name in ("order", "days", "moods") if name in options}
-    return simulate(Votes(**parameters), model=Scripted(reply, spec="scripted:votes"), seed=3, keep="nothing", **options)
+    return simulate(
+        Votes(**parameters), model=Scripted(reply, spec="scripted:votes"), seed=3, keep="nothing", **options
+    )
 
 
 def fair(request: Request) -> Mapping[str, float]:
@@ -138,7 +140,9 @@ def test_a_persona_lasts_where_the_same_people_differ_to_the_end() -> None:
         """The day is told, so that an answer can depend on it."""
 
         async def step(self) -> None:
-            await self.ask(self.people, Choice("Your vote?", options=("yes", "no")), given="It is day {day}.", day=self.t)
+            await self.ask(
+                self.people, Choice("Your vote?", options=("yes", "no")), given="It is day {day}.", day=self.t
+            )
 
     steady = simulate(Days(days=6), model=Scripted(by_mood), seed=1, keep="nothing")
     fickle = simulate(Days(days=6), model=Scripted(forgetful), seed=1, keep="nothing")
@@ -206,7 +210,9 @@ def test_words_that_carry_the_answer_are_a_label_bias() -> None:
     seen = {"text": "Shirt?", "values": ["a", "b"], "words": ["blue", "green"], "counts": [9, 1], "labels": False}
     made = {"means": [0.9, 0.1], "entropy": 0.5, "first": None}
     swapped = seen | made | {"words": ["green", "blue"], "means": [0.1, 0.9]}
-    results = planted(Path("words"), lambda arm, replicate: {"evidence": {"questions": [seen | made, swapped][arm : arm + 1]}})
+    results = planted(
+        Path("words"), lambda arm, replicate: {"evidence": {"questions": [seen | made, swapped][arm : arm + 1]}}
+    )
     found = validity(results)["label bias"]
     assert found.verdict == "fail"
     assert found.value == pytest.approx(0.8)

@@ -194,6 +194,7 @@ def _lasting(placed: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any] | No
 
 
 def matrix(lists: pl.Series) -> Floats:
+    """Distributions as rows."""
     return np.array(lists.to_list(), dtype=np.float64)
 
 

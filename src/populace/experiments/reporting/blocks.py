@@ -130,7 +130,8 @@ class Figure:
     def html(self) -> str:
         """As it stands in a page."""
         told = html.escape(self.caption)
-        return f'<figure><div class="wide" role="img" aria-label="{told}">{self.svg}</div><figcaption>{told}</figcaption></figure>'
+        picture = f'<div class="wide" role="img" aria-label="{told}">{self.svg}</div>'
+        return f"<figure>{picture}<figcaption>{told}</figcaption></figure>"
 
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""

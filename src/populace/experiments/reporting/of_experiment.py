@@ -63,15 +63,15 @@ def _findings(results: Results) -> list[str]:
             return [f"{name} over {len(results.folder.arms)} points: {_spread(results.runs[name])}."]
         if results.runs[name].dtype == pl.String:
             rows = results.probabilities(name).sort("probability", descending=True).head(_MOST_SENTENCES)
-            return [
-                f"{row['arm']}: {name} is {row[name]} in {_share(row)}" for row in rows.iter_rows(named=True)
-            ]
+            return [f"{row['arm']}: {name} is {row[name]} in {_share(row)}" for row in rows.iter_rows(named=True)]
         effects = results.effects(name)
     except PopulaceError as error:
         return [f"No effect on {name} can be told: {error.what}"]
     first = effects.row(0, named=True)
     pairs = "pair by pair" if first["paired"] else "as independent runs"
-    said = [f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"]
+    said = [
+        f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"
+    ]
     said += [_sentence(row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
     left = effects.height - _MOST_SENTENCES
     return [*said, f"{left} further comparisons stand below."] if left > 0 else said
@@ -182,7 +182,8 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
         for row in effects.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
     ]
     how = "paired by replicate" if effects["paired"][0] else "independent runs"
-    caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; where it includes 0, chance alone would do."
+    caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
+    caption += "where it includes 0, chance alone would do."
     yield Figure(key, figures.intervals(drawn, f"difference in {axis}", name=key, zero=True), caption)
     shown = effects.select("arm", "mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "failed")
     yield Table(shown, f"Effects on {name} against {first}; p adjusted for {effects.height} comparisons (Holm)")

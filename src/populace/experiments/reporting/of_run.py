@@ -21,10 +21,8 @@ def run_report(run: Reading, card: ValidityCard) -> Parts:
     """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
-    lead = (
-        Heading(run.name, 1),
-        Prose([f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."], kind="soft"),
-    )
+    told = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
+    lead = (Heading(run.name, 1), Prose([told], kind="soft"))
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(run.statuses.items())) or "none"
     summary = (
         Prose([f"{status.steps} steps, {len(run.people())} people; answers: {counts}.", f"Validity: {card.verdict}"]),

@@ -52,8 +52,8 @@ summary { cursor: pointer; color: var(--blue); }
 .mark { font-size: .9rem; color: var(--soft); white-space: nowrap; }
 .pass .mark { color: var(--good); }
 .fail .mark { color: var(--bad); font-weight: 700; }
-.warnings { background: var(--panel); border-left: 4px solid var(--bad); margin: 1rem 0; padding: .8rem 1rem .8rem 2.2rem;
-  border-radius: 0 6px 6px 0; }
+.warnings { background: var(--panel); border-left: 4px solid var(--bad); margin: 1rem 0;
+  padding: .8rem 1rem .8rem 2.2rem; border-radius: 0 6px 6px 0; }
 @media (max-width: 34rem) { body { padding: 1.5rem 1rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; }
   dd { margin-bottom: .6rem; } .card li { grid-template-columns: 1fr; gap: .1rem; }
   .card .bar { margin-left: 0; white-space: normal; } }

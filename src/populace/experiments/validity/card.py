@@ -92,9 +92,7 @@ class ValidityCard:
         return "\n".join([*lines, *(f"  ! {text}" for text in self.warnings)])
 
     def _repr_html_(self) -> str:
-        cells = [
-            (MARKS[c.verdict] + " " + c.verdict, c.name, c.shown, c.threshold, c.reason) for c in self.checks
-        ]
+        cells = [(MARKS[c.verdict] + " " + c.verdict, c.name, c.shown, c.threshold, c.reason) for c in self.checks]
         rows = "".join(
             "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in cells
@@ -103,8 +101,7 @@ class ValidityCard:
         head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("", "check", "found", "bar", "meaning"))
         return (
             f"<p><b>Validity of {html.escape(self.title)}</b>: {html.escape(self.verdict)}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-            + (f"<ul>{told}</ul>" if told else "")
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" + (f"<ul>{told}</ul>" if told else "")
         )
 
     def _with(self, verdict: Verdict) -> tuple[Check, ...]:

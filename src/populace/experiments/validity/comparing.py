@@ -118,7 +118,7 @@ def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Che
             signs.append(0 if row["low"] <= 0 <= row["high"] else int(np.sign(row["effect"])))
         total += 1
         same += len(set(signs)) == 1
-    told = f"Effects on {outcome} that have the same sign, or none that can be told from 0, in all {len(models)} models."
+    told = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
     verdict = "pass" if same == total else "fail"
     return Check("models agree", verdict, f"{same} of {total} effects", told, "all", same / total, total)
 
