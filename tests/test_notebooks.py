@@ -14,12 +14,12 @@ BOOKS = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*.ipy
 
 
 def said(book: object) -> list[str]:
-    """What the cells of a notebook put out, as text."""
+    """What the cells of a notebook put out, without digits that a source file or a library decides."""
     cells = [cell for cell in book.cells if cell.cell_type == "code"]  # type: ignore[attr-defined]
-    parts = [
-        output.get("text") or output.get("data", {}).get("text/plain", "") for cell in cells for output in cell.outputs
-    ]
-    return [re.sub(r"0x[0-9a-f]+", "", part) for part in parts]
+    outputs = [output for cell in cells for output in cell.outputs]
+    parts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    named = [re.sub(r"\b(norms|tipping)-[0-9a-f]{4}", r"\1", part) for part in parts]
+    return [re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.4g}", part) for part in named]
 
 
 def test_there_are_two_notebooks() -> None:

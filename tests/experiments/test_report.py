@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from populace import Run, simulate
-from populace.experiments import Experiment, Results, report
+from populace.experiments import Experiment, Report, Results, report
 from populace.experiments.reporting.blocks import Code, Table, escaped
 from populace.experiments.reporting.figures import Row, intervals, standing_alone
 from populace.experiments.reporting.of_experiment import band, written
@@ -36,6 +36,11 @@ SETTINGS: dict[str, Any] = {
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("tipping")
     return Experiment(**SETTINGS).run(workspace=folder, workers=1, check=False)
+
+
+@pytest.fixture(scope="module")
+def made(results: Results) -> Report:
+    return report(results)
 
 
 class Reader(html.parser.HTMLParser):
@@ -62,8 +67,8 @@ class Reader(html.parser.HTMLParser):
         self.text += data
 
 
-def test_a_page_is_whole_well_formed_and_asks_nobody_for_anything(results: Results) -> None:
-    page = report(results).html
+def test_a_page_is_whole_well_formed_and_asks_nobody_for_anything(made: Report) -> None:
+    page = made.html
     reader = Reader()
     reader.feed(page)
     assert reader.open == []
@@ -75,8 +80,7 @@ def test_a_page_is_whole_well_formed_and_asks_nobody_for_anything(results: Resul
         assert name in reader.ids
 
 
-def test_a_page_escapes_what_it_quotes(results: Results) -> None:
-    made = report(results)
+def test_a_page_escapes_what_it_quotes(made: Report) -> None:
     assert "Does &lt;b&gt;blue&lt;/b&gt; &amp; green | tip?" in made.html
     assert "<b>blue" not in made.html
     assert "<b>blue" not in made.markdown.split("```")[0]
@@ -84,8 +88,7 @@ def test_a_page_escapes_what_it_quotes(results: Results) -> None:
     assert Code("a ``` b").markdown("").startswith("````text")
 
 
-def test_a_report_tells_all_that_somebody_who_was_not_there_needs(results: Results) -> None:
-    made = report(results)
+def test_a_report_tells_all_that_somebody_who_was_not_there_needs(results: Results, made: Report) -> None:
     for text in (made.html, made.markdown):
         for heading in (
             "Design",
@@ -104,14 +107,14 @@ def test_a_report_tells_all_that_somebody_who_was_not_there_needs(results: Resul
     assert made.html.count("<svg") == 5
 
 
-def test_the_same_results_give_the_same_report_byte_for_byte(results: Results, tmp_path: Path) -> None:
-    first = report(results).write(tmp_path / "a")
+def test_the_same_results_give_the_same_report_byte_for_byte(results: Results, made: Report, tmp_path: Path) -> None:
+    first = made.write(tmp_path / "a")
     second = report(Results(results.folder)).write(tmp_path / "b")
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
-def test_every_picture_that_the_markdown_names_is_written(results: Results, tmp_path: Path) -> None:
-    files = report(results).write(tmp_path)
+def test_every_picture_that_the_markdown_names_is_written(results: Results, made: Report, tmp_path: Path) -> None:
+    files = made.write(tmp_path)
     assert [file.name for file in files[:2]] == [f"{results.name}.html", f"{results.name}.md"]
     named = re.findall(r"\]\((\S+\.svg)\)", files[1].read_text())
     assert len(named) == 5
@@ -119,8 +122,7 @@ def test_every_picture_that_the_markdown_names_is_written(results: Results, tmp_
     assert "currentColor" not in (tmp_path / named[0]).read_text()
 
 
-def test_no_machine_path_is_in_a_report(results: Results) -> None:
-    made = report(results)
+def test_no_machine_path_is_in_a_report(results: Results, made: Report) -> None:
     assert str(results.folder.path.parent) not in made.html + made.markdown
 
 

@@ -147,6 +147,7 @@ def describe(results: Results) -> dict[str, Any]:
         "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
         "digest": results.digest,
+        "validity": validity(results).table(),
     }
 
 

@@ -44,7 +44,7 @@ class Check:
         return f"{MARKS[self.verdict]} {self.name}: {self.shown}{against}. {self.reason}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ValidityCard:
     """What a result is worth, on one page.
 
@@ -86,6 +86,9 @@ class ValidityCard:
         names = ("name", "verdict", "shown", "threshold", "reason", "value", "n")
         columns = {name: [getattr(check, name) for check in self.checks] for name in names}
         return pl.DataFrame(columns, schema_overrides={"value": pl.Float64, "n": pl.Int64}).rename({"name": "check"})
+
+    def __repr__(self) -> str:
+        return f"<validity of {self.title}: {self.verdict}>"
 
     def __str__(self) -> str:
         lines = [f"Validity of {self.title}: {self.verdict}", *(f"  {check}" for check in self.checks)]

@@ -80,8 +80,8 @@ def position(case: Case) -> Check:
     name = "position bias"
     found = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in case.questions() if q.get("first")]
     if not found:
-        why = "Options were always shown in one order." if case.by_model else "No model was asked."
-        return missing(name, f'{why} Ask with order="rotate", or let the report probe it (--probe).')
+        why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
+        return missing(name, why if case.by_model else "No model was asked.")
     means = case.mean_by_arm(found)
     where, shift = max(means.items(), key=lambda item: abs(item[1]))
     n = int(sum(weight for _, _, weight in found))
