@@ -84,7 +84,8 @@ def test_a_page_escapes_what_it_quotes(made: Report) -> None:
     assert "Does &lt;b&gt;blue&lt;/b&gt; &amp; green | tip?" in made.html
     assert "<b>blue" not in made.html
     assert "<b>blue" not in made.markdown.split("```")[0]
-    assert escaped("a|b_c <i>") == "a\\|b\\_c &lt;i&gt;"
+    assert escaped("a|b_c <i>") == "a\\|b_c &lt;i&gt;"
+    assert escaped("_so_ *many*") == "\\_so\\_ \\*many\\*"
     assert Code("a ``` b").markdown("").startswith("````text")
 
 
@@ -156,7 +157,7 @@ def test_a_design_of_points_is_drawn_against_its_factors(tmp_path: Path) -> None
         scenario="norms",
         factors={"initial_share": {"low": 0.1, "high": 0.9}},
         parameters={"workers": 4, "days": 1},
-        design={"kind": "latin", "points": 4},
+        design={"kind": "latin-hypercube", "points": 4},
         decider="rule",
         replicates=1,
         outcomes=["share_blue"],

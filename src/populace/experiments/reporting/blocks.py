@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -201,8 +202,7 @@ def cell(value: Any) -> str:
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is, in a table too."""
     one_line = " ".join(text.split())
-    for sign in "\\`*_[]|#":
-        one_line = one_line.replace(sign, f"\\{sign}")
+    one_line = re.sub(r"[\\`*\[\]|#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", one_line)
     return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -178,7 +178,7 @@ def _drawn(draw: Any, height: float, name: str) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
-    settings = {
+    settings: Any = {
         "svg.hashsalt": name,
         "svg.fonttype": "none",
         "font.family": "DejaVu Sans",

@@ -232,7 +232,8 @@ def band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
     """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
     steps = [step for path in paths for step in path[0]]
     values = [value for path in paths for value in path[1]]
-    table = pl.DataFrame({"step": steps, "value": values}, schema={"step": pl.Int64, "value": pl.Float64})
+    schema = {"step": pl.Int64, "value": pl.Float64}
+    table = pl.DataFrame({"step": steps, "value": values}, schema=schema, strict=False)
     mean, sd, n = pl.col("value").mean(), pl.col("value").std(), pl.col("value").count()
     made = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
     if not made.height:
@@ -331,7 +332,8 @@ def _spread(values: pl.Series) -> str:
     known = values.drop_nulls()
     if known.dtype == pl.String or not known.len():
         return f"{known.n_unique()} different ends in {known.len()} runs"
-    return f"from {known.min():.3g} to {known.max():.3g}, mean {known.mean():.3g}, n = {known.len()} runs"
+    numbers = known.to_numpy()
+    return f"from {numbers.min():.3g} to {numbers.max():.3g}, mean {numbers.mean():.3g}, n = {known.len()} runs"
 
 
 def _p(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from populace.experiments.validity.card import Check
+from populace.experiments.validity.card import Check, Verdict
 from populace.experiments.validity.case import Case
 from populace.questions import STATUSES, VALID
 
@@ -225,16 +225,16 @@ def _shares(questions: list[Any]) -> np.ndarray[Any, Any] | None:
     """Mean probabilities of the options where they are known, else shares of answers."""
     known = [q["means"] for q in questions if q["means"] is not None]
     if known:
-        return np.mean(known, axis=0)  # type: ignore[no-any-return]
+        return np.array(np.mean(known, axis=0))
     counts = np.sum([q["counts"] for q in questions], axis=0)
-    return counts / counts.sum() if counts.sum() else None  # type: ignore[no-any-return]
+    return np.array(counts / counts.sum()) if counts.sum() else None
 
 
-def _at_most(value: float, limit: float) -> Any:
+def _at_most(value: float, limit: float) -> Verdict:
     return "pass" if value <= limit else "fail"
 
 
-def _at_least(value: float, limit: float) -> Any:
+def _at_least(value: float, limit: float) -> Verdict:
     return "pass" if value >= limit else "fail"
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from populace.errors import PopulaceError, UnknownNameError, UsageError
 from populace.experiments.results import Results
-from populace.experiments.validity.card import Check
+from populace.experiments.validity.card import Check, Verdict
 from populace.experiments.validity.case import Case
 from populace.experiments.validity.checks import missing
 
@@ -119,7 +119,7 @@ def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Che
         total += 1
         same += len(set(signs)) == 1
     told = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
-    verdict = "pass" if same == total else "fail"
+    verdict: Verdict = "pass" if same == total else "fail"
     return Check("models agree", verdict, f"{same} of {total} effects", told, "all", same / total, total)
 
 
