@@ -25,7 +25,7 @@ from populace.experiments import Experiment, Onlooker, Results
 from populace.experiments.arms import Arm
 from populace.experiments.folder import Folder, names
 from populace.experiments.running import keep_of, workers_for
-from populace.experiments.validity import validity
+from populace.experiments.validation import validity
 from populace.workspace import Workspace
 
 _SECONDS_BETWEEN_LINES = 10.0

@@ -13,8 +13,8 @@ from populace.errors import RunNotFoundError
 from populace.experiments.folder import find, names
 from populace.experiments.reporting import report
 from populace.experiments.results import Results
-from populace.experiments.validity import ValidityCard
-from populace.experiments.validity.card import MARKS
+from populace.experiments.validation import ValidityCard
+from populace.experiments.validation.card import MARKS
 from populace.reading import Reading
 from populace.workspace import Workspace
 

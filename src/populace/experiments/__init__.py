@@ -7,7 +7,7 @@ from populace.experiments.outcomes import Outcome
 from populace.experiments.reporting import Report, report
 from populace.experiments.results import Results
 from populace.experiments.running import Onlooker
-from populace.experiments.validity import Check, ValidityCard, validity
+from populace.experiments.validation import Check, ValidityCard, validity
 
 __all__ = [
     "Arm",

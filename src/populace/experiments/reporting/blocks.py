@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from populace.experiments.validity.card import MARKS, ValidityCard
+from populace.experiments.validation.card import MARKS, ValidityCard
 
 _MOST_ROWS = 400
 _LONG = 60

@@ -100,13 +100,14 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
     """
 
     def draw(axes: Axes) -> None:
+        shade = 0.2 if len(lines) <= 3 else 0.1
         for place, (label, table) in enumerate(list(lines.items())[:MOST_LINES]):
             colour, style = PALETTE[place % len(PALETTE)], _STYLES[place % len(_STYLES)]
             colour = INK if colour == "#000000" else colour
             step = table["step"].to_numpy()
             band = table.drop_nulls(["low", "high"])
             if band.height:
-                axes.fill_between(band["step"], band["low"], band["high"], color=colour, alpha=0.2, linewidth=0)
+                axes.fill_between(band["step"], band["low"], band["high"], color=colour, alpha=shade, linewidth=0)
             every = max(1, len(step) // 12)
             axes.plot(
                 step,
@@ -125,9 +126,8 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
         axes.set_ylabel(axis)
         axes.grid(color=LINE, linewidth=0.7)
         if len(lines) > 1:
-            legend = axes.legend(
-                loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2 if len(lines) > 2 else 1, frameon=False
-            )
+            figure = axes.get_figure()
+            legend = figure.legend(loc="outside upper left", ncols=2 if len(lines) > 2 else 1, frameon=False)
             for text in legend.get_texts():
                 text.set_color(INK)
 

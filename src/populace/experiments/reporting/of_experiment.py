@@ -18,7 +18,7 @@ from populace.experiments.outcomes import Outcome
 from populace.experiments.reporting import figures
 from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.results import Results
-from populace.experiments.validity import ValidityCard
+from populace.experiments.validation import ValidityCard
 
 _MOST_ROWS_DRAWN = 24
 _MOST_SENTENCES = 6
@@ -83,7 +83,7 @@ def _sentence(row: dict[str, Any]) -> str:
         return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {told}."
     way = "higher" if row["effect"] > 0 else "lower"
     sure = "" if math.isnan(row["p_adjusted"]) else f", adjusted p {_p(row['p_adjusted'])}"
-    return f"{row['arm']}: {way} by {abs(row['effect']):.3g}; difference {row['effect']:.3g} {told}{sure}."
+    return f"{row['arm']}: {way}, {row['effect']:+.3g} {told}{sure}."
 
 
 def _design(results: Results) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from populace.errors import PopulaceError
 from populace.experiments.reporting import figures
 from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reporting.of_experiment import Parts
-from populace.experiments.validity import ValidityCard
+from populace.experiments.validation import ValidityCard
 from populace.reading import Reading
 
 

@@ -14,8 +14,8 @@ from populace.driving import finish
 from populace.errors import PopulaceError
 from populace.experiments.evidence import matrix, place_effect
 from populace.experiments.results import Results
-from populace.experiments.validity.card import Check, Verdict
-from populace.experiments.validity.checks import PLACE, missing, points
+from populace.experiments.validation.card import Check, Verdict
+from populace.experiments.validation.checks import PLACE, missing, points
 from populace.models import open_model
 from populace.probe import first_inquiry
 from populace.questions import Finite

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from populace.experiments.validity.card import Check, Verdict
-from populace.experiments.validity.case import Case
+from populace.experiments.validation.card import Check, Verdict
+from populace.experiments.validation.case import Case
 from populace.questions import STATUSES, VALID
 
 INVALID = 0.05

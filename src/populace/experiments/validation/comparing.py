@@ -11,9 +11,9 @@ import polars as pl
 
 from populace.errors import PopulaceError, UnknownNameError, UsageError
 from populace.experiments.results import Results
-from populace.experiments.validity.card import Check, Verdict
-from populace.experiments.validity.case import Case
-from populace.experiments.validity.checks import missing
+from populace.experiments.validation.card import Check, Verdict
+from populace.experiments.validation.case import Case
+from populace.experiments.validation.checks import missing
 
 Reference = pl.DataFrame | Mapping[str, float] | str | Path
 """Target shares: by answer, as a table with columns answer, share and perhaps question, or as a CSV file of such."""

@@ -9,8 +9,8 @@ from populace.experiments.reporting.blocks import Block, Figure, Heading
 from populace.experiments.reporting.figures import standing_alone
 from populace.experiments.reporting.page import page, plain
 from populace.experiments.results import Results
-from populace.experiments.validity import ValidityCard, validity
-from populace.experiments.validity.comparing import Reference
+from populace.experiments.validation import ValidityCard, validity
+from populace.experiments.validation.comparing import Reference
 from populace.journal.segments import writing
 from populace.reading import Reading
 

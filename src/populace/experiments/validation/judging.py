@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from populace.experiments.results import Results
-from populace.experiments.validity import checks
-from populace.experiments.validity.card import Check, ValidityCard
-from populace.experiments.validity.case import Case, case_of
-from populace.experiments.validity.comparing import Reference, against_reference, models_agree
-from populace.experiments.validity.probing import probed_position
+from populace.experiments.validation import checks
+from populace.experiments.validation.card import Check, ValidityCard
+from populace.experiments.validation.case import Case, case_of
+from populace.experiments.validation.comparing import Reference, against_reference, models_agree
+from populace.experiments.validation.probing import probed_position
 from populace.reading import Reading
 
 
