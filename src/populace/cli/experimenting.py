@@ -26,6 +26,7 @@ from populace.experiments.arms import Arm
 from populace.experiments.folder import Folder, names
 from populace.experiments.running import keep_of, workers_for
 from populace.experiments.validation import validity
+from populace.questions import VALID
 from populace.workspace import Workspace
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -96,6 +97,7 @@ class Bar(Onlooker):
         self._began = self._last_line = 0.0
 
     def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
+        """Begin to show."""
         self._began = self._last_line = time.monotonic()
         self._done = self._before = done
         self._total = total
@@ -108,6 +110,7 @@ class Bar(Onlooker):
             self._bar.start()
 
     def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+        """Show runs that ended."""
         self._done += len(rows)
         self._total = total
         self._failed += sum(row["status"] == "failed" for row in rows)
@@ -119,6 +122,7 @@ class Bar(Onlooker):
             err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
 
     def ended(self) -> None:
+        """Stop showing."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -160,11 +164,10 @@ def warnings(results: Results) -> list[str]:
             f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
             f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
         )
-    invalid = [c for c in results.runs.columns if c.startswith("answers_") and c not in ("answers_ok", "answers_repaired")]
-    bad = sum(int(results.runs[column].sum()) for column in invalid)
-    given = sum(int(results.runs[c].sum()) for c in results.runs.columns if c.startswith("answers_"))
+    counts = {name: int(results.runs[name].sum()) for name in results.runs.columns if name.startswith("answers_")}
+    bad = sum(count for name, count in counts.items() if name.removeprefix("answers_") not in VALID)
     if bad:
-        found.append(f"{percent(bad / given)} of the answers are invalid; they changed nothing.")
+        found.append(f"{percent(bad / sum(counts.values()))} of the answers are invalid; they changed nothing.")
     if results.state != "complete":
         found.append(f"the experiment is not complete: {results.reason}.")
     return found

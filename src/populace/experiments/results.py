@@ -213,7 +213,7 @@ class Results:
                 f"the design is {experiment.design.kind}, and sensitivity needs design sobol.",
                 "Give the factors as {low, high}.",
             )
-        bounds = {factor: (0.0, 1.0) for factor in experiment.factors}
+        bounds = dict.fromkeys(experiment.factors, (0.0, 1.0))
         points = sobol_sample(bounds, experiment.design.points, experiment.seed)
         points = points.with_columns(pl.Series("arm", [arm.name for arm in self._arms]))
         means = self._numeric(name).group_by("arm").agg(pl.col(name).mean())

@@ -119,7 +119,15 @@ def mixed(frame: pl.DataFrame, outcome: str, fixed: Sequence[str], random: Seque
     coefficients = tuple(
         Coefficient(
             name,
-            Estimate(float(values[0][i]), *map(float, values[1][i]), len(y), level, "mixed model (Wald)", dropped),
+            Estimate(
+                float(values[0][i]),
+                float(values[1][i, 0]),
+                float(values[1][i, 1]),
+                len(y),
+                level,
+                "mixed model (Wald)",
+                dropped,
+            ),
             float(values[2][i]),
         )
         for i, name in enumerate(names)
@@ -164,14 +172,27 @@ def _fit(y: Numbers, design: Numbers, frame: pl.DataFrame, random: list[str]) ->
     one = len(random) == 1
     groups = codes[0] if one else np.zeros(len(y), dtype=np.int64)
     components = None if one else model.VCSpec(random, labels, mats)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        extra: dict[str, Any] = {} if one else {"exog_re": np.empty((len(y), 0)), "exog_vc": components}
-        fit = model.MixedLM(y, design, groups, **extra).fit(reml=True, method=["lbfgs", "bfgs", "powell"])
-        fit.conf_int()
+    extra: dict[str, Any] = {} if one else {"exog_re": np.empty((len(y), 0)), "exog_vc": components}
+    fit, said = None, []
+    for method in ("bfgs", "lbfgs", "powell"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                fit = model.MixedLM(y, design, groups, **extra).fit(reml=True, method=[method])
+                fit.conf_int()
+            except np.linalg.LinAlgError:
+                continue
+        said = [str(warning.message) for warning in caught]
+        if fit.converged:
+            break
+    if fit is None:
+        raise UsageError(
+            "the mixed model could not be fitted: its equations have no single solution.",
+            "Leave out a random factor that hardly varies, or run more of its levels.",
+        )
     if one:
         fit.vcomp = np.atleast_1d(np.asarray(fit.cov_re)[0, 0])
-    return fit, [str(warning.message) for warning in caught]
+    return fit, said
 
 
 def _words(usable: bool, variances: dict[str, float], said: list[str]) -> str:

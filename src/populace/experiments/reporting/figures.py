@@ -126,8 +126,7 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
         axes.set_ylabel(axis)
         axes.grid(color=LINE, linewidth=0.7)
         if len(lines) > 1:
-            figure = axes.get_figure()
-            legend = figure.legend(loc="outside upper left", ncols=2 if len(lines) > 2 else 1, frameon=False)
+            legend = axes.figure.legend(loc="outside upper left", ncols=2 if len(lines) > 2 else 1, frameon=False)
             for text in legend.get_texts():
                 text.set_color(INK)
 

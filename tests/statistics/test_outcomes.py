@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from populace.errors import UsageError
+from populace.statistics import end_states, fluctuation, path_dependence, proportion, sobol_indices, sobol_sample
+
+BOUNDS = {"x": (0.0, 1.0), "y": (-1.0, 1.0), "z": (0.0, 10.0)}
+
+
+def sampled(n: int = 512) -> pl.DataFrame:
+    return sobol_sample(BOUNDS, n, seed=1).with_columns(out=2 * pl.col("x") + pl.col("y"))
+
+
+def test_sobol_indices_find_the_shares_of_a_known_function() -> None:
+    # The variances of 2x and y are 4/12 and 1/3: one half each, and z does nothing.
+    found = sobol_indices(sampled(), "out", seed=1)
+    for index in (found.first, found.total):
+        assert [index[name].value for name in BOUNDS] == pytest.approx([0.5, 0.5, 0.0], abs=0.05)
+        assert all(one.low <= one.value <= one.high for one in index.values())
+    assert (found.n, found.table().height) == (512, 6)
+
+
+def test_sobol_indices_are_those_of_scipy() -> None:
+    frame = sampled(64).with_columns(out=pl.col("x") * pl.col("y") + pl.col("z").sin())
+    blocks = {key[0]: part["out"].to_numpy() for key, part in frame.partition_by("block", as_dict=True).items()}
+    ab = np.stack([blocks[f"A with {name} of B"] for name in BOUNDS])[:, None, :]
+    known = stats.sobol_indices(func={"f_A": blocks["A"][None], "f_B": blocks["B"][None], "f_AB": ab}, n=64)
+    found = sobol_indices(frame.sample(fraction=1, shuffle=True, seed=2), "out", seed=1, resamples=50)
+    assert [one.value for one in found.first.values()] == pytest.approx(list(known.first_order))
+    assert [one.value for one in found.total.values()] == pytest.approx(list(known.total_order))
+
+
+def test_a_point_with_a_failed_run_is_dropped_and_counted() -> None:
+    frame = sampled(64).with_columns(pl.when(pl.int_range(pl.len()) == 70).then(None).otherwise("out").alias("out"))
+    assert (sobol_indices(frame, "out", seed=1, resamples=20).n, sobol_indices(frame, "out", seed=1).dropped) == (63, 1)
+    still = sobol_indices(frame.with_columns(out=pl.lit(1.0)), "out", seed=1, resamples=20)
+    assert math.isnan(still.first["x"].value)
+
+
+def test_bad_samples_are_refused() -> None:
+    for call, said in (
+        (lambda: sobol_sample(BOUNDS, 100, seed=1), "power of two"),
+        (lambda: sobol_sample({"x": (1.0, 0.0)}, 8, seed=1), "bounds"),
+        (lambda: sobol_sample({}, 8, seed=1), "at least one factor"),
+        (lambda: sobol_indices(sampled(4), "out", seed=1), "4 values"),
+        (lambda: sobol_indices(sampled(8).filter(pl.col("block") == "A"), "out", seed=1), "not the rows"),
+        (lambda: sobol_indices(pl.concat([sampled(8)] * 2), "out", seed=1), "more than once"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            call()
+
+
+def test_end_states_have_their_probability_in_every_arm() -> None:
+    runs = pl.DataFrame({"arm": ["a"] * 10 + ["b"] * 10, "end": ["blue"] * 9 + ["green"] + ["green"] * 9 + [None]})
+    found = end_states(runs, "end", by=["arm"], states=["blue", "green", "red"])
+    table = found.table()
+    assert table["probability"].to_list() == pytest.approx([0.9, 0.1, 0, 0, 1, 0])
+    assert table["n"].to_list() == [10] * 3 + [9] * 3
+    assert table["dropped"].to_list() == [0] * 3 + [1] * 3
+    assert end_states(runs.head(10), "end")["blue"] == proportion(9, 10)
+
+
+def sizes(power: float) -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    agents = np.repeat([10, 40, 160, 640], 60)
+    return pl.DataFrame({"agents": agents, "share": 0.5 + rng.normal(size=240) * agents**power})
+
+
+def test_the_exponent_of_a_fluctuation_is_found() -> None:
+    for power in (-0.5, -0.2):
+        found = fluctuation(sizes(power), "share", "agents", seed=1)
+        assert found.exponent.contains(power) and found.exponent.width < 0.15
+    assert not found.exponent.contains(-0.5)
+    table = found.table()
+    assert table["n"].to_list() == [60] * 4
+    assert (table["independent"][0] / table["independent"][1]) == pytest.approx(2)
+
+
+def test_fluctuations_that_cannot_be_fitted_are_refused() -> None:
+    frame = sizes(-0.5)
+    for bad, said in (
+        (frame.filter(pl.col("agents") == 10), "two sizes"),
+        (frame.with_columns(share=pl.lit(0.5)), "same 'share'"),
+        (frame.group_by("agents").head(2), "2 values"),
+        (frame.with_columns(pl.col("agents") - 10), "above 0"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            fluctuation(bad, "share", "agents", seed=1)
+
+
+def test_dependence_on_the_start_is_found_where_it_is() -> None:
+    rng = np.random.default_rng(2)
+    start = np.repeat(["low", "high"], 40)
+    held = np.where(rng.random(80) < 0.9, start, "other")
+    frame = pl.DataFrame({"start": start, "end": held, "free": rng.choice(["p", "q"], 80)})
+    frame = frame.with_columns(number=(start == "high") + 0.5 * rng.normal(size=80), noise=rng.normal(size=80))
+    for end in ("end", "number"):
+        found = path_dependence(frame, "start", end, seed=1, resamples=200)
+        assert found.p < 0.01 and found.strength.low > 0.2 and found.n == 80
+    for end in ("free", "noise"):
+        found = path_dependence(frame, "start", end, seed=1, resamples=200)
+        assert found.p > 0.02 and found.strength.value < 0.2
+    still = path_dependence(frame.with_columns(end=pl.lit(1.0)), "start", "end", seed=1, resamples=50)
+    assert (still.p, still.strength.value) == (1, 0)
+
+
+def test_starts_without_replicates_are_refused() -> None:
+    frame = pl.DataFrame({"start": [0.1, 0.2, 0.3], "end": [1.0, 2.0, 3.0]})
+    with pytest.raises(UsageError, match="cut a continuous start"):
+        path_dependence(frame, "start", "end", seed=1)
+    with pytest.raises(UsageError, match="fewer than two"):
+        path_dependence(frame.with_columns(start=pl.lit("a")), "start", "end", seed=1)
