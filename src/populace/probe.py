@@ -81,7 +81,7 @@ async def probe(
     rows: list[pl.DataFrame] = []
     inquiry: Inquiry | None = None
     for point in _grid(vary):
-        inquiry = await _first_inquiry(scenario, dict(parameters or {}), point, seed)
+        inquiry = await first_inquiry(scenario, dict(parameters or {}), point, seed)
         if people is not None and people < len(inquiry.people):
             inquiry = inquiry.about(np.arange(people))
         for model in models:
@@ -106,10 +106,10 @@ class _CaughtError(Exception):
         self.inquiries = inquiries
 
 
-async def _first_inquiry(
+async def first_inquiry(
     scenario: type[Scenario], parameters: dict[str, Any], point: dict[str, Any], seed: int
 ) -> Inquiry:
-    """Run a scenario up to its first question, with the point of the grid put in."""
+    """Run a scenario up to its first question, with a point of the grid put in."""
     known = scenario.parameter_model().model_fields
     made = scenario(**parameters, **{name: value for name, value in point.items() if name in known})
     others = {name: value for name, value in point.items() if name not in known}

@@ -5,6 +5,7 @@ Reading never needs a model, and never changes anything.
 
 from __future__ import annotations
 
+import html
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -90,7 +91,7 @@ class Reading:
         return f"<run {self.name}: {status.state}, {status.steps} steps>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.metrics._repr_html_()}"
+        return f"<p>{html.escape(repr(self))}</p>{self.metrics._repr_html_()}"
 
     @property
     def name(self) -> str:

@@ -28,6 +28,7 @@ COMMANDS = {
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),
     "experiment": ("experimenting", "Run an experiment from a YAML file, or go on with it: arms, seeds, effects."),
+    "report": ("reporting", "Write an experiment or a run as one HTML page and as Markdown, with its validity card."),
     "show": ("reading", "Show a run, a step of it, or one person's decisions with the exact prompts."),
     "why": ("lives", "Open what lies behind a person's decisions in a step: the memories, their scores, the prompt."),
     "judge": ("communities", "Have models judge every post of a community; the run does not change."),

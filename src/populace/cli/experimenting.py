@@ -17,6 +17,7 @@ from populace.broker import price_of
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import duration, emit, err, facts, out, percent, table, warn
+from populace.cli.reporting import show_card
 from populace.cli.running import fetch_if_needed
 from populace.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.estimate import estimate
@@ -24,6 +25,7 @@ from populace.experiments import Experiment, Onlooker, Results
 from populace.experiments.arms import Arm
 from populace.experiments.folder import Folder, names
 from populace.experiments.running import keep_of, workers_for
+from populace.experiments.validation import validity
 from populace.questions import VALID
 from populace.workspace import Workspace
 
@@ -149,6 +151,7 @@ def describe(results: Results) -> dict[str, Any]:
         "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
         "digest": results.digest,
+        "validity": validity(results).table(),
     }
 
 
@@ -185,6 +188,8 @@ def show_results(results: Results, command: str) -> None:
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
         out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+    show_card(validity(results))
+    out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
 

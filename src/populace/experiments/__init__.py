@@ -4,7 +4,22 @@ from populace.experiments.arms import Arm
 from populace.experiments.designs import Design
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.outcomes import Outcome
+from populace.experiments.reporting import Report, report
 from populace.experiments.results import Results
 from populace.experiments.running import Onlooker
+from populace.experiments.validation import Check, ValidityCard, validity
 
-__all__ = ["Arm", "Design", "Experiment", "Onlooker", "Outcome", "Results", "Stop"]
+__all__ = [
+    "Arm",
+    "Check",
+    "Design",
+    "Experiment",
+    "Onlooker",
+    "Outcome",
+    "Report",
+    "Results",
+    "Stop",
+    "ValidityCard",
+    "report",
+    "validity",
+]

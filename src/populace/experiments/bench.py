@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from populace.broker import Budget
 from populace.errors import BudgetError, InterruptedRunError, PopulaceError
 from populace.experiments.arms import Arm
+from populace.experiments.evidence import is_witness, observed
 from populace.experiments.experiment import Keep
 from populace.experiments.folder import Folder, Lines, Row
 from populace.experiments.kept import Kept
@@ -189,6 +190,7 @@ class Bench:
                 "cost": usage.cost,
                 "run": run.name if self.keep == "run" else "",
             }
+            row |= observed(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
         except (InterruptedRunError, BudgetError):
             raise
         except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from populace.errors import UnknownNameError, UsageError
 from populace.experiments.arms import Arm
 from populace.experiments.contrasts import compared, levels_compared, replicates_for, summarised
 from populace.experiments.experiment import Experiment
-from populace.experiments.folder import Folder, find
+from populace.experiments.folder import Folder, Row, find
 from populace.experiments.tables import arms_table, described, runs_table
 from populace.workspace import Workspace
 
@@ -44,7 +45,7 @@ class Results:
         return f"<experiment {self.name}: {self.state}, {self.runs.height} runs of {len(self._arms)} arms>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.arms._repr_html_()}"
+        return f"<p>{html.escape(repr(self))}</p>{self.arms._repr_html_()}"
 
     @property
     def name(self) -> str:
@@ -67,11 +68,15 @@ class Results:
         return self.folder.experiment
 
     @cached_property
+    def rows(self) -> list[Row]:
+        """Every run as it was noted, by arm and replicate."""
+        most = self.folder.manifest.replicates or self.experiment.replicates
+        return [row for _, row in sorted(self.folder.rows().items()) if row["replicate"] < most]
+
+    @cached_property
     def runs(self) -> pl.DataFrame:
         """Every run, by arm and replicate: levels, seed, status, outcomes, answers by status, calls, tokens, cost."""
-        most = self.folder.manifest.replicates or self.experiment.replicates
-        rows = [row for _, row in sorted(self.folder.rows().items()) if row["replicate"] < most]
-        return runs_table(rows, self._arms, self.experiment)
+        return runs_table(self.rows, self._arms, self.experiment)
 
     @cached_property
     def arms(self) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import dataclass
 
@@ -89,6 +90,10 @@ class Effect:
 
     def __str__(self) -> str:
         return f"{self.estimate}, p {'< 0.001' if self.p < 0.001 else f'= {self.p:.3f}'}"
+
+    def _repr_html_(self) -> str:
+        means = f"{self.mean_a:.3g} against {self.mean_b:.3g}, {self.estimate.method}"
+        return f"<p><b>{html.escape(str(self))}</b> <small>{html.escape(means)}</small></p>"
 
 
 def difference(

@@ -65,6 +65,9 @@ class Estimate:
         missing = f" ({self.dropped} missing)" if self.dropped else ""
         return f"{_shown(self.value, self.width)} [{shown}], n = {self.n}{missing}"
 
+    def _repr_html_(self) -> str:
+        return f"<p><b>{self}</b> <small>{round(self.level * 100)} % interval, {self.method or 'as given'}</small></p>"
+
 
 def estimates_table(estimates: list[Estimate], **leading: list[Any]) -> pl.DataFrame:
     """Estimates as rows, behind the leading columns."""

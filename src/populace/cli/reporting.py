@@ -1,0 +1,68 @@
+"""report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from populace.cli import COMMANDS
+from populace.cli.options import json_option, workspace_option
+from populace.cli.output import emit, out, warn
+from populace.errors import RunNotFoundError
+from populace.experiments.folder import find, names
+from populace.experiments.reporting import report
+from populace.experiments.results import Results
+from populace.experiments.validation import ValidityCard
+from populace.experiments.validation.card import MARKS
+from populace.reading import Reading
+from populace.workspace import Workspace
+
+
+@click.command("report", help=COMMANDS["report"][1])
+@click.argument("name", metavar="EXPERIMENT|RUN")
+@click.option("--to", metavar="FOLDER", help="Where to write it.  [default: the folder of the experiment or run]")
+@click.option(
+    "--reference",
+    metavar="FILE.csv",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Target shares to hold answers against: columns answer, share and perhaps question.",
+)
+@click.option("--probe", is_flag=True, help="Measure position bias with a few further calls where runs do not show it.")
+@workspace_option
+@json_option
+def report_command(
+    name: str, to: str | None, reference: str | None, probe: bool, workspace: str | None, as_json: bool
+) -> None:
+    subject, home = _subject(name, Workspace(workspace))
+    made = report(subject, reference=reference, probe=probe)
+    files = made.write(to or home)
+    if as_json:
+        data = {"name": made.name, "files": [str(file) for file in files], "verdict": made.card.verdict}
+        emit(data | {"checks": made.card.table()}, made.card.warnings)
+        return
+    show_card(made.card)
+    for file in files[:2]:
+        out.print(str(file))
+
+
+def show_card(card: ValidityCard) -> None:
+    """A card in a few lines: its verdict, what failed, and its warnings."""
+    out.print(f"  [dim]validity[/dim]  {card.verdict}")
+    for check in card.failed:
+        out.print(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
+    for text in card.warnings:
+        warn(text)
+
+
+def _subject(name: str, place: Workspace) -> tuple[Reading | Results, Path]:
+    """An experiment by its name, else a run."""
+    if not (Path(name) / "steps").is_dir():
+        try:
+            folder = find(name, place)
+            return Results(folder), folder.path
+        except RunNotFoundError:
+            if any(each.startswith(name) for each in names(place)):
+                raise
+    run = Reading(place.open(name))
+    return run, run.folder

@@ -1,0 +1,205 @@
+"""What a run leaves behind for judging it, once its tables are gone: a few plain figures.
+
+Every run notes its counts and the paths of the metrics that outcomes speak of; a few witness runs of every arm
+note more, from all that was asked and answered in them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.experiments.outcomes import Outcome
+from populace.questions import VALID
+from populace.reading import Reading
+
+Evidence = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+
+WITNESSES = 5
+"""Runs of an arm whose answers are looked into."""
+_MOST_WITNESSES = 200
+_MOST_QUESTIONS = 12
+_MOST_POINTS = 200
+_ENOUGH_PEOPLE = 5
+_FIELD = re.compile(r"\{(\w+)")
+_PLACE = ["step", "ask", "prompt"]
+
+
+def is_witness(arm: int, replicate: int) -> bool:
+    """Whether this run's answers are looked into."""
+    return replicate < WITNESSES and arm * WITNESSES + replicate < _MOST_WITNESSES
+
+
+def observed(run: Reading, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
+    """What the row of a run keeps for its judgement.
+
+    Args:
+        run: The run.
+        outcomes: Whose metrics are kept step by step.
+        witness: Whether its answers are looked into.
+    """
+    kept: Evidence = {"facts": {name: run.count(name) for name in ("scored", "low_mass", "sampled")}}
+    names = list(dict.fromkeys(outcome.metric for outcome in outcomes if outcome.metric is not None))
+    kept["paths"] = paths_of(run, names)
+    if witness:
+        try:
+            kept["evidence"] = evidence_of(run)
+        except Exception as error:  # noqa: BLE001 - a run that cannot be judged is still a run; the card says so.
+            kept["evidence"] = {"failed": f"{type(error).__name__}: {error}"}
+    return kept
+
+
+def paths_of(run: Reading, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
+    """Metrics over the steps, each as steps and values, thinned where they are long."""
+    metrics = run.metrics
+    numeric = [name for name in names if name in metrics.columns and metrics[name].dtype.is_numeric()]
+    last = metrics.height - 1
+    if last >= _MOST_POINTS:
+        metrics = metrics[[round(place * last / (_MOST_POINTS - 1)) for place in range(_MOST_POINTS)]]
+    return {name: [metrics["step"].to_list(), metrics[name].to_list()] for name in numeric}
+
+
+def evidence_of(run: Reading) -> Evidence:
+    """What the questions, prompts and answers of a run show, as plain data."""
+    asks, answers, prompts = (_all(run, name) for name in ("asks", "answers", "prompts"))
+    found: Evidence = {"questions": [], "mass": None, "asked": 0, "persona": None, "lasting": None, "alike": None}
+    if not answers.height:
+        return found
+    asks = asks.with_columns(told=pl.col("question").rank("dense"))
+    answers = answers.join(asks.select("step", "ask", "told"), on=["step", "ask"], maintain_order="left")
+    valid = answers.filter(pl.col("status").cast(pl.String).is_in(list(VALID)))
+    found["alike"] = _alike(valid)
+    asked = _asked(prompts, answers)
+    if asked.height:
+        found["asked"] = int(asked["people"].sum())
+        found["mass"] = _weighted(asked, "mass")
+    kinds = asks.group_by("told", maintain_order=True).agg(
+        pl.first("question", "profile"), people=pl.col("people").sum()
+    )
+    for row in kinds.sort("people", descending=True, maintain_order=True).head(_MOST_QUESTIONS).iter_rows(named=True):
+        question = json.loads(row["question"])
+        if "values" in question:
+            mine = asked.filter(pl.col("told") == row["told"]) if asked.height else asked
+            found["questions"].append(_question(question, valid.filter(pl.col("told") == row["told"]), mine))
+            if found["persona"] is None and mine.height:
+                found["persona"], found["lasting"] = _persona(row["profile"], mine, answers)
+    return found
+
+
+def _all(run: Reading, name: str) -> pl.DataFrame:
+    tables = [(step, run.record.table(step, name)) for step in run.steps]
+    parts = [table.with_columns(step=pl.lit(step, pl.Int64)) for step, table in tables if table is not None]
+    return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+
+
+def _asked(prompts: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """The prompts that were put to a model, with how many people each answered for, and what the first of them said."""
+    if not prompts.height:
+        return prompts
+    people = answers.group_by(*_PLACE, "told").agg(people=pl.len(), said=pl.first("value"))
+    return prompts.join(people, on=_PLACE, how="inner", maintain_order="left")
+
+
+def _weighted(asked: pl.DataFrame, name: str) -> float | None:
+    known = asked.filter(pl.col(name).is_not_null())
+    return float(np.average(known[name], weights=known["people"])) if known.height else None
+
+
+def _alike(valid: pl.DataFrame) -> dict[str, Any] | None:
+    """The share of the commonest answer where several people are first asked the same."""
+    sizes = valid.group_by("step", "ask", maintain_order=True).agg(
+        n=pl.len(), most=pl.col("value").value_counts().struct.field("count").max()
+    )
+    first = sizes.filter(pl.col("n") >= _ENOUGH_PEOPLE).head(1)
+    return {"share": first["most"][0] / first["n"][0], "n": first["n"][0]} if first.height else None
+
+
+def _question(question: dict[str, Any], valid: pl.DataFrame, asked: pl.DataFrame) -> dict[str, Any]:
+    """One question: how often each value was given, what the distributions were like, and what its place did."""
+    values = [str(value) for value in question["values"]]
+    counts = dict(valid.group_by(pl.col("value").cast(pl.String)).len().iter_rows())
+    told: dict[str, Any] = {
+        "text": question["text"],
+        "values": values,
+        "words": [str(word) for word in question["words"]],
+        "counts": [counts.get(value, 0) for value in values],
+        "labels": bool(asked.height and asked["labels"].any()),
+        "means": None,
+        "entropy": None,
+        "first": None,
+    }
+    scored = asked.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok")) if asked.height else asked
+    if scored.height:
+        each, weights = matrix(scored["probabilities"]), scored["people"].to_numpy()
+        told["means"] = np.average(each, axis=0, weights=weights).tolist()
+        told["entropy"] = float(np.average(_entropy(each), weights=weights))
+        told["first"] = place_effect(each, scored["arrangement"], weights)
+    elif asked.height:
+        said = asked.filter(pl.col("said").is_not_null())
+        each = (np.array(values)[None, :] == said["said"].cast(pl.String).to_numpy()[:, None]).astype(float)
+        told["first"] = place_effect(each, said["arrangement"], said["people"].to_numpy()) if said.height else None
+    return told
+
+
+def place_effect(each: Floats, arrangements: pl.Series, weights: npt.NDArray[Any]) -> dict[str, float] | None:
+    """How much more probable an option is when it is shown first, on average over options; None for one order only."""
+    first = arrangements.str.split(" ").list.first().cast(pl.Int64).to_numpy()
+    shifts = []
+    for option in range(each.shape[1]):
+        on_top = first == option
+        if on_top.any() and not on_top.all():
+            shown = np.average(each[on_top, option], weights=weights[on_top])
+            shifts.append(shown - np.average(each[~on_top, option], weights=weights[~on_top]))
+    return {"shift": float(np.mean(shifts)), "n": int(weights.sum())} if shifts else None
+
+
+def _persona(profile: str, asked: pl.DataFrame, answers: pl.DataFrame) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """How far answers lie apart between personas in one situation, and whether who lies where stays the same."""
+    fields = set(_FIELD.findall(profile))
+    if fields <= {"name"}:
+        return {"kind": "name" if fields else "none", "shift": None, "n": 0}, None
+    scored = asked.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
+    scored = scored.unique(_PLACE, keep="first", maintain_order=True)
+    scored = scored.filter(pl.col("system").n_unique().over("step", "ask", "user") > 1)
+    if not scored.height:
+        return {"kind": "apart", "shift": None, "n": 0}, None
+    each = matrix(scored["probabilities"])
+    group = scored.select(pl.struct("step", "ask", "user").rank("dense") - 1).to_series().to_numpy().astype(int)
+    sizes = np.bincount(group)
+    means = np.stack([np.bincount(group, column) / sizes for column in each.T], axis=1)
+    away = each - means[group]
+    shift = {"kind": "traits", "shift": float(np.abs(away).sum(axis=1).mean() / 2), "n": scored.height}
+    return shift, _lasting(scored.select(*_PLACE, away=pl.Series(away[:, 0])), answers)
+
+
+def _lasting(placed: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any] | None:
+    """How far people's distance from others in the same situation early in the run tells it later in the run."""
+    people = answers.join(placed, on=_PLACE, how="inner").select("step", "person", "away")
+    middle = people["step"].median()
+    halves = people.group_by("person", late=pl.col("step") > middle).agg(pl.col("away").mean())
+    wide = halves.filter(~pl.col("late")).join(halves.filter("late"), on="person")
+    if wide.height < _ENOUGH_PEOPLE:
+        return None
+    early, late = wide["away"].to_numpy(), wide["away_right"].to_numpy()
+    if min(early.std(), late.std()) < 1e-9:
+        return None
+    return {"r": float(np.corrcoef(early, late)[0, 1]), "n": wide.height}
+
+
+def matrix(lists: pl.Series) -> Floats:
+    """Distributions as rows."""
+    return np.array(lists.to_list(), dtype=np.float64)
+
+
+def _entropy(each: Floats) -> Floats:
+    """The entropy of distributions, one in each row, as a share of the largest possible."""
+    logs = np.log(each, where=each > 0, out=np.zeros_like(each))
+    spread: Floats = -(each * logs).sum(axis=1) / np.log(each.shape[1])
+    return spread

@@ -1,0 +1,94 @@
+"""What the report of a single run says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+
+import polars as pl
+
+from populace.discovery import find_scenario
+from populace.errors import PopulaceError
+from populace.experiments.reporting import figures
+from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
+from populace.experiments.reporting.of_experiment import Parts
+from populace.experiments.validation import ValidityCard
+from populace.reading import Reading
+
+
+def run_report(run: Reading, card: ValidityCard) -> Parts:
+    """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
+    manifest = run.manifest
+    status = manifest.status
+    told = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
+    lead = (Heading(run.name, 1), Prose([told], kind="soft"))
+    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(run.statuses.items())) or "none"
+    summary = (
+        Prose([f"{status.steps} steps, {len(run.people())} people; answers: {counts}.", f"Validity: {card.verdict}"]),
+    )
+    body = [*_settings(run), *_metrics(run), *_findings(run), Heading("Validity card"), Card(card), *_repeat(run)]
+    return Parts(run.name, lead, summary, tuple(body))
+
+
+def _settings(run: Reading) -> Iterator[Block]:
+    yield Heading("Settings")
+    rows = [("scenario", run.manifest.scenario)]
+    if run.manifest.parent:
+        rows.append(("fork of", f"{run.manifest.parent.run} at step {run.manifest.parent.at}"))
+    for regime in run.manifest.regimes:
+        since = f" from step {regime.since}" if regime.since else ""
+        told = ", ".join(f"{name} = {value}" for name, value in regime.parameters.items())
+        rows.append((f"parameters{since}", told or "unchanged"))
+        who = regime.model if regime.decider == "model" else f"the {regime.decider}"
+        rows.append((f"decided by{since}", f"{who}, temperature {regime.temperature:g}, seed {regime.seed}"))
+    rows += [("intervention", json.dumps(each, ensure_ascii=False)) for each in run.manifest.interventions]
+    yield Facts(rows)
+
+
+def _metrics(run: Reading) -> Iterator[Block]:
+    metrics = run.metrics
+    yield Heading("Metrics")
+    for name in metrics.columns:
+        if name == "step" or not metrics[name].dtype.is_numeric() or metrics[name].null_count() == metrics.height:
+            continue
+        table = metrics.select("step", pl.col(name).alias("mean")).drop_nulls()
+        table = table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+        svg = figures.paths({run.name: table}, name.replace("_", " "), name=f"metric-{name}")
+        yield Figure(f"metric-{name}", svg, f"{name} over the steps of this one run.")
+    yield Table(metrics, f"Metrics, {metrics.height} steps", folded=metrics.height > 15)
+
+
+def _findings(run: Reading) -> Iterator[Block]:
+    try:
+        found = find_scenario(run.manifest.scenario).report(run)
+    except PopulaceError as error:
+        yield Prose([f"The scenario itself has nothing to add: {error.what}"])
+        return
+    for finding in found:
+        yield Heading(finding.title, 3)
+        yield Table(finding.table)
+        if finding.note:
+            yield Prose([finding.note])
+
+
+def _repeat(run: Reading) -> Iterator[Block]:
+    manifest, regime = run.manifest, run.manifest.regimes[0]
+    yield Heading("How to repeat it")
+    if manifest.parent is not None or manifest.interventions:
+        yield Prose(["This run forked or was intervened in; its manifest below says how. Replaying needs no model:"])
+        yield Code(f"populace replay {run.name}\n")
+    else:
+        words = ["populace", "run", manifest.scenario, "--seed", str(regime.seed), "--model", regime.model]
+        words += ["--temperature", f"{regime.temperature:g}"]
+        words += ["--decider", regime.decider] if regime.decider != "model" else []
+        for name, value in regime.parameters.items():
+            flag = name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            elif value is not None:
+                words += [f"--{flag}", value if isinstance(value, str) else json.dumps(value)]
+        yield Code(f"{shlex.join(words)}\npopulace report {run.name}\n")
+    yield Heading("Manifest")
+    yield Facts([("begun", manifest.created), *sorted(manifest.environment.items())])
+    yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")

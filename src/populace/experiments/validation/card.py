@@ -1,0 +1,111 @@
+"""A validity card and the checks that it lists."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+Verdict = Literal["pass", "fail", "inform", "not measured"]
+MARKS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inform": "·", "not measured": "?"}
+"""How a verdict is marked, so that nobody needs colour to see it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What it is about.
+        verdict: `pass`, `fail`, `inform` where no threshold applies, or `not measured`.
+        shown: What was found, as a person reads it.
+        reason: What it means, in a sentence.
+        threshold: What would have passed.
+        value: What was found, as a number.
+        n: How many answers, prompts, people or runs it rests on.
+
+    Example:
+        >>> print(Check("replicates", "fail", "4", "Four runs tell little.", "at least 20", 4.0, 4))
+        ✗ replicates: 4 (at least 20). Four runs tell little.
+    """
+
+    name: str
+    verdict: Verdict
+    shown: str
+    reason: str
+    threshold: str = ""
+    value: float | None = None
+    n: int | None = None
+
+    def __str__(self) -> str:
+        against = f" ({self.threshold})" if self.threshold else ""
+        return f"{MARKS[self.verdict]} {self.name}: {self.shown}{against}. {self.reason}"
+
+
+@dataclass(frozen=True, repr=False)
+class ValidityCard:
+    """What a result is worth, on one page.
+
+    Checks that pass say that nothing was found against the result in this respect, not that it is true of people.
+
+    Attributes:
+        title: Which run or experiment it is about.
+        checks: What was looked at.
+        warnings: In which respects the result lies outside what was validated.
+    """
+
+    title: str
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Check:
+        """A check by name."""
+        return {check.name: check for check in self.checks}[name]
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return self._with("fail")
+
+    @property
+    def verdict(self) -> str:
+        """The card in a sentence."""
+        passed, missing = len(self._with("pass")), self._with("not measured")
+        judged = passed + len(self.failed)
+        text = f"{passed} of {judged} checks passed"
+        if self.failed:
+            text += f"; failed: {', '.join(check.name for check in self.failed)}"
+        if missing:
+            text += f"; not measured: {', '.join(check.name for check in missing)}"
+        return f"{text}."
+
+    def table(self) -> pl.DataFrame:
+        """A row for each check."""
+        names = ("name", "verdict", "shown", "threshold", "reason", "value", "n")
+        columns = {name: [getattr(check, name) for check in self.checks] for name in names}
+        return pl.DataFrame(columns, schema_overrides={"value": pl.Float64, "n": pl.Int64}).rename({"name": "check"})
+
+    def __repr__(self) -> str:
+        return f"<validity of {self.title}: {self.verdict}>"
+
+    def __str__(self) -> str:
+        lines = [f"Validity of {self.title}: {self.verdict}", *(f"  {check}" for check in self.checks)]
+        return "\n".join([*lines, *(f"  ! {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        cells = [(MARKS[c.verdict] + " " + c.verdict, c.name, c.shown, c.threshold, c.reason) for c in self.checks]
+        rows = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in cells
+        )
+        told = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
+        head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("", "check", "found", "bar", "meaning"))
+        return (
+            f"<p><b>Validity of {html.escape(self.title)}</b>: {html.escape(self.verdict)}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" + (f"<ul>{told}</ul>" if told else "")
+        )
+
+    def _with(self, verdict: Verdict) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.verdict == verdict)

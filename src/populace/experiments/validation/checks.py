@@ -1,0 +1,246 @@
+"""The checks that need nothing but what a run or an experiment left behind.
+
+Thresholds are conventions, named here once; a card always shows the value beside its threshold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from populace.experiments.validation.card import Check, Verdict
+from populace.experiments.validation.case import Case
+from populace.questions import STATUSES, VALID
+
+INVALID = 0.05
+"""Above this share of invalid answers those who answered are a selection."""
+REFUSED = 0.02
+"""Refusals are never by chance: the model picks what it refuses."""
+LOW = 0.05
+"""The largest share of answers that may rest on less than half of the probability."""
+PLACE = 0.1
+"""What the place or the word of an option may change of its probability."""
+PERSONA = 0.01
+"""What a persona must change of a probability at the least: one percentage point."""
+ALIKE = 0.95
+"""The largest share that one answer may have before people have influenced each other."""
+LASTING = 0.5
+"""The correlation of early and late differences between personas that counts as the same person."""
+REPLICATES = 20
+FAILED = 0.05
+_ENOUGH = 30
+"""Answers below which what an order does cannot be told from luck."""
+
+
+def answers(case: Case) -> list[Check]:
+    """Invalid answers, and refusals among them."""
+    total = sum(case.statuses.values())
+    if not total:
+        return [missing("invalid answers", "Nobody was asked anything."), missing("refusals", "Nobody was asked.")]
+    bad = {status: case.statuses[status] for status in STATUSES if status not in VALID and case.statuses[status]}
+    share, refused = sum(bad.values()) / total, case.statuses["refused"] / total
+    which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
+    told = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
+    return [
+        Check("invalid answers", _at_most(share, INVALID), percent(share), told, _up_to(INVALID), share, total),
+        Check(
+            "refusals",
+            _at_most(refused, REFUSED),
+            percent(refused),
+            "The model declined to answer for some people, and not at random." if refused else "Nobody refused.",
+            _up_to(REFUSED),
+            refused,
+            total,
+        ),
+    ]
+
+
+def mass(case: Case) -> Check:
+    """How much of the model's probability fell on the options."""
+    name, scored = "mass on options", case.facts["scored"]
+    if not scored:
+        return missing(name, "No answer was drawn from a distribution.")
+    low = case.facts["low_mass"] / scored
+    means = case.mean_by_arm([(a, s["mass"], s["asked"]) for a, s in case.witnesses if s.get("mass") is not None])
+    shown = f"{percent(low)} of answers on little mass"
+    if means:
+        where, least = min(means.items(), key=lambda item: item[1])
+        shown = f"mean {least:.2f}{_in_arm(case, where)}, {shown}"
+    told = (
+        "In these the model was hardly answering the question."
+        if low
+        else "Nearly everywhere at least half of the probability fell on the offered options."
+    )
+    return Check(name, _at_most(low, LOW), shown, told, _up_to(LOW), low, scored)
+
+
+def position(case: Case) -> Check:
+    """Whether an option gains by being shown first."""
+    name = "position bias"
+    found = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in case.questions() if q.get("first")]
+    if not found:
+        why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
+        return missing(name, why if case.by_model else "No model was asked.")
+    means = case.mean_by_arm(found)
+    where, shift = max(means.items(), key=lambda item: abs(item[1]))
+    n = int(sum(weight for _, _, weight in found))
+    labelled = any(q["labels"] for _, q in case.questions())
+    told = f"So much an option's probability changes when it is shown first{_in_arm(case, where)}."
+    if labelled:
+        told += " Options had letters, so place and letter cannot be told apart."
+    verdict = _at_most(abs(shift), PLACE) if n >= _ENOUGH else "inform"
+    return Check(name, verdict, points(shift), told, f"within ±{PLACE * 100:.0f} points", shift, n)
+
+
+def wording(case: Case) -> Check:
+    """Whether answers follow the words of options rather than what they stand for."""
+    name = "label bias"
+    seen: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
+    for _, question in case.questions():
+        key = (question["text"], tuple(question["values"]))
+        seen.setdefault(key, {}).setdefault(tuple(question["words"]), []).append(question)
+    shifts, n = [], 0
+    for wordings in seen.values():
+        shares = [s for s in (_shares(group) for group in wordings.values()) if s is not None]
+        if len(shares) > 1:
+            shifts.append(max(float(np.abs(one - two).max()) for one in shares for two in shares))
+            n += sum(sum(q["counts"]) for group in wordings.values() for q in group)
+    if not shifts:
+        return missing(name, "Options had the same words in all runs. Vary them, such as with swap in norms.")
+    told = "So much the share of an option changes when its word is exchanged, over arms that may differ otherwise too."
+    worst = max(shifts)
+    return Check(name, _at_most(worst, PLACE), points(worst), told, f"at most {PLACE * 100:.0f} points", worst, n)
+
+
+def certainty(case: Case) -> Check:
+    """How spread out single distributions are."""
+    found = [(arm, q["entropy"], 1.0) for arm, q in case.questions() if q.get("entropy") is not None]
+    if not found:
+        return missing("entropy", "There are no distributions to look at.")
+    means = case.mean_by_arm(found)
+    low, high = min(means.values()), max(means.values())
+    shown = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+    told = "Entropy of single distributions over options: 0 is always the same answer, 1 is a fair draw."
+    return Check("entropy", "inform", shown, told, value=float(np.mean(list(means.values()))), n=len(found))
+
+
+def persona(case: Case) -> Check:
+    """Whether the answer moves at all between personas in one situation."""
+    name = "persona matters"
+    seen = [(arm, each["persona"]) for arm, each in case.witnesses if each.get("persona")]
+    found = [(arm, each["shift"], each["n"]) for arm, each in seen if each["shift"] is not None]
+    if not found:
+        kinds = {each["kind"] for _, each in seen}
+        why = "No two personas were ever in the same situation." if "apart" in kinds else "No persona was told."
+        if kinds == {"name"}:
+            why = "Personas consist of a name alone."
+        return missing(name, why if case.by_model else "No model was asked.")
+    means = case.mean_by_arm(found)
+    where, least = min(means.items(), key=lambda item: item[1])
+    told = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(case, where)}."
+    told += " This may be due to a name alone." if least >= PERSONA else " Personas hardly reach the answers."
+    n = int(sum(weight for _, _, weight in found))
+    return Check(name, _at_least(least, PERSONA), points(least), told, f"at least {PERSONA * 100:.0f} point", least, n)
+
+
+def homogeneity(case: Case) -> Check:
+    """Whether people answer alike before they could influence each other."""
+    name = "people differ"
+    found = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in case.witnesses if s.get("alike")]
+    if not found:
+        return missing(name, "Never were five people asked the same at once.")
+    means = case.mean_by_arm(found)
+    where, most = max(means.items(), key=lambda item: item[1])
+    told = f"So many gave the commonest answer when several were first asked the same{_in_arm(case, where)}."
+    n = int(sum(weight for _, _, weight in found))
+    return Check(name, _at_most(most, ALIKE), percent(most), told, _up_to(ALIKE), most, n)
+
+
+def drift(case: Case) -> Check:
+    """Whether those who differ from others early in a run differ in the same way later."""
+    name = "persona lasts"
+    found = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in case.witnesses if s.get("lasting")]
+    if not found:
+        return missing(name, "No difference between personas could be followed over the steps.")
+    means = case.mean_by_arm(found)
+    where, least = min(means.items(), key=lambda item: item[1])
+    told = f"Correlation of how people differ from others in the first and second half of a run{_in_arm(case, where)}."
+    n = int(sum(weight for _, _, weight in found))
+    return Check(name, _at_least(least, LASTING), f"{least:.2f}", told, f"at least {LASTING:g}", least, n)
+
+
+def size(case: Case) -> list[Check]:
+    """Replicates, failures and cost."""
+    spent = case.spent
+    cost = f", {spent['cost']:.4f} in money" if spent["cost"] else ""
+    shown = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens{cost}"
+    cheap = Check("cost", "inform", shown, "What all runs together asked of models.", value=spent["cost"], n=case.runs)
+    if case.replicates is None:
+        told = "One run shows what can happen, not how often."
+        return [Check("replicates", "inform", "a single run", told, f"at least {REPLICATES}", 1.0, 1), cheap]
+    share = case.failed / case.runs if case.runs else 0.0
+    many = case.replicates
+    return [
+        Check(
+            "replicates",
+            _at_least(many, REPLICATES),
+            f"{many} in the smallest arm",
+            "Intervals are over seeds; with few of them they are wide and lean on normality.",
+            f"at least {REPLICATES}",
+            float(many),
+            case.runs,
+        ),
+        Check(
+            "failed runs",
+            _at_most(share, FAILED),
+            f"{case.failed} of {case.runs}",
+            "Failed runs are in no figure; if they fail for a reason, what is left is a selection."
+            if case.failed
+            else "All runs came to their end.",
+            _up_to(FAILED),
+            share,
+            case.runs,
+        ),
+        cheap,
+    ]
+
+
+def missing(name: str, why: str) -> Check:
+    """A check that could not be made."""
+    return Check(name, "not measured", "not measured", why)
+
+
+def percent(share: float) -> str:
+    """A share in per cent, never rounding something to nothing."""
+    return "< 0.1 %" if 0 < share < 0.001 else f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def points(shift: float) -> str:
+    """A difference of shares in percentage points."""
+    return f"{shift * 100:+.1f} points" if shift < 0 else f"{shift * 100:.1f} points"
+
+
+def _shares(questions: list[Any]) -> np.ndarray[Any, Any] | None:
+    """Mean probabilities of the options where they are known, else shares of answers."""
+    known = [q["means"] for q in questions if q["means"] is not None]
+    if known:
+        return np.array(np.mean(known, axis=0))
+    counts = np.sum([q["counts"] for q in questions], axis=0)
+    return np.array(counts / counts.sum()) if counts.sum() else None
+
+
+def _at_most(value: float, limit: float) -> Verdict:
+    return "pass" if value <= limit else "fail"
+
+
+def _at_least(value: float, limit: float) -> Verdict:
+    return "pass" if value >= limit else "fail"
+
+
+def _up_to(limit: float) -> str:
+    return f"at most {limit * 100:.0f} %"
+
+
+def _in_arm(case: Case, arm: str) -> str:
+    return f" in the arm where it is worst ({arm})" if len(case.arms) > 1 else ""

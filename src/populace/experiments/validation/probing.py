@@ -1,0 +1,74 @@
+"""A small probe for position bias, where the runs themselves cannot tell: the first question, in every order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from populace.broker import Broker
+from populace.deciders import decide
+from populace.discovery import find_scenario
+from populace.driving import finish
+from populace.errors import PopulaceError
+from populace.experiments.evidence import matrix, place_effect
+from populace.experiments.results import Results
+from populace.experiments.validation.card import Check, Verdict
+from populace.experiments.validation.checks import PLACE, missing, points
+from populace.models import open_model
+from populace.probe import first_inquiry
+from populace.questions import Finite
+from populace.reading import Reading
+from populace.workspace import Workspace
+
+_MOST_PEOPLE = 30
+
+
+def probed_position(subject: Reading | Results) -> Check:
+    """Ask the first question again with options in every order; calls go through the call store."""
+    name = "position bias"
+    if isinstance(subject, Results):
+        arm = next(arm for arm in subject.folder.arms if arm.decider == "model")
+        scenario, parameters, model = arm.scenario, arm.parameters, arm.model
+        seed, folder = subject.experiment.seed_of(0, arm), subject.folder.path.parent.parent
+    else:
+        regime = subject.manifest.regimes[0]
+        scenario, parameters, model = subject.manifest.scenario, regime.parameters, regime.model
+        seed, folder = regime.seed, subject.folder.parent.parent
+
+    async def ask() -> Check:
+        broker = Broker(Workspace(folder).store(), opener=open_model)
+        try:
+            inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed)
+            question = inquiry.question
+            if not isinstance(question, Finite):
+                return missing(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
+            if len(inquiry.people) > _MOST_PEOPLE:
+                inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
+            turned = replace(question, order="rotate", reason=False)
+            situation = replace(inquiry.situation, question=turned)
+            decided = await decide(replace(inquiry, situation=situation, model=model, decider="model"), broker)
+            return _judged(decided.prompts, broker.usage.calls)
+        finally:
+            await broker.close()
+
+    try:
+        return finish(ask())
+    except PopulaceError as error:
+        return missing(name, f"The probe could not be made: {error.what}")
+
+
+def _judged(prompts: pl.DataFrame, calls: int) -> Check:
+    """What an option gains by being shown first, over all prompts and orders."""
+    known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
+    found = None
+    if known.height:
+        found = place_effect(matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
+    if found is None:
+        return missing("position bias", "The model gives no distributions, so a probe of one question shows nothing.")
+    shift = found["shift"]
+    told = f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
+    verdict: Verdict = "pass" if abs(shift) <= PLACE else "fail"
+    bar = f"within ±{PLACE * 100:.0f} points"
+    return Check("position bias", verdict, points(shift), told, bar, shift, known.height)
