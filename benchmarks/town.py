@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 
-from measure import Result, Steps, report
+from measure import Result, Steps, held_memory_gb, report
 
 from populace import simulate
+from populace.minds import Memory
 from populace.models import Request, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.townlife import TICK
+from populace.simulation import Simulation, Watch
 
 PEOPLE, HOUR = 1000, 3600 // TICK
 PLAN = [{"at": f"{hour:02d}:00", "where": where, "doing": "go on"} for hour, where in ((8, "work"), (12, "home"))]
@@ -27,19 +29,42 @@ def reply(request: Request) -> dict[str, float] | str:
     return json.dumps({"questions": ["What now?"], "insights": [{"insight": "It is well.", "because": [1]}]})
 
 
+class Held(Watch):
+    """Notes how much memory the process holds at the end of every day."""
+
+    def __init__(self) -> None:
+        self.gb: list[float] = []
+
+    def began(self, simulation: Simulation) -> None:
+        # SQLite's page cache is bounded, but fills for days; a small one is full from the first day on.
+        simulation.broker.store._db.execute("PRAGMA cache_size=-1000")
+
+    def stepped(self, simulation: Simulation) -> None:
+        if simulation.scenario.now.hour == simulation.scenario.now.minute == 0:
+            self.gb.append(held_memory_gb())
+
+
 def main() -> None:
-    steps = Steps()
+    steps, held = Steps(), Held()
     town = Party(residents=PEOPLE, days=1, embedder="hashing")
     with tempfile.TemporaryDirectory() as folder:
         simulate(town, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, watch=steps)
+    with tempfile.TemporaryDirectory() as folder:
+        forgetful = Party(residents=PEOPLE, days=4, embedder="hashing", remembers=False)
+        simulate(forgetful, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, watch=held)
+    first, last = held.gb[0], held.gb[-1]
+    flat = (
+        f"{first * 1000:.0f} MB after the first day, {last * 1000:.0f} MB after {len(held.gb)} days; nobody remembers"
+    )
     spent = steps.seconds[1:]
     busiest = max(sum(spent[at : at + HOUR]) for at in range(len(spent) - HOUR))
-    memories = len(town.memory.stream) if town.memory is not None else 0
-    detail = f"{len(town.talks):,} conversations, {memories:,} memories"
+    memories = len(town.mind.memory.stream) if isinstance(town.mind.memory, Memory) else 0
+    detail = f"{town.held:,} conversations, {memories:,} memories"
     report(
         [
             Result("town of 1,000, its busiest hour", PEOPLE * HOUR / busiest, "person-ticks/s", 2000.0),
             Result("town of 1,000, a day", PEOPLE * len(spent) / sum(spent), "person-ticks/s", 2000.0, detail=detail),
+            Result("memory, last day to first, memories apart", last / first, "times", 1.1, at_most=True, detail=flat),
         ]
     )
 

@@ -17,7 +17,7 @@ from populace.driving import finish, guarded, to_the_end
 from populace.errors import PopulaceError, UnknownNameError, UsageError
 from populace.interventions import Intervention, read_interventions
 from populace.journal import Journal, Manifest, MemoryRecord, Parent, Record, Regime, environment, git_revision, now
-from populace.minds import Mind, Situation
+from populace.minds import Situation
 from populace.models import Model, open_model
 from populace.people import Id, People
 from populace.questions import Answers, Question
@@ -209,7 +209,7 @@ class Run(Reading):
                 inquiry = Inquiry(
                     f"interview/{step}/{number}",
                     asked,
-                    Mind(Template(scenario.profile())),
+                    scenario.mind,
                     situation,
                     regime.seed,
                     regime.temperature,

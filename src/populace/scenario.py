@@ -114,6 +114,7 @@ class Scenario:
     """The metrics to draw; all of them by default."""
 
     _stage: Stage | None = None
+    _mind: Mind | None = None
 
     def __init__(self, **parameters: Any) -> None:
         for name, value in self._validated(parameters).items():
@@ -130,6 +131,15 @@ class Scenario:
     def profile(self) -> str:
         """Who a person is, as a template over the columns of the population."""
         return "You are {name}." if "name" in self.people else ""
+
+    @property
+    def mind(self) -> Mind:
+        """What people bring to a question: a profile, and the parts that `setup` gave it, if it made one."""
+        return self._mind or Mind(self.profile())
+
+    @mind.setter
+    def mind(self, mind: Mind) -> None:
+        self._mind = mind
 
     def length(self) -> int | None:
         """How many steps the run takes at most; None goes on until `stop`."""
@@ -221,7 +231,7 @@ class Scenario:
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=asked,
-            mind=Mind(Template(self.profile() if profile is None else profile)),
+            mind=self.mind if profile is None else Mind(profile),
             situation=Situation(question, Template(given), constants, columns),
             seed=stage.seed,
             temperature=stage.temperature if temperature is None else temperature,

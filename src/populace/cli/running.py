@@ -210,4 +210,4 @@ def fetch_if_needed(model: str) -> None:
         return
     from populace.cli.setting_up import fetch
 
-    fetch()
+    fetch(SMOLLM2)

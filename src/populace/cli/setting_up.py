@@ -20,31 +20,27 @@ from populace.discovery import find_scenario
 from populace.doctor import Diagnosis, diagnose
 from populace.driving import finish
 from populace.errors import PopulaceError, UsageError
-from populace.models import FORMS, SMOLLM2, cache_folder, open_model
+from populace.models import FORMS, SMOLLM2, Artifact, cache_folder, open_model
+from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, fetch_together
 from populace.starter import starter
 from populace.workspace import Workspace
 
 
 @click.command("models", help=COMMANDS["models"][1])
 @click.argument("model", required=False)
-@click.option("--fetch", "wanted", is_flag=True, help="Fetch the embedded model into the cache now.")
+@click.option("--fetch", "wanted", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
 @json_option
 def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
     if wanted:
-        fetch()
+        fetch(SMOLLM2)
+        fetch(MINILM_WEIGHTS, MINILM_TOKENIZER)
     if model:
         _check_model(model, as_json)
         return
     data = {
         "forms": FORMS,
-        "embedded": {
-            "name": SMOLLM2.name,
-            "licence": SMOLLM2.licence,
-            "path": str(SMOLLM2.path),
-            "cached": SMOLLM2.present(),
-            "bytes": SMOLLM2.size,
-            "sha256": SMOLLM2.sha256,
-        },
+        "embedded": _described(SMOLLM2),
+        "embedder": _described(MINILM_WEIGHTS),
         "prices": {"file": str(price_file()), "exists": price_file().is_file()},
     }
     if as_json:
@@ -55,6 +51,11 @@ def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
     there = "in the cache" if SMOLLM2.present() else "not fetched yet (98 MB); it comes on first use or with --fetch"
     out.print(f"\n[bold]{SMOLLM2.name}[/bold] ({SMOLLM2.licence}): {there}")
     facts([("file", str(SMOLLM2.path)), ("sha256", SMOLLM2.sha256)])
+    there = (
+        "in the cache" if MINILM_WEIGHTS.present() else "not fetched yet (91 MB); it comes on first use or with --fetch"
+    )
+    out.print(f"\n[bold]{MINILM_WEIGHTS.name}[/bold] ({MINILM_WEIGHTS.licence}), the embedder of memories: {there}")
+    facts([("file", str(MINILM_WEIGHTS.path)), ("sha256", MINILM_WEIGHTS.sha256)])
     out.print("\n[bold]Prices[/bold] for budgets in money: a TOML file that you keep")
     facts(
         [
@@ -62,6 +63,17 @@ def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
             ("form", '["openai:gpt-*"]  prompt = 0.15  completion = 0.60   money for a million tokens'),
         ]
     )
+
+
+def _described(artifact: Artifact) -> dict[str, Any]:
+    return {
+        "name": artifact.name,
+        "licence": artifact.licence,
+        "path": str(artifact.path),
+        "cached": artifact.present(),
+        "bytes": artifact.size,
+        "sha256": artifact.sha256,
+    }
 
 
 def _check_model(spec: str, as_json: bool) -> None:
@@ -92,16 +104,17 @@ def _check_model(spec: str, as_json: bool) -> None:
         warn(note)
 
 
-def fetch() -> Path:
-    """Fetch the embedded model with a progress bar."""
-    if SMOLLM2.present():
-        return SMOLLM2.fetch()
+def fetch(*artifacts: Artifact) -> None:
+    """Fetch files that are not in the cache yet, those of one source together, with a progress bar."""
+    missing = [artifact for artifact in artifacts if not artifact.present()]
+    if not missing:
+        return
     columns = (TextColumn("fetching {task.description}"), BarColumn(bar_width=28), DownloadColumn())
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(SMOLLM2.name, total=None)
-        path = SMOLLM2.fetch(lambda done, total: bar.update(task, completed=done, total=total))
-    err.print(f"fetched and verified {SMOLLM2.name}: {path}")
-    return path
+        task = bar.add_task(missing[0].name, total=None)
+        paths = fetch_together(missing, lambda done, total: bar.update(task, completed=done, total=total))
+    for artifact, path in zip(missing, paths, strict=True):
+        err.print(f"fetched and verified {artifact.name}: {path}")
 
 
 @click.command("new", help=COMMANDS["new"][1])

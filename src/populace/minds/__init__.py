@@ -1,15 +1,20 @@
 """How a person becomes a prompt, and what they remember, conclude, plan and say."""
 
-from populace.minds.dialogue import Dialogue, Line, Talk, alternate
+from populace.minds.agenda import Action, Agenda, clock
+from populace.minds.asking import Asks
+from populace.minds.dialogue import Dialogue, alternate
 from populace.minds.forgetting import Capacity, Decay, Forgetting, Summarise, replace
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
-from populace.minds.mind import HEARD, Mind, Prompts, Situation
-from populace.minds.planning import Action, Agenda, Planning, clock
+from populace.minds.mind import Mind
+from populace.minds.parts import Converses, Plans, Reflects, Remembers
+from populace.minds.planning import Planning
+from populace.minds.prompts import HEARD, Prompts, Situation
 from populace.minds.reflection import Reflection
-from populace.minds.remembering import Asks, Memory
+from populace.minds.remembering import Memory
 from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval
 from populace.minds.shelf import KINDS
+from populace.minds.talk import Line, Talk
 
 __all__ = [
     "HEARD",
@@ -19,6 +24,7 @@ __all__ = [
     "Agenda",
     "Asks",
     "Capacity",
+    "Converses",
     "Decay",
     "Dialogue",
     "Forgetting",
@@ -27,8 +33,11 @@ __all__ = [
     "MemoryStream",
     "Mind",
     "Planning",
+    "Plans",
     "Prompts",
     "Reflection",
+    "Reflects",
+    "Remembers",
     "Retrieval",
     "Situation",
     "Summarise",

@@ -6,38 +6,16 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from populace.minds.remembering import Asks, Memory
+from populace.minds.asking import Asks
+from populace.minds.parts import Converses, Remembers
+from populace.minds.talk import Line, Talk
 from populace.people import Id, Person
 from populace.questions import Choice, Form, Text
 
-Turns = Callable[[Sequence[Person], Sequence["Line"]], Person | None]
+Turns = Callable[[Sequence[Person], Sequence[Line]], Person | None]
 """Who speaks next, given those who are still there and what was said; None ends it."""
-
-
-class Line(NamedTuple):
-    """Something that was said."""
-
-    speaker: Id
-    name: str
-    text: str
-
-
-@dataclass
-class Talk:
-    """A conversation that is over.
-
-    Attributes:
-        people: Who took part.
-        lines: What was said.
-        ended: Why it ended: `left` by somebody, `limit`, `gone` when a partner was no longer there, `invalid` when
-            an utterance could not be read.
-    """
-
-    people: tuple[Id, ...]
-    lines: list[Line] = field(default_factory=list)
-    ended: str = "limit"
 
 
 def alternate(present: Sequence[Person], lines: Sequence[Line]) -> Person | None:
@@ -47,7 +25,7 @@ def alternate(present: Sequence[Person], lines: Sequence[Line]) -> Person | None
 
 
 @dataclass
-class Dialogue:
+class Dialogue(Converses):
     """How people talk.
 
     Attributes:
@@ -82,7 +60,7 @@ class Dialogue:
         *,
         given: str,
         now: int,
-        memory: Memory | None = None,
+        memory: Remembers | None = None,
         present: Callable[[Id], bool] = lambda _: True,
         **fields: Sequence[Any],
     ) -> list[Talk]:
@@ -136,7 +114,7 @@ class Dialogue:
         talks: Sequence[Talk],
         given: str,
         now: int,
-        memory: Memory | None,
+        memory: Remembers | None,
         fields: Mapping[str, Sequence[Any]],
     ) -> list[dict[str, str] | None]:
         """One utterance of each speaker; None where it could not be read, which is counted."""
@@ -162,7 +140,7 @@ class Dialogue:
         return [None if value is None else json.loads(value) for value in answers.values]
 
     async def _remember(
-        self, asks: Asks, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: Memory, now: int
+        self, asks: Asks, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: Remembers, now: int
     ) -> None:
         """Everybody keeps what the others said, and that there was a conversation."""
         heard = [

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 import pydantic
 
-from populace.minds.remembering import Asks, Memory
+from populace.errors import ParameterError
+from populace.minds.asking import Asks
+from populace.minds.parts import Reflects, Remembers
+from populace.minds.remembering import Memory
 from populace.people import Id
 from populace.questions import Form
 
@@ -28,7 +32,7 @@ class _Insights(pydantic.BaseModel):
 
 
 @dataclass
-class Reflection:
+class Reflection(Reflects):
     """When people reflect, and how far.
 
     Whoever has taken in memories of a total importance of `budget` since the last time asks
@@ -52,12 +56,21 @@ class Reflection:
     insights: int = 5
     counts: Counter[str] = field(default_factory=Counter)
 
-    def due(self, memory: Memory, ids: list[Id]) -> list[Id]:
+    async def think(self, asks: Asks, memory: Remembers, ids: Sequence[Id], now: int) -> int:
+        """Let those reflect to whom enough has happened; returns how many conclusions were drawn."""
+        if not isinstance(memory, Memory):
+            raise ParameterError(
+                f"Reflection cannot work on {type(memory).__name__}: it cites memories of a stream.",
+                "Use populace.minds.Memory, or a reflection of your own.",
+            )
+        return await self.reflect(asks, memory, self.due(memory, ids), now)
+
+    def due(self, memory: Memory, ids: Sequence[Id]) -> list[Id]:
         """Who has enough to think about."""
         owners = [memory.owner(who) for who in ids]
         return [who for who, owner in zip(ids, owners, strict=True) if memory.felt[owner] >= self.budget]
 
-    async def reflect(self, asks: Asks, memory: Memory, ids: list[Id], now: int) -> int:
+    async def reflect(self, asks: Asks, memory: Memory, ids: Sequence[Id], now: int) -> int:
         """Let these people reflect, all at once; returns how many conclusions were drawn."""
         if not ids:
             return 0

@@ -8,39 +8,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from populace.errors import ParameterError
+from populace.minds.asking import Asks
 from populace.minds.columns import Whole
 from populace.minds.forgetting import Forgetting
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
+from populace.minds.parts import Remembers
 from populace.minds.retrieval import Retrieval, retrieval
 from populace.models import Cached, Embedder
-from populace.people import Id, People
-from populace.questions import Answers, Question
+from populace.people import Id
 
 Rater = Literal["rule", "model"]
 
 
-class Asks(Protocol):
-    """Whoever can put questions to people: a scenario."""
-
-    @property
-    def people(self) -> People:
-        """The population as it is now."""
-
-    async def ask(
-        self, people: Any, question: Question, *, given: str = "", purpose: str = "", **fields: Any
-    ) -> Answers:
-        """Put a question to people."""
-
-
-class Memory:
+class Memory(Remembers):
     """What everybody remembers, and how it comes back to mind.
 
     Args:

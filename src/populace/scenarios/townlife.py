@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from populace.errors import WorldError
-from populace.minds import Action, Agenda, Dialogue, Memory, Planning, Reflection, Talk, clock
+from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, Plans, Reflection, Talk, clock
 from populace.models import embedder
 from populace.people import Id, People
 from populace.questions import Choice
@@ -83,17 +83,12 @@ class TownLife(Scenario):
         for a, b, relation in relations.select("a", "b", "relation").iter_rows():
             self.known[a, b] = self.known[b, a] = relation
         self.acquainted = {(a, b) for a, b in self.known if a < b}  # type: ignore[operator]
-        self.memory = (
-            Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
-        )
-        self.reflection = Reflection(budget=self.reflection_budget)
         self.public = {town.address(int(b)): int(town.inside(int(b))[0]) for b in self._public(town)}
-        self.planning = Planning(places=("home", "work", *self.public))
-        self.dialogue = Dialogue(limit=self.utterances)
+        self.mind = self.make_mind()
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.met: dict[tuple[Id, Id], int] = {}
         self.seen: dict[tuple[Id, Id], str] = {}
-        self.talks: list[Talk] = []
+        self.held = 0
         self.said_now: list[str] = []
         columns = {
             "place": town.addresses(self.beds),
@@ -102,14 +97,21 @@ class TownLife(Scenario):
         }
         return people.with_columns(**columns)
 
+    def make_mind(self) -> Mind:
+        """What residents live by; a scenario may leave parts out or put its own in their place."""
+        memory = Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        return Mind(
+            profile=WHO,
+            memory=memory,
+            reflection=Reflection(budget=self.reflection_budget) if self.reflects and self.remembers else None,
+            planning=Planning(places=("home", "work", *self.public)) if self.plans else None,
+            dialogue=Dialogue(limit=self.utterances),
+        )
+
     @staticmethod
     def _public(town: Town) -> list[int]:
         kinds = town.places.kind
         return [int(b) for b in town.places.buildings if kinds[int(b)] not in ("home", None)]
-
-    def profile(self) -> str:
-        """Who one is."""
-        return WHO
 
     def length(self) -> int:
         """From before the first morning to midnight of the last day."""
@@ -128,11 +130,10 @@ class TownLife(Scenario):
         await self._begin_actions(now)
         met = await self._notice(now)
         await self._meet(met, now)
-        if self.memory is not None:
-            if self.reflects:
-                due = self.reflection.due(self.memory, self._awake())
-                await self.reflection.reflect(self, self.memory, due, now)
-            self.memory.forget(now)
+        if self.mind.memory is not None:
+            if self.mind.reflection is not None:
+                await self.mind.reflection.think(self, self.mind.memory, self._awake(), now)
+            self.mind.memory.forget(now)
         self._record(now)
 
     def _awake(self) -> list[Id]:
@@ -161,8 +162,8 @@ class TownLife(Scenario):
     async def plan(self, ids: Sequence[Id], now: int) -> None:
         """Let people plan the rest of the day; who gives no plan lives by the routine, which is counted."""
         made: dict[Id, list[Action]] = {}
-        if self.plans:
-            made = await self.planning.day(
+        if self.mind.planning is not None:
+            made = await self.mind.planning.day(
                 self,
                 self.people.take(ids),
                 given=HERE + COMES_TO_MIND + "On an ordinary day you do this: {routine}",
@@ -177,9 +178,9 @@ class TownLife(Scenario):
                 who, Action(now, actions[0].start if actions else self.bedtime(who, now), "", "get ready")
             )
             self.event("planned", who, plan="; ".join(f"{clock(a.start)} {a.doing} ({a.where})" for a in actions))
-        if self.memory is not None and self.plans:
+        if self.mind.memory is not None and self.mind.planning is not None:
             texts = [self._plan_text(who) for who in ids]
-            self.memory.keep(ids, texts, kind="plan", now=now, importance=3.0)
+            self.mind.memory.keep(ids, texts, kind="plan", now=now, importance=3.0)
 
     def _plan_text(self, who: Id) -> str:
         steps = ", ".join(f"{clock(a.start)} {a.doing} at {a.where}" for a in self.agenda.planned(who))
@@ -222,18 +223,18 @@ class TownLife(Scenario):
                 action = Action(now, max(now + TICK, self.bedtime(who, now)), "home", "rest at home")
                 self.agenda.begin(who, action)
             began.append((who, action))
-        if self.finer and self.plans:
-            began = await self._made_finer(began, now)
+        if self.finer and self.mind.planning is not None:
+            began = await self._made_finer(self.mind.planning, began, now)
         going = [(self.row[who], place) for who, a in began if (place := self._place(who, a.where)) is not None]
         if going:
             rows, places = zip(*going, strict=True)
             self.presence.send(list(rows), list(places), now)
 
-    async def _made_finer(self, began: list[tuple[Id, Action]], now: int) -> list[tuple[Id, Action]]:
+    async def _made_finer(self, planning: Plans, began: list[tuple[Id, Action]], now: int) -> list[tuple[Id, Action]]:
         long = [(who, a) for who, a in began if a.where and a.end - a.start > HOUR and a.doing != "rest at home"]
         if long:
             ids = [who for who, _ in long]
-            made = await self.planning.finer(
+            made = await planning.finer(
                 self,
                 self.people.take(ids),
                 [a for _, a in long],
@@ -258,8 +259,8 @@ class TownLife(Scenario):
         told = {"time": clock(now), "date": self.date, "where": places, "doing": [self.doing(who) for who in ids]}
         if about is not None:
             memories = ["- nothing"] * len(ids)
-            if self.memory is not None:
-                memories = self.memory.lines(ids, about, now=now, purpose=purpose, top=5)
+            if self.mind.memory is not None:
+                memories = self.mind.memory.lines(ids, about, now=now, purpose=purpose, top=5)
             told["memories"] = memories
         return told
 
@@ -280,9 +281,9 @@ class TownLife(Scenario):
             if self.seen.get((one, other)) != busy:
                 self.seen[one, other] = busy
                 noticed.append((one, f"I saw {self.names[other]}, who was busy with this: {busy}."))
-        if noticed and self.memory is not None:
+        if noticed and self.mind.memory is not None:
             who, texts = zip(*noticed, strict=True)
-            await self.memory.remember(self, who, texts, kind="observation", now=now)
+            await self.mind.memory.remember(self, who, texts, kind="observation", now=now)
         both = set(zip(seers, seen, strict=True))
         return [(self.ids[a], self.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
 
@@ -333,12 +334,14 @@ class TownLife(Scenario):
     async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
         """Conversations between people who stand together, all side by side."""
         told = self._surroundings([a for a, _ in pairs], now)
-        return await self.dialogue.hold(
+        if self.mind.dialogue is None:
+            return []
+        return await self.mind.dialogue.hold(
             self,
             [[self.people.person(who) for who in pair] for pair in pairs],
             given="It is {time} on {date}. You are at {where}.\n" + TALKING,
             now=now,
-            memory=self.memory,
+            memory=self.mind.memory,
             present=lambda who: not self.asleep[self.row[who]],
             time=[told["time"]] * len(pairs),
             date=[told["date"]] * len(pairs),
@@ -347,7 +350,7 @@ class TownLife(Scenario):
 
     def _after(self, talk: Talk, now: int) -> None:
         """Record a conversation; who talked knows each other from then on."""
-        self.talks.append(talk)
+        self.held += 1
         for line in talk.lines:
             hearers = [who for who in talk.people if who != line.speaker]
             self.event("said", line.speaker, to=hearers, text=line.text, at=now)
@@ -373,8 +376,8 @@ class TownLife(Scenario):
             ["sleep" if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)]
         )
         self.tables["positions"] = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
-        if self.memory is not None:
-            for name, table in self.memory.gathered().items():
+        if self.mind.memory is not None:
+            for name, table in self.mind.memory.gathered().items():
                 self.tables[name] = table
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.minds import Memory
+from populace.minds import Memory, Mind
 from populace.models import embedder
 from populace.people import Id, People, mix
 from populace.questions import Choice, Form, Rating, Text
@@ -52,7 +52,10 @@ class Discussion(Scenario):
     def setup(self) -> People:
         """Everybody gets a name, a character and an empty memory."""
         people = People.named(self.members, seed=self.rng)
-        self.memory = Memory(embedder(self.embedder)) if self.remembers else None
+        self.mind = Mind(
+            profile="You are {name}, {leaning}, taking part in a discussion among neighbours.",
+            memory=Memory(embedder(self.embedder)) if self.remembers else None,
+        )
         self.spoke: dict[Id, int] = dict.fromkeys(people.ids.to_list(), 0)
         self.lines: list[tuple[str, str]] = []
         self.before: np.ndarray[Any, np.dtype[np.float64]] | None = None
@@ -62,10 +65,6 @@ class Discussion(Scenario):
             before=pl.Series([None] * self.members, dtype=pl.Int64),
             position=pl.Series([None] * self.members, dtype=pl.Int64),
         )
-
-    def profile(self) -> str:
-        """Who one is."""
-        return "You are {name}, {leaning}, taking part in a discussion among neighbours."
 
     def length(self) -> int:
         """One step is one round; positions are asked in the first and the last."""
@@ -80,8 +79,8 @@ class Discussion(Scenario):
         await (self._replying() if self.mode == "agent" else self._in_turn())
         if self.t == self.rounds:
             await self._positions()
-        if self.memory is not None:
-            for name, table in self.memory.gathered().items():
+        if self.mind.memory is not None:
+            for name, table in self.mind.memory.gathered().items():
                 self.tables[name] = table
 
     async def _positions(self) -> None:
@@ -91,14 +90,14 @@ class Discussion(Scenario):
             Rating("How far do you agree, from 1, not at all, to 7, fully?", low=1, high=7),
             given=SITUATION,
             purpose="position",
-            **self._mind(self.people.ids.to_list(), "position"),
+            **self._in_mind(self.people.ids.to_list(), "position"),
         )
 
-    def _mind(self, ids: list[Id], purpose: str) -> dict[str, Any]:
+    def _in_mind(self, ids: list[Id], purpose: str) -> dict[str, Any]:
         memories = ["- nothing"] * len(ids)
-        if self.memory is not None:
+        if self.mind.memory is not None:
             about = [self.topic] * len(ids)
-            memories = self.memory.lines(ids, about, now=self._seconds, purpose=purpose, top=6)
+            memories = self.mind.memory.lines(ids, about, now=self._seconds, purpose=purpose, top=6)
         return {"group": self.members, "topic": self.topic, "memories": memories}
 
     @property
@@ -118,7 +117,7 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="urge",
                 said=self._lately(),
-                **self._mind(self.people.ids.to_list(), "urge"),
+                **self._in_mind(self.people.ids.to_list(), "urge"),
             )
             wants = urge.values.cast(pl.Float64).fill_null(0).to_numpy()
             eager = np.flatnonzero(wants == wants.max())
@@ -142,7 +141,7 @@ class Discussion(Scenario):
                 said="\n".join(f'"{message.text}"' for message in messages),
                 **{
                     name: v[0] if isinstance(v, list) else v
-                    for name, v in self._mind([who], "whether to reply").items()
+                    for name, v in self._in_mind([who], "whether to reply").items()
                 },
             )
             if answers.one == "reply":
@@ -154,7 +153,7 @@ class Discussion(Scenario):
 
     async def _speak(self, who: Id) -> str | None:
         """One utterance; what cannot be read is counted and nobody hears it."""
-        mind = {name: v[0] if isinstance(v, list) else v for name, v in self._mind([who], "utterance").items()}
+        mind = {name: v[0] if isinstance(v, list) else v for name, v in self._in_mind([who], "utterance").items()}
         person = self.people.person(who)
         answers = await self.ask(
             person, SAY, given=SITUATION + LATELY, purpose="utterance", said=self._lately(), **mind
@@ -166,10 +165,10 @@ class Discussion(Scenario):
         self.spoke[who] += 1
         self.lines.append((str(person.name), said["say"]))
         self.event("said", person, text=said["say"], stance=said["stance"])
-        if self.memory is not None:
+        if self.mind.memory is not None:
             hearers = [other for other in self.people.ids.to_list() if other != who]
             text = f'{person.name} said: "{said["say"]}"'
-            await self.memory.remember(self, hearers, [text] * len(hearers), kind="dialogue", now=self._seconds)
+            await self.mind.memory.remember(self, hearers, [text] * len(hearers), kind="dialogue", now=self._seconds)
         return str(said["say"])
 
     def _lately(self) -> str:

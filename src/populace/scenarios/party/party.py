@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from populace.minds import Line, Talk, clock
+from populace.minds import Line, Memory, Talk, clock
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.scenario import Field, Finding, metric
@@ -67,8 +67,8 @@ class Party(TownLife):
         self.guests: set[Id] = set()
         if self.told:
             self.news.told(self.host, self.seconds)
-            if self.memory is not None:
-                self.memory.keep(
+            if self.mind.memory is not None:
+                self.mind.memory.keep(
                     [self.host], [PLAN.format(café=self.café)], kind="told", now=self.seconds, importance=9.0
                 )
         return people
@@ -130,7 +130,7 @@ class Party(TownLife):
 
     async def revise(self, talks: Sequence[Talk], now: int) -> None:
         """Who heard something that matters may plan the rest of the day anew."""
-        if not self.plans or self.memory is None:
+        if not self.plans or self.mind.memory is None:
             return
         heard: dict[Id, str] = {}
         for talk in talks:
@@ -159,7 +159,7 @@ class Party(TownLife):
         """What the terminal shows while the town lives."""
         awake = int((~self.asleep).sum())
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
-        far = f"{awake} awake · {len(self.talks)} conversations · {len(self.news.knows)} know of the party: {knowing}"
+        far = f"{awake} awake · {self.held} conversations · {len(self.news.knows)} know of the party: {knowing}"
         said = [f"  {words}" for words in self.said_now[-4:]]
         seen = (
             draw(self.town, self.presence, self.seconds, names=list(self.names.values())) if len(self.ids) <= 60 else []
@@ -189,7 +189,7 @@ class Party(TownLife):
     @metric
     def conversations(self) -> int:
         """How many conversations there were."""
-        return len(self.talks)
+        return self.held
 
     @metric
     def acquaintance_density(self) -> float:
@@ -199,7 +199,7 @@ class Party(TownLife):
     @metric
     def memories(self) -> int:
         """How many memories all people have together."""
-        return len(self.memory.stream) if self.memory is not None else 0
+        return len(self.mind.memory.stream) if isinstance(self.mind.memory, Memory) else 0
 
     @classmethod
     def report(cls, run: Any) -> list[Finding]:

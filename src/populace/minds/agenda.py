@@ -1,0 +1,82 @@
+"""Timed actions: what everybody is doing now, until when, and what they mean to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from populace.people import Id
+
+DAY = 86_400
+HOUR = 3600
+
+
+class Action(NamedTuple):
+    """Something that a person does, from one moment to another, somewhere."""
+
+    start: int
+    end: int
+    where: str
+    doing: str
+
+
+class Agenda:
+    """What everybody is doing now and has planned, and when each is due for something new.
+
+    Example:
+        >>> agenda = Agenda(["ann"])
+        >>> agenda.set("ann", [Action(0, 60, "home", "wake"), Action(60, 600, "café", "work")])
+        >>> agenda.due(0), agenda.next("ann", 0).doing, agenda.due(30), agenda.due(60)
+        (['ann'], 'wake', [], ['ann'])
+    """
+
+    def __init__(self, ids: Sequence[Id]) -> None:
+        self._planned: dict[Id, list[Action]] = {who: [] for who in ids}
+        self.doing: dict[Id, Action | None] = dict.fromkeys(ids)
+        self._until: dict[Id, int] = dict.fromkeys(ids, 0)
+
+    def set(self, who: Id, actions: Sequence[Action]) -> None:
+        """Replace what a person has planned."""
+        self._planned[who] = list(actions)
+
+    def put_first(self, who: Id, actions: Sequence[Action]) -> None:
+        """Put actions before what is planned."""
+        self._planned[who] = [*actions, *self._planned[who]]
+
+    def planned(self, who: Id) -> list[Action]:
+        """What a person has still planned."""
+        return self._planned[who]
+
+    def due(self, now: int) -> list[Id]:
+        """Whose action has ended, in the order of the people."""
+        return [who for who, until in self._until.items() if until <= now]
+
+    def next(self, who: Id, now: int) -> Action | None:
+        """Begin the next planned action; None where nothing is planned. What is over already is passed over."""
+        planned = self._planned[who]
+        while planned and planned[0].end <= now:
+            planned.pop(0)
+        action = planned.pop(0) if planned else None
+        if action is not None and action.start > now:
+            planned.insert(0, action)
+            action = Action(now, action.start, "", "wait")
+        self.doing[who] = action
+        self._until[who] = action.end if action else now
+        return action
+
+    def begin(self, who: Id, action: Action) -> None:
+        """Do something now, in place of whatever a person was doing."""
+        self.doing[who] = action
+        self._until[who] = action.end
+
+    def interrupt(self, who: Id, action: Action) -> None:
+        """Do something in between; what was interrupted goes on after it."""
+        current = self.doing[who]
+        if current is not None and current.end > action.end:
+            self._planned[who].insert(0, current._replace(start=action.end))
+        self.begin(who, action)
+
+
+def clock(seconds: int) -> str:
+    """The time of day."""
+    return f"{seconds % DAY // HOUR:02d}:{seconds % HOUR // 60:02d}"

@@ -1,0 +1,104 @@
+"""The parts that a mind may have beside its profile, as small protocols.
+
+Each is a base class as well: derive from it, write the one or two methods that are abstract, and the
+part fits wherever the shipped one does.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.minds.agenda import Action
+from populace.minds.asking import Asks
+from populace.minds.talk import Talk
+from populace.people import Id, People, Person
+
+
+class Remembers(Protocol):
+    """What people keep and what comes to their mind."""
+
+    @abstractmethod
+    def keep(
+        self,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        importance: float | npt.ArrayLike,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Store a text for each person; returns the numbers of the memories."""
+
+    @abstractmethod
+    def lines(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> list[str]:
+        """What comes to mind about each query, as one text, a line for each memory."""
+
+    async def remember(
+        self,
+        asks: Asks,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Store texts whose importance nobody has rated yet."""
+        return self.keep(ids, texts, kind=kind, now=now, importance=np.nan, evidence=evidence)
+
+    def forget(self, now: int) -> int:
+        """Drop what is not kept for ever; returns how many memories."""
+        return 0
+
+    def gathered(self) -> dict[str, pl.DataFrame]:
+        """Tables of what was stored and recalled since the last look, for the journal."""
+        return {}
+
+
+class Reflects(Protocol):
+    """How people draw conclusions from what they remember."""
+
+    @abstractmethod
+    async def think(self, asks: Asks, memory: Remembers, ids: Sequence[Id], now: int) -> int:
+        """Let those who have reason to reflect; returns how many conclusions were drawn."""
+
+
+class Plans(Protocol):
+    """How people plan their time."""
+
+    @abstractmethod
+    async def day(
+        self, asks: Asks, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+    ) -> dict[Id, list[Action]]:
+        """The rest of the day of each, in order."""
+
+    async def finer(
+        self, asks: Asks, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
+    ) -> list[list[Action]]:
+        """What each does first in the stroke that begins now; the stroke itself, unless a part says more."""
+        return [[stroke] for stroke in strokes]
+
+
+class Converses(Protocol):
+    """How people talk with each other."""
+
+    @abstractmethod
+    async def hold(
+        self,
+        asks: Asks,
+        groups: Sequence[Sequence[Person]],
+        *,
+        given: str,
+        now: int,
+        memory: Remembers | None = None,
+        present: Callable[[Id], bool] = lambda _: True,
+        **fields: Sequence[Any],
+    ) -> list[Talk]:
+        """Let groups of people talk, all of them side by side; the first of each group begins."""

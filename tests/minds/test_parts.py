@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+
+from populace import People, Scenario, simulate
+from populace.errors import ParameterError
+from populace.minds import Action, Asks, Memory, Mind, Plans, Reflection, Remembers
+from populace.models import Hashing
+from populace.people import Id
+from populace.questions import Choice
+from populace.scenarios.party import Party
+from support.society import resident
+
+
+class LastThree(Remembers):
+    """A memory of one's own: the last three things, whatever one thinks of."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Id, list[str]] = defaultdict(list)
+
+    def keep(
+        self,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        importance: float | npt.ArrayLike,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        for who, text in zip(ids, texts, strict=True):
+            self.kept[who] = [*self.kept[who][-2:], text]
+        return np.arange(len(texts))
+
+    def lines(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> list[str]:
+        return ["\n".join(f"- {text}" for text in self.kept[who]) or "- nothing" for who in ids]
+
+
+class AlwaysAtWork(Plans):
+    """Planning of one's own: no question at all."""
+
+    async def day(
+        self, asks: Asks, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+    ) -> dict[Id, list[Action]]:
+        return {who: [Action(now, until[who], "work", "work")] for who in people.ids.to_list()}
+
+
+class Simpler(Party):
+    """The party among people with simpler minds."""
+
+    def make_mind(self) -> Mind:
+        return Mind(super().make_mind().profile, memory=LastThree(), planning=AlwaysAtWork())
+
+
+def test_parts_of_ones_own_take_the_place_of_the_shipped_ones() -> None:
+    scenario = Simpler(days=1, embedder="hashing")
+    run = simulate(scenario, model=resident(), seed=1, keep="nothing")
+    assert set(run.answers()["purpose"]) == {"whether to talk"}
+    assert isinstance(scenario.mind.memory, LastThree)
+    assert any("busy with this: work" in text for texts in scenario.mind.memory.kept.values() for text in texts)
+    assert not run.events.filter(pl.col("kind") == "said").height
+
+
+def test_a_mind_of_a_profile_alone_has_no_other_part() -> None:
+    mind = Mind("You are {name}.")
+    assert (mind.memory, mind.reflection, mind.planning, mind.dialogue) == (None, None, None, None)
+
+
+def test_who_remembers_nothing_cannot_reflect() -> None:
+    with pytest.raises(ParameterError, match="nothing to reflect on"):
+        Mind("", reflection=Reflection())
+
+
+def test_the_shipped_reflection_wants_the_shipped_memory_and_says_so() -> None:
+    scenario = Simpler()
+    with pytest.raises(ParameterError, match=r"Reflection cannot work on LastThree.*of your own"):
+        asyncio.run(Reflection().think(scenario, LastThree(), [1], 0))
+
+
+def test_a_scenario_asks_with_the_profile_of_the_mind_that_it_made() -> None:
+    class Minded(Scenario):
+        """People with a mind made in setup."""
+
+        steps: int = 1
+
+        def setup(self) -> People:
+            self.mind = Mind("You are {name}, and you remember.", memory=Memory(Hashing(32)))
+            return People.named(2, seed=self.rng)
+
+        async def step(self) -> None:
+            await self.ask(self.people, Choice("Tea?", options=("yes", "no")))
+
+    run = simulate(Minded(), model="scripted:first", keep="nothing")
+    assert all("and you remember." in prompt["system"] for prompt in run.decisions(1, 0)[0].prompts)
