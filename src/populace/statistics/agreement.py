@@ -171,7 +171,7 @@ def _alpha(draws: Numbers, counts: Numbers, distance: Numbers) -> Numbers:
 
 def _share(draws: Numbers, counts: Numbers) -> Numbers:
     sizes = counts.sum(axis=1)
-    return (draws @ (counts * (counts - 1)).sum(axis=1)) / (draws @ (sizes * (sizes - 1)))
+    return np.asarray((draws @ (counts * (counts - 1)).sum(axis=1)) / (draws @ (sizes * (sizes - 1))))
 
 
 def _both(compared: pl.DataFrame) -> tuple[Any, Any]:

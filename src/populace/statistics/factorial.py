@@ -89,7 +89,7 @@ class Grid:
             if order is not None:
                 break
         raise UsageError(
-            f"{len(np.unique(cell))} of {int(np.prod(shape))} combinations were run, too few to tell the effects apart.",
+            f"{len(np.unique(cell))} of {np.prod(shape)} combinations were run, too few to tell effects apart.",
             "Run the missing combinations, fewer factors, or a lower order of interactions.",
         )
 
@@ -98,11 +98,13 @@ def _coordinates(
     factors: tuple[str, ...], shape: tuple[int, ...], order: int
 ) -> tuple[Numbers, tuple[tuple[str, ...], ...], Places]:
     contrasts = [_contrasts(size) for size in shape]
-    blocks, terms, column_term = [np.ones((int(np.prod(shape)), 1))], [], []
+    blocks: list[Numbers] = [np.ones((int(np.prod(shape)), 1))]
+    terms: list[tuple[str, ...]] = []
+    column_term: list[int] = []
     for count in range(1, order + 1):
         for chosen in itertools.combinations(range(len(shape)), count):
             parts = [contrasts[i] if i in chosen else np.ones((size, 1)) for i, size in enumerate(shape)]
-            block = functools.reduce(np.kron, parts)
+            block = functools.reduce(lambda left, right: np.asarray(np.kron(left, right), dtype=np.float64), parts)
             column_term += [len(terms)] * block.shape[1]
             blocks.append(block)
             terms.append(tuple(factors[i] for i in chosen))
@@ -143,7 +145,7 @@ class Fit:
                 f"there are {runs} runs for {columns} effects, so that chance cannot be told from effects.",
                 "Run at least two replicates (seeds) of every combination, or give a lower order of interactions.",
             )
-        solve = np.linalg.pinv(grid.design)
+        solve = np.asarray(np.linalg.pinv(grid.design), dtype=np.float64)
         leverage = np.einsum("ij,ji->i", grid.design, solve)
         nested = pl.DataFrame({"cell": grid.cell, "owner": np.arange(runs) if owner is None else owner})
         nested = nested.with_columns(again=pl.int_range(pl.len()).over("cell", "owner"))
@@ -177,27 +179,28 @@ class Fit:
         factor = np.sqrt(np.divide(wanted, held, out=np.zeros_like(held), where=held > 0))
         return np.asarray(self.grid.design @ np.concatenate([coefficients[:1], coefficients[1:] * factor[part]]))
 
-    def noise(self, y: Numbers) -> Numbers:
-        """Residuals, made as large as the deviations that they stand for."""
-        return self._scaled((y - self.grid.design @ (self.solve @ y))[None, :])[0]
+    def chances(self, y: Numbers, draws: int, rng: np.random.Generator) -> Numbers:
+        """What chance might have been, one row for each draw.
 
-    def donors(self, draws: int, rng: np.random.Generator) -> Places:
-        """For each draw and run, the run that gives its residual: one of the same combination, or the one that
-        another cluster has there; where a combination has no other, any run that has one.
+        Runs on their own draw a residual of the same combination; where it has no other, of any run. Clusters draw
+        normal numbers with the covariance of theirs: a few clusters, drawn anew, would show too few extremes.
         """
+        noise = self._scaled((y - self.grid.design @ (self.solve @ y))[None, :])[0]
         alone = self.leverage >= _FULL
-        pool = np.flatnonzero(~alone)
-        found = self._same(self.grid.cell, draws, rng)
-        if self.owner is not None:
-            held = np.full((int(self.owner.max()) + 1, int(self.slot.max()) + 1), -1, dtype=np.int64)
-            held[self.owner, self.slot] = np.arange(len(self.owner))
-            chosen = rng.integers(len(held), size=(draws, len(held)))
-            theirs = held[chosen[:, self.owner], self.slot]
-            found = np.where(theirs >= 0, theirs, found)
-        usable = ~alone[found]
-        return np.where(usable, found, pool[rng.integers(len(pool), size=found.shape)])
+        if self.owner is None:
+            pool = np.flatnonzero(~alone)
+            found = self._same(draws, rng)
+            return np.asarray(noise[np.where(alone, pool[rng.integers(len(pool), size=found.shape)], found)])
+        clusters = int(self.owner.max()) + 1
+        noise[alone] = noise[~alone].std() * rng.standard_normal(int(alone.sum()))
+        held = np.zeros((clusters, int(self.slot.max()) + 1))
+        held[self.owner, self.slot] = noise
+        held /= np.sqrt(np.bincount(self.slot))
+        mixed = rng.standard_normal((draws, clusters, clusters)) @ held
+        return np.asarray(mixed[:, self.owner, self.slot])
 
-    def _same(self, cell: Places, draws: int, rng: np.random.Generator) -> Places:
+    def _same(self, draws: int, rng: np.random.Generator) -> Places:
+        cell = self.grid.cell
         order = np.argsort(cell, kind="stable")
         first = np.searchsorted(cell[order], cell)
         size = np.bincount(cell)[cell]

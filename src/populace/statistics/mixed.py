@@ -119,7 +119,15 @@ def mixed(frame: pl.DataFrame, outcome: str, fixed: Sequence[str], random: Seque
     coefficients = tuple(
         Coefficient(
             name,
-            Estimate(float(values[0][i]), *map(float, values[1][i]), len(y), level, "mixed model (Wald)", dropped),
+            Estimate(
+                float(values[0][i]),
+                float(values[1][i, 0]),
+                float(values[1][i, 1]),
+                len(y),
+                level,
+                "mixed model (Wald)",
+                dropped,
+            ),
             float(values[2][i]),
         )
         for i, name in enumerate(names)

@@ -91,7 +91,9 @@ def _found(n: int, size: float, alpha: float, paired: bool) -> float:
     if far > bound + _CERTAIN and freedom > 1:
         return 1.0
     tails = library("scipy.stats").nct
-    return min(1.0, max(0.0, float(tails.sf(bound, freedom, far)) + float(tails.cdf(-bound, freedom, far))))
+    above, below = float(tails.sf(bound, freedom, far)), float(tails.cdf(-bound, freedom, far))
+    # scipy gives NaN for a lower tail too thin to compute, which adds nothing.
+    return min(1.0, above + (0.0 if math.isnan(below) else below))
 
 
 def _least(holds: Callable[[int], bool], what: str) -> int:

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from populace.errors import UsageError
+from populace.statistics import Estimate, bootstrap, mean, proportion
+from populace.statistics import values as reading
+
+numbers = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=2, max_size=30)
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    for successes, n in ((0, 5), (3, 10), (49, 120), (7, 7)):
+        known = stats.binomtest(successes, n).proportion_ci(0.9, method="wilson")
+        found = proportion(successes, n, level=0.9)
+        assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
+
+
+@given(st.integers(1, 500), st.data())
+def test_a_share_lies_in_its_interval_and_mirrors(n: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, n))
+    found, mirrored = proportion(successes, n), proportion(n - successes, n)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert (1 - found.high, 1 - found.low) == pytest.approx((mirrored.low, mirrored.high))
+
+
+def test_a_mean_has_the_interval_of_t() -> None:
+    values = [2.0, 4.0, 4.5, 7.0, 1.0]
+    known = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert (mean(values).low, mean(values).high) == pytest.approx((known.low, known.high))
+
+
+@given(numbers, st.floats(-100, 100), st.floats(0.1, 10))
+def test_a_mean_moves_and_grows_with_its_values(values: list[float], shift: float, scale: float) -> None:
+    one, other = mean(values), mean([scale * x + shift for x in values])
+    assert one.contains(one.value)
+    for name in ("value", "low", "high"):
+        assert getattr(other, name) == pytest.approx(scale * getattr(one, name) + shift, rel=1e-6, abs=1e-6)
+
+
+def test_intervals_cover_what_they_should() -> None:
+    rng = np.random.default_rng(1)
+    by_t = np.mean([mean(row).contains(0) for row in rng.normal(size=(1000, 8))])
+    shares = [proportion(int(k), 40) for k in rng.binomial(40, 0.3, 1000)]
+    assert 0.93 <= by_t <= 0.97
+    assert 0.92 <= np.mean([share.contains(0.3) for share in shares]) <= 0.98
+
+
+def test_a_bootstrap_agrees_with_t_where_t_is_right() -> None:
+    values = np.random.default_rng(2).normal(size=200)
+    by_t, drawn = mean(values), bootstrap(values, seed=1)
+    assert (drawn.low, drawn.high) == pytest.approx((by_t.low, by_t.high), abs=0.02)
+    assert drawn == bootstrap(values, seed=1) != bootstrap(values, seed=2)
+
+
+def test_clusters_make_a_wider_interval_where_their_members_are_alike() -> None:
+    rng = np.random.default_rng(3)
+    values = np.repeat(rng.normal(size=30), 20) + 0.1 * rng.normal(size=600)
+    alone = bootstrap(values, seed=1, resamples=500)
+    held = bootstrap(values, seed=1, resamples=500, cluster=np.repeat(np.arange(30), 20))
+    assert held.width > 3 * alone.width
+    assert held.n == 600 and "30 clusters" in held.method
+
+
+def test_any_function_of_numbers_can_be_resampled() -> None:
+    found = bootstrap([1.0, 2.0, 3.0, 10.0], lambda x: float(x.max()), seed=1, resamples=200)
+    assert found.value == 10.0 and found.low <= 10.0 <= found.high
+
+
+def test_what_is_missing_is_dropped_and_counted() -> None:
+    for values in ([1.0, None, 3.0, math.nan], pl.Series([1, None, 3, None]), np.array([1, np.nan, 3, np.nan])):
+        found = mean(values)
+        assert (found.value, found.n, found.dropped) == (2.0, 2, 2)
+    assert "(2 missing)" in str(mean([1.0, None, 3.0, math.nan]))
+    assert bootstrap([1.0, None, 3.0, 5.0], seed=1, cluster=[1, 1, 2, 3]).dropped == 1
+
+
+def test_values_that_do_not_vary_have_an_interval_of_no_width() -> None:
+    for found in (mean([0.1] * 7), bootstrap([0.1] * 7, seed=1)):
+        assert found.width == 0 and found.value == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [([1.0], "1 value"), ([], "no value"), ([None], "no value"), (["a", "b"], "not numbers"), ([1.0, math.inf], "infinite")],
+)
+def test_what_cannot_be_averaged_is_refused(values: list[float], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        mean(values)
+
+
+def test_bad_shares_levels_and_clusters_are_refused() -> None:
+    for call in (
+        lambda: proportion(1, 0),
+        lambda: proportion(3, 2),
+        lambda: proportion(1, 2, level=95),
+        lambda: mean([1.0, 2.0], level=0),
+        lambda: mean(np.ones((2, 2))),
+        lambda: bootstrap([1.0, 2.0], seed=1, cluster=[1]),
+        lambda: bootstrap([1.0, 2.0], seed=1, cluster=[1, 1]),
+    ):
+        with pytest.raises(UsageError):
+            call()
+
+
+@settings(max_examples=30)
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
+def test_an_estimate_can_always_be_read(value: float, half: float) -> None:
+    assert "n = 3" in str(Estimate(value, value - half, value + half, 3))
+    assert Estimate(value, value - half, value + half, 3).table().height == 1
+
+
+def test_statistics_load_without_scipy() -> None:
+    code = "import sys, populace.statistics; assert not {'scipy', 'statsmodels', 'pandas'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name="scipy")
+
+    monkeypatch.setattr(reading.importlib, "import_module", absent)
+    with pytest.raises(UsageError, match=r"needs scipy.*populace\[analysis\]"):
+        mean([1.0, 2.0])
