@@ -16,7 +16,18 @@ from pathlib import Path
 
 from measure import HERE, RESULTS, Result, machine
 
-NAMES = ("startup", "million", "distinct", "served", "embedded", "growth", "memory", "town_world", "town")
+NAMES = (
+    "startup",
+    "million",
+    "distinct",
+    "served",
+    "embedded",
+    "growth",
+    "memory",
+    "town_world",
+    "town",
+    "experiments",
+)
 
 
 def main() -> int:

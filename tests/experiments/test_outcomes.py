@@ -43,11 +43,15 @@ def test_an_outcome_is_a_share_of_answers(run: Reading) -> None:
 def test_an_outcome_is_a_function_of_the_run(run: Reading) -> None:
     outcome = Outcome(name="asked", measure=f"{__name__}:last_answers")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(last_answers=last_answers))
+        patch.setitem(
+            __import__("sys").modules, __name__, __import__("types").SimpleNamespace(last_answers=last_answers)
+        )
         assert outcome.of(run) == 12
 
 
-@pytest.mark.parametrize("written", ["share_blue", "share_blue@3", "mean(share_blue)", "answers(blue)@3", "answers(a b)"])
+@pytest.mark.parametrize(
+    "written", ["share_blue", "share_blue@3", "mean(share_blue)", "answers(blue)@3", "answers(a b)"]
+)
 def test_an_outcome_is_called_what_it_was_written_as(written: str) -> None:
     assert Outcome.read(written).name == written
 

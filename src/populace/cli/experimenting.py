@@ -157,7 +157,9 @@ def warnings(results: Results) -> list[str]:
             f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
             f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
         )
-    invalid = [c for c in results.runs.columns if c.startswith("answers_") and c not in ("answers_ok", "answers_repaired")]
+    invalid = [
+        c for c in results.runs.columns if c.startswith("answers_") and c not in ("answers_ok", "answers_repaired")
+    ]
     bad = sum(int(results.runs[column].sum()) for column in invalid)
     given = sum(int(results.runs[c].sum()) for c in results.runs.columns if c.startswith("answers_"))
     if bad:

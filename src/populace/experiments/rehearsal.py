@@ -18,6 +18,13 @@ from populace.simulation import Simulation
 
 _FEW_STEPS = 2
 _MOST_ARMS = 64
+_SEEDS = 10
+_STAGES = (
+    (_FEW_STEPS, uniform, 0),
+    (None, first_option, 0),
+    *((None, uniform, replicate) for replicate in range(_SEEDS)),
+)
+"""A parameter that acts by chance, such as a starting share, may change nothing under one seed."""
 
 
 def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
@@ -85,18 +92,18 @@ def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
 
 
 def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
-    """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers."""
+    """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers and several seeds."""
     alike: dict[str, list[Arm]] = {}
     for arm in arms:
         if arm.decider != "replay":
             alike.setdefault(repr(arm.settings()), []).append(arm)
     for group in alike.values():
-        for until, script in ((_FEW_STEPS, uniform), (None, uniform), (None, first_option)):
+        for until, script, replicate in _STAGES:
             if len(group) < 2:
                 break
             seen: dict[str, list[Arm]] = {}
             for arm in group:
-                trace = _trace(arm, experiment.seed_of(0, arms[0]), script, until)
+                trace = _trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
                 if trace is not None:
                     seen.setdefault(trace, []).append(arm)
             group = next((each for each in seen.values() if len(each) > 1), [])
