@@ -42,10 +42,10 @@ def _headed(prompts: Prompts) -> Prompts:
 
 def _asked_first(prompts: Prompts) -> Prompts:
     """The question stands before what is told, and what is told before the options."""
-    bare = prompts.situation == ""
-    both = pl.DataFrame({"bare": bare, "told": prompts.situation, "asked": prompts.wording})
-    first = both.select(pl.when("bare").then("told").otherwise("asked")).to_series()
-    return replace(prompts, situation=first, wording=both.select(pl.when("bare").then("asked").otherwise("told"))["asked"])
+    told, asked = prompts.situation, prompts.wording
+    first = pl.select(pl.when(told == "").then(told).otherwise(asked)).to_series()
+    last = pl.select(pl.when(told == "").then(asked).otherwise(told)).to_series()
+    return replace(prompts, situation=first, wording=last)
 
 
 def _role(prompts: Prompts) -> Prompts:

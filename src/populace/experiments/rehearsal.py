@@ -103,9 +103,9 @@ def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
                 break
             seen: dict[str, list[Arm]] = {}
             for arm in group:
-                trace = trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
-                if trace is not None:
-                    seen.setdefault(trace, []).append(arm)
+                left = trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
+                if left is not None:
+                    seen.setdefault(left, []).append(arm)
             group = next((each for each in seen.values() if len(each) > 1), [])
         if len(group) > 1:
             raise _identical(group[0], group[1], "nobody in them is asked anything different, and nothing else differs")
