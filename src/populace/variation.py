@@ -88,7 +88,7 @@ class Variation(pydantic.BaseModel):
     order: Literal["", "reversed", "random", "rotate"] = ""
     labels: bool = False
     space: Literal["", "lines", "double"] = ""
-    names: int = pydantic.Field(0, ge=0)
+    names: int = pydantic.Field(default=0, ge=0)
 
     def __init__(self, **data: Any) -> None:
         for name in data:
@@ -116,7 +116,7 @@ class Variation(pydantic.BaseModel):
 
     def of(self, inquiry: Inquiry) -> Inquiry:
         """The inquiry as it is put to a model."""
-        if not self.data():
+        if self == _AS_WRITTEN:
             return inquiry
         question = inquiry.question
         swapped = _exchanged(inquiry) if self.labels else {}
@@ -146,6 +146,9 @@ class Variation(pydantic.BaseModel):
         parts = question.questions.values() if isinstance(question, Form) else ()
         named = any(_put(word, names) != word for part in parts if isinstance(part, Choice) for word in part.words)
         return {} if named else names
+
+
+_AS_WRITTEN = Variation()
 
 
 class _Reworded(Mind):
@@ -178,8 +181,8 @@ def _texts(prompts: Prompts, change: Callable[[str], str]) -> Prompts:
     def changed(column: pl.Series) -> pl.Series:
         return pl.Series(column.name, [change(text) for text in column], dtype=pl.String)
 
-    parts = {name: changed(getattr(prompts, name)) for name in ("system", "situation", "wording")}
-    return replace(prompts, **parts)
+    system, situation, wording = map(changed, (prompts.system, prompts.situation, prompts.wording))
+    return replace(prompts, system=system, situation=situation, wording=wording)
 
 
 def _rephrased(text: str, phrases: Mapping[str, str]) -> str:

@@ -47,7 +47,7 @@ class Arm(pydantic.BaseModel):
     temperature: float = 1.0
     decider: str = "model"
     interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field({}, exclude_if=lambda variation: not variation)
+    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
 
     @property
     def name(self) -> str:

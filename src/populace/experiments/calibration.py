@@ -42,11 +42,11 @@ Numbers = npt.NDArray[np.float64]
 class Calibration:
     """What was fitted, to what, and how well it holds.
 
-    Distances are root mean squares of (mean over seeds − target) / scale, over targets; chance adds to them, so that
-    even a perfect model is at a small distance. Intervals are over the fresh seeds of the check (bootstrap). A target
-    is reached where the interval of the fitted mean (t, over seeds) holds it, or it lies within the tolerance. That a
-    fit is good on fitted targets says little; look at the held-out ones. Other settings may fit as well: `plausible` tells
-    the range of each knob among the points tried that came as near as the noise allows.
+    Distances are root mean squares of (mean over seeds − target) / scale, over targets; chance adds to them, so
+    that even a perfect model is at a small distance. Intervals are over the fresh seeds of the check (bootstrap). A
+    target is reached where the interval of the fitted mean (t, over seeds) holds it, or it lies within the
+    tolerance. That a fit is good on fitted targets says little; look at the held-out ones. Other settings may fit
+    as well: `plausible` tells the range of each knob among the points tried that came as near as the noise allows.
 
     Attributes:
         scenario: What was run.
@@ -217,12 +217,8 @@ class _Lab:
         """Root mean square of what is left between means and targets; infinite where an outcome is missing."""
         if not rows.any():
             return float("nan")
-        seen = ~np.isnan(outcomes)
-        if not seen[rows].any(axis=1).all():
-            return float("inf")
-        means = np.where(seen, outcomes, 0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-        left = (means - self.targets.values) / self.targets.scales
-        return float(np.sqrt((left[rows] ** 2).mean()))
+        left = ((_means(outcomes) - self.targets.values) / self.targets.scales)[rows]
+        return float("inf") if np.isnan(left).any() else float(np.sqrt((left**2).mean()))
 
 
 class _Search:
@@ -238,6 +234,10 @@ class _Search:
         for number in range(rounds):
             drawn = self._spread(points, seed) if number == 0 else self._around(points, number, seed)
             self._try(drawn, number, seeds, seed)
+        if not np.isfinite(self.distances).any():
+            raise UsageError(
+                "no setting of the knobs gave every target an outcome.", "Look at the failures of its runs."
+            )
 
     def best(self) -> dict[str, float]:
         """The knobs of the best point."""
@@ -292,6 +292,14 @@ class _Search:
         }
 
 
+def _means(outcomes: Numbers) -> Numbers:
+    """The mean of each row over the seeds that have a value; NaN where none has."""
+    seen = ~np.isnan(outcomes)
+    count = seen.sum(axis=1)
+    total = np.where(seen, outcomes, 0.0).sum(axis=1)
+    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+
+
 def _interval(lab: _Lab, outcomes: Numbers, rows: npt.NDArray[np.bool_], seed: int) -> Estimate:
     """The distance with its interval over seeds."""
     n = outcomes.shape[1]
@@ -316,15 +324,16 @@ def _report(
     parts = {"fitted": ~held} | ({"held out": held} if held.any() else {})
     before = {part: _interval(lab, told[AS_IT_IS], rows, seed) for part, rows in parts.items()}
     after = {part: _interval(lab, told["fitted"], rows, seed) for part, rows in parts.items()}
-    tried = np.array([np.nanmean(outcomes, axis=1) for outcomes in search.outcomes])
+    tried = np.array([_means(outcomes) for outcomes in search.outcomes])
+    was = _means(told[AS_IT_IS])
     rows = []
     for number, target in enumerate(lab.targets.table.iter_rows(named=True)):
         made = mean(told["fitted"][number])
         reached = made.contains(target[VALUE]) or abs(made.value - target[VALUE]) <= tolerance
-        nearest = float(tried[np.nanargmin(np.abs(tried[:, number] - target[VALUE])), number])
-        was = float(np.nanmean(told[AS_IT_IS][number]))
+        gaps = np.nan_to_num(np.abs(tried[:, number] - target[VALUE]), nan=np.inf)
+        nearest = float(tried[np.argmin(gaps), number])
         kept = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}
-        found = {"before": was, "after": made.value, "low": made.low, "high": made.high, "n": made.n}
+        found = {"before": float(was[number]), "after": made.value, "low": made.low, "high": made.high, "n": made.n}
         rows.append(kept | found | {"reached": reached, "nearest": nearest})
     targets = pl.DataFrame(rows)
     return Calibration(

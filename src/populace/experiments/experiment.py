@@ -101,7 +101,7 @@ class Experiment(pydantic.BaseModel):
     temperature: Annotated[float, pydantic.Field(ge=0)] = 1.0
     decider: str = "model"
     interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field({}, exclude_if=lambda variation: not variation)
+    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
     design: Design = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
     seed: int = 0

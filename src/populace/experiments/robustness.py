@@ -7,6 +7,7 @@ again: for an experiment the effects that it declared, for a run where its metri
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,7 +202,7 @@ def _robust_experiment(
             **(
                 experiment.data()
                 | {
-                    "name": f"{experiment.name}-{name.replace(' ', '-')}"[:80],
+                    "name": re.sub(r"[^\w.-]+", "-", f"{experiment.name}-{name}")[:80],
                     "variation": {**experiment.variation, **data},
                     "stop": stop.model_dump(),
                 }
@@ -231,16 +232,21 @@ def _compared(
     if before is None:
         return []
     rows = []
-    gaps, gaps_again = _wide(study, outcome), _wide(results, outcome)
+    most = int(study.runs["replicate"].max() or 0) + 1  # type: ignore[arg-type]
+    gaps, gaps_again = _wide(study, outcome, most), _wide(results, outcome, most)
     for row in before.iter_rows(named=True):
         arm, baseline = row["arm"], row["baseline"]
         found = None if after is None else after.filter(pl.col("arm") == arm).row(0, named=True)
-        told = {"conclusion": f"{outcome}: {arm} {_words(row, level)} {baseline}", "variation": variation}
+        told: dict[str, Any] = {
+            "conclusion": f"{outcome}: {arm} {_words(row, level)} {baseline}",
+            "variation": variation,
+        }
         told |= {"outcome": outcome, "arm": arm, "baseline": baseline, "original": _shown(row)}
-        if found is None:
+        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again, gaps))
+        if found is None or (again.is_not_null() & was.is_not_null()).sum() < 2:
             rows.append(told | _blank() | {"found": "no result", "survives": "undecided"})
             continue
-        moved = difference(gaps_again[arm] - gaps_again[baseline], gaps[arm] - gaps[baseline], paired=True, level=level)
+        moved = difference(again, was, paired=True, level=level)
         told |= {"effect": row["effect"], "effect_again": found["effect"], "low": found["low"], "high": found["high"]}
         told |= {"change": moved.estimate.value, "change_low": moved.estimate.low, "change_high": moved.estimate.high}
         told |= {"found": _shown(found), "n": moved.n}
@@ -253,10 +259,11 @@ def _blank() -> dict[str, Any]:
     return dict.fromkeys(("effect", "effect_again", "low", "high", "change", "change_low", "change_high", "n"))
 
 
-def _wide(results: Results, outcome: str) -> pl.DataFrame:
-    runs = results.runs.with_columns(pl.col(outcome).cast(pl.Float64))
-    most = int(runs["replicate"].max() or 0) + 1  # type: ignore[arg-type]
-    wide = runs.pivot(on="arm", index="replicate", values=outcome)
+def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
+    """A column for each arm and a row for each replicate of the study, empty where there is no run."""
+    wide = results.runs.with_columns(pl.col(outcome).cast(pl.Float64)).pivot(
+        on="arm", index="replicate", values=outcome
+    )
     return pl.DataFrame({"replicate": range(most)}).join(wide, on="replicate", how="left", maintain_order="left")
 
 
@@ -286,8 +293,8 @@ def _survives(before: int, after: int, apart: bool) -> Survives:
 def _robust_run(
     run: Reading, named: Mapping[str, dict[str, Any]], seeds: int, stop: Stop, level: float, how: dict[str, Any]
 ) -> Robustness:
-    kept, left_out = _reaching(repeated(run, seeds=seeds), named)
     base = run.manifest.regime.variation
+    kept, left_out = _reaching(repeated(run, seeds=seeds), {n: d for n, d in named.items() if base | d != base})
     data = repeated(run, seeds=seeds).data()
     data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in kept.items()}}
     results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **how)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from populace.broker import price_of
 from populace.discovery import find_scenario, reference
+from populace.driving import finish
 from populace.errors import PopulaceError, UsageError
 from populace.estimate import Range, estimate
 from populace.experiments.experiment import Experiment, Stop
@@ -61,7 +61,7 @@ class StructureDesign:
         """Calls to models, from a trial run of the first arm on stand-in answers; None where it cannot be tried."""
         arm = self.experiment.arms()[0]
         try:
-            found = asyncio.run(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
+            found = finish(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
         except PopulaceError:
             return None
         # Runs of one arm share prompts, so that the calls of one run are the fewest and those of all runs the most.
