@@ -297,7 +297,8 @@ def _means(outcomes: Numbers) -> Numbers:
     seen = ~np.isnan(outcomes)
     count = seen.sum(axis=1)
     total = np.where(seen, outcomes, 0.0).sum(axis=1)
-    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    made: Numbers = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return made
 
 
 def _interval(lab: _Lab, outcomes: Numbers, rows: npt.NDArray[np.bool_], seed: int) -> Estimate:

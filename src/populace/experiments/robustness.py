@@ -214,8 +214,8 @@ def _robust_experiment(
     if not rows:
         raise UsageError(f"{study.name} has no effect to look at again.", "It needs an outcome that is a number.")
     replicates = int(study.runs["replicate"].n_unique())
-    empty = pl.DataFrame()
-    return Robustness(study.name, "experiment", pl.DataFrame(rows), empty, kept, tuple(left_out), replicates, level)
+    made, empty = pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame()
+    return Robustness(study.name, "experiment", made, empty, kept, tuple(left_out), replicates, level)
 
 
 def _effects(results: Results, outcome: str, level: float) -> pl.DataFrame | None:
@@ -242,7 +242,8 @@ def _compared(
             "variation": variation,
         }
         told |= {"outcome": outcome, "arm": arm, "baseline": baseline, "original": _shown(row)}
-        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again, gaps))
+        # Where the variation has no effect to show, none of its runs may be there to compare.
+        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again if found else gaps, gaps))
         if found is None or (again.is_not_null() & was.is_not_null()).sum() < 2:
             rows.append(told | _blank() | {"found": "no result", "survives": "undecided"})
             continue
