@@ -254,8 +254,7 @@ class _Search:
         spread = np.maximum(elite.std(axis=0), _FIRST_SPREAD * 0.5 ** (number - 1))
         centres = np.where(np.arange(points)[:, None] % 2 == 0, elite[0], elite.mean(axis=0))
         drawn = centres + spread * rng.standard_normal(centres.shape)
-        folded = np.abs(drawn) % 2.0  # Beyond a bound the way leads back, so that points do not heap up there.
-        return np.asarray(np.where(folded > 1, 2 - folded, folded), dtype=np.float64)
+        return np.asarray(drawn.clip(0.0, 1.0), dtype=np.float64)
 
     def _try(self, drawn: Numbers, number: int, seeds: int, seed: int) -> None:
         new: dict[str, tuple[Numbers, dict[str, float]]] = {}
@@ -330,7 +329,7 @@ def _report(
     rows = []
     for number, target in enumerate(lab.targets.table.iter_rows(named=True)):
         made = mean(told["fitted"][number])
-        reached = made.contains(target[VALUE]) or abs(made.value - target[VALUE]) <= tolerance
+        reached = bool(made.contains(target[VALUE]) or abs(made.value - target[VALUE]) <= tolerance)
         gaps = np.nan_to_num(np.abs(tried[:, number] - target[VALUE]), nan=np.inf)
         nearest = float(tried[np.argmin(gaps), number])
         kept = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}

@@ -60,7 +60,8 @@ class Targets:
                 raise UsageError(f"{name} is both a knob and a condition of the targets.")
         for written in dict.fromkeys(table[OUTCOME]):
             Outcome.read(written).check(scenario)
-        table = table.with_columns(pl.col(VALUE).cast(pl.Float64), pl.col(OUTCOME).map_elements(_named, pl.String))
+        names = pl.Series(OUTCOME, [Outcome.read(written).name for written in table[OUTCOME]])
+        table = table.with_columns(names, pl.col(VALUE).cast(pl.Float64))
         if table[VALUE].null_count() or not table[VALUE].is_finite().all():
             raise UsageError("a target has no value.")
         scale = pl.col(SCALE).cast(pl.Float64).fill_null(1.0) if SCALE in table.columns else pl.lit(1.0)
@@ -95,10 +96,6 @@ class Targets:
         """The conditions by name, each with its parameters."""
         rows = self.table.unique(CONDITION, maintain_order=True).iter_rows(named=True)
         return {row[CONDITION]: {name: row[name] for name in self.conditions} for row in rows}
-
-
-def _named(written: str) -> str:
-    return Outcome.read(written).name
 
 
 def _held(table: pl.DataFrame, share: float | None, seed: int) -> pl.Series:
