@@ -144,7 +144,9 @@ def set_columns(people: People, intervention: Set, chosen: People) -> None:
     """Set the columns of an intervention for the people meant."""
     meant = people.ids.is_in(chosen.ids.implode())
     for column, value in intervention.values.items():
-        old = people[column]
+        # Who decides for a person may be said of some before it was said of anybody.
+        missing = column in ("decider", "model") and column not in people
+        old = pl.Series([None] * len(people), dtype=pl.String) if missing else people[column]
         try:
             people[column] = pl.select(pl.when(meant).then(pl.lit(value).cast(old.dtype)).otherwise(old)).to_series()
         except pl.exceptions.PolarsError as error:

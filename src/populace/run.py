@@ -36,6 +36,7 @@ from populace.reading import Reading
 from populace.scenario import Scenario
 from populace.simulation import Simulation, Watch
 from populace.templates import Template
+from populace.variation import Variation
 from populace.workspace import Workspace
 
 AnyModel = str | Model
@@ -123,6 +124,7 @@ class Run(Reading):
         model: AnyModel | None = None,
         decider: str | None = None,
         temperature: float | None = None,
+        variation: Variation | Mapping[str, Any] | None = None,
         interventions: Sequence[Intervention | Mapping[str, Any]] = (),
         budget: Budget | None = None,
         concurrency: int = 16,
@@ -140,6 +142,7 @@ class Run(Reading):
             model: Another model from that step on.
             decider: Another decider from that step on.
             temperature: Another temperature from that step on.
+            variation: Another way of asking from that step on.
             interventions: Further interventions, at `at` or later.
             budget: What it may spend.
             concurrency: How many calls may be under way at once.
@@ -163,6 +166,7 @@ class Run(Reading):
             model=before.model if model is None else _spec(model),
             decider=_decider(decider or before.decider),
             temperature=before.temperature if temperature is None else temperature,
+            variation=before.variation if variation is None else Variation.read(variation).data(),
         )
         manifest = self.manifest.model_copy(deep=True)
         kept = [each for each in manifest.regimes if each.since < at]
@@ -257,6 +261,7 @@ def simulate(
     model: AnyModel = "embedded",
     seed: int = 0,
     temperature: float = 1.0,
+    variation: Variation | Mapping[str, Any] | None = None,
     decider: str = "model",
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
     recording: Run | None = None,
@@ -274,6 +279,7 @@ def simulate(
         model: Who decides: a model string such as `embedded`, or a model.
         seed: Of everything random in the run.
         temperature: Applied to the distributions after the fact.
+        variation: Another way to ask the same: other words, order, labels or names.
         decider: Who decides for people whom no column gives another: `model`, `rule` or `replay`.
         interventions: What is done to the society from outside, and when.
         recording: The run that people whose decider is `replay` answer from.
@@ -298,6 +304,7 @@ def simulate(
         model=_spec(model),
         decider=_decider(decider),
         temperature=temperature,
+        variation=Variation.read(variation).data(),
     )
     manifest = Manifest(
         run="",

@@ -49,6 +49,7 @@ from populace.questions import VALID, Answers
 from populace.randomness import stream
 from populace.scenario import Scenario, Stage, plain_metric
 from populace.scopes import Driver, Scope
+from populace.variation import Variation
 
 
 class Watch:
@@ -122,6 +123,7 @@ class Simulation:
         first = self._regimes[0]
         self._stage = Stage(self._driver, first.seed, first.model, first.decider, first.temperature)
         scenario._stage = self._stage
+        self._variation = Variation.read(first.variation)
         self._current = _Step(0)
         self._used = Usage()
         broker.on_replies = lambda: self.watch.moved(self)
@@ -211,6 +213,7 @@ class Simulation:
         stage = self._stage
         stage.seed, stage.model = regime.seed, regime.model
         stage.decider, stage.temperature = regime.decider, regime.temperature
+        self._variation = Variation.read(regime.variation)
 
     def _intervene(self, intervention: Intervention, step: int) -> None:
         people = self.scenario.people
@@ -244,6 +247,7 @@ class Simulation:
 
     async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
         """Answer the open questions of a wave together."""
+        inquiries = [self._variation.of(inquiry) for inquiry in inquiries]
         if self.replaying:
             decided = [self._replayed(inquiry) for inquiry in inquiries]
         else:
@@ -255,7 +259,7 @@ class Simulation:
             for outcome in made:
                 if isinstance(outcome, BaseException):
                     raise outcome
-                decided.append(outcome)
+                decided.append(self._variation.back(outcome))
         for inquiry, found in zip(inquiries, decided, strict=True):
             self._current.asks.append((inquiry, found))
             self.statuses.update(found.answers.statuses())

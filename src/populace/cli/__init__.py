@@ -28,6 +28,8 @@ COMMANDS = {
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),
     "experiment": ("experimenting", "Run an experiment from a YAML file, or go on with it: arms, seeds, effects."),
+    "structure": ("robust", "Run a scenario under several models and wordings, and say what holds in all of them."),
+    "robust": ("robust", "Repeat a run or an experiment in other ways of asking, and say which conclusions survive."),
     "report": ("reporting", "Write an experiment or a run as one HTML page and as Markdown, with its validity card."),
     "show": ("reading", "Show a run, a step of it, or one person's decisions with the exact prompts."),
     "why": ("lives", "Open what lies behind a person's decisions in a step: the memories, their scores, the prompt."),

@@ -91,10 +91,10 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
         user = _user(prompts.situation, prompts.wording, ending)
         return Opening(prompts.of_person, prompts.system, user, [()] * len(prompts))
     labels = mode == "labels"
-    orders = question.arrangements()
+    orders = question.arrangements() if question.order != "reversed" else (question.declared[::-1],)
     averaged = question.order == "rotate" and scored and not question.reason
     variant = None
-    if question.order != "fixed" and not averaged:
+    if question.order in ("random", "rotate") and not averaged:
         key = path_key(inquiry.seed, f"order/{question.canonical()}")
         variant = (uniforms(key, inquiry.person_keys()) * len(orders)).astype(np.int32)
     prompts = inquiry.mind.compose(inquiry.people, inquiry.situation, variant)

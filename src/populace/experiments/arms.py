@@ -16,7 +16,7 @@ from populace.scenario import Scenario
 Level = bool | int | float | str | None
 """A level as it stands in tables: a plain value, or the name of one that is not plain."""
 
-SETTINGS = ("model", "temperature", "decider", "interventions")
+SETTINGS = ("model", "temperature", "decider", "interventions", "variation")
 """What a factor may change besides parameters of the scenario."""
 
 
@@ -33,6 +33,7 @@ class Arm(pydantic.BaseModel):
         temperature: Applied to the distributions.
         decider: `model`, `rule` or `replay`.
         interventions: What is done from outside.
+        variation: Another way to ask the same.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -46,6 +47,7 @@ class Arm(pydantic.BaseModel):
     temperature: float = 1.0
     decider: str = "model"
     interventions: list[dict[str, Any]] = []
+    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
 
     @property
     def name(self) -> str:
@@ -72,12 +74,12 @@ def shown(level: Any) -> str:
     return str(level)
 
 
-def seed_of(seed: int, replicate: int, arm: Arm | None = None) -> int:
-    """The seed of a replicate: the same in all arms, or one of its own for an arm.
+def seed_of(seed: int, replicate: int, levels: Mapping[str, Any] | None = None) -> int:
+    """The seed of a replicate: the same in all arms, or one of its own for arms with these levels.
 
     It depends on the number of the replicate alone, so that a longer experiment begins with the runs of a shorter one.
     """
-    path = f"replicate/{replicate}" if arm is None else f"replicate/{replicate}/{_digest(arm.levels)}"
+    path = f"replicate/{replicate}" if levels is None else f"replicate/{replicate}/{_digest(levels)}"
     return path_key(seed, path) >> 12
 
 

@@ -20,6 +20,7 @@ from populace.experiments.factors import Factor, applied, plain_interventions
 from populace.experiments.outcomes import Outcome
 from populace.models import open_model
 from populace.scenario import Scenario
+from populace.variation import Variation
 
 if TYPE_CHECKING:
     from populace.experiments.results import Results
@@ -59,7 +60,7 @@ class Experiment(pydantic.BaseModel):
         question: What it is to answer, in one sentence.
         scenario: A scenario by name, file or class.
         factors: What is varied. A factor is a parameter of the scenario or a setting (`model`, `temperature`,
-            `decider`, `interventions`), with a list of levels, a mapping from names to levels, or a range
+            `decider`, `interventions`, `variation`), with a list of levels, a mapping from names to levels, or a range
             `{low, high}`. A factor of any other name changes several things at once: its levels are named, and each
             maps parameters and settings to values.
         parameters: Parameters that are the same in all arms.
@@ -67,11 +68,13 @@ class Experiment(pydantic.BaseModel):
         temperature: Applied to the distributions, where no factor says it.
         decider: `model`, `rule` or `replay`.
         interventions: What is done from outside in all arms.
+        variation: How questions are asked in all arms, where not as the scenario has them.
         design: How levels are combined.
         replicates: Runs of each arm, each with a seed of its own.
         seed: From which the seeds of the replicates come.
         outcomes: What runs are judged by.
-        pairing: Common random numbers: replicate 3 has the same seed in all arms.
+        pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
+            arms that differ in these factors only.
         fork_at: Arms differ only from this step on, and share their history before it.
         stop: When it is enough.
         keep: What outlives a run besides its row: its folder, its calls, or nothing. Calls by default, and
@@ -98,11 +101,12 @@ class Experiment(pydantic.BaseModel):
     temperature: Annotated[float, pydantic.Field(ge=0)] = 1.0
     decider: str = "model"
     interventions: list[dict[str, Any]] = []
+    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
     design: Design = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
     seed: int = 0
     outcomes: list[Outcome] = pydantic.Field(min_length=1)
-    pairing: bool = True
+    pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
     stop: Stop = Stop()
     keep: Keep | None = None
@@ -176,6 +180,7 @@ class Experiment(pydantic.BaseModel):
             "temperature": self.temperature,
             "decider": self.decider,
             "interventions": self.interventions,
+            "variation": Variation.read(self.variation).data(),
         }
         scenario = find_scenario(self.scenario)
         made = []
@@ -188,7 +193,10 @@ class Experiment(pydantic.BaseModel):
 
     def seed_of(self, replicate: int, arm: Arm) -> int:
         """The seed of a run."""
-        return seed_of(self.seed, replicate, None if self.pairing or self.fork_at else arm)
+        if self.pairing is True or self.fork_at:
+            return seed_of(self.seed, replicate)
+        shared = self.pairing or []
+        return seed_of(self.seed, replicate, {name: level for name, level in arm.levels.items() if name not in shared})
 
     @property
     def primary(self) -> Outcome:
@@ -198,7 +206,7 @@ class Experiment(pydantic.BaseModel):
     @property
     def paired(self) -> bool:
         """Whether runs of one replicate can be compared across arms."""
-        return self.pairing or self.fork_at is not None
+        return bool(self.pairing) or self.fork_at is not None
 
     @property
     def label(self) -> str:
@@ -244,6 +252,9 @@ class Experiment(pydantic.BaseModel):
             factor.check(scenario)
             if factor.name in self.parameters:
                 raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
+        for name in self.pairing if isinstance(self.pairing, list) else ():
+            if name not in self.factors:
+                raise UnknownNameError("factor", name, self.factors)
         for outcome in self.outcomes:
             outcome.check(scenario)
         names = [outcome.name for outcome in self.outcomes]

@@ -13,6 +13,7 @@ from populace.experiments.arms import SETTINGS, Level
 from populace.interventions import read_interventions
 from populace.models import open_model
 from populace.scenario import Scenario
+from populace.variation import Variation
 
 
 class Factor(pydantic.BaseModel):
@@ -134,6 +135,8 @@ def applied(
                 settings["parameters"][name] = each
             elif name == "interventions":
                 settings[name] = [*settings[name], *plain_interventions(each)]
+            elif name == "variation":
+                settings[name] = {**settings[name], **Variation.read(each).data()}
             else:
                 settings[name] = each
     return settings, levels
@@ -142,6 +145,8 @@ def applied(
 def _check_setting(name: str, value: Any) -> None:
     if name == "model":
         open_model(str(value))
+    if name == "variation":
+        Variation.read(value)
     if name == "decider" and value not in DECIDERS:
         raise UnknownNameError("decider", str(value), DECIDERS)
     if name == "temperature" and not (_number(value) and value >= 0):

@@ -96,16 +96,16 @@ def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
     alike: dict[str, list[Arm]] = {}
     for arm in arms:
         if arm.decider != "replay":
-            alike.setdefault(repr(arm.settings()), []).append(arm)
+            alike.setdefault(repr(arm.settings() | {"variation": {}}), []).append(arm)
     for group in alike.values():
         for until, script, replicate in _STAGES:
             if len(group) < 2:
                 break
             seen: dict[str, list[Arm]] = {}
             for arm in group:
-                trace = _trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
-                if trace is not None:
-                    seen.setdefault(trace, []).append(arm)
+                left = trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
+                if left is not None:
+                    seen.setdefault(left, []).append(arm)
             group = next((each for each in seen.values() if len(each) > 1), [])
         if len(group) > 1:
             raise _identical(group[0], group[1], "nobody in them is asked anything different, and nothing else differs")
@@ -118,11 +118,13 @@ def _identical(one: Arm, two: Arm, why: str) -> UsageError:
     )
 
 
-def _trace(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
+def trace(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
     """A hash of all that people are asked and all that is measured; None where the scenario fails on stand-ins."""
     stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
     broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)
-    regime = Regime(parameters=arm.parameters, seed=seed, model=stand_in.spec, decider=arm.decider)
+    regime = Regime(
+        parameters=arm.parameters, seed=seed, model=stand_in.spec, decider=arm.decider, variation=arm.variation
+    )
     manifest = Manifest(
         run="rehearsal", scenario="", scenario_hash="", regimes=[regime], interventions=arm.interventions
     )

@@ -58,6 +58,7 @@ class Regime(pydantic.BaseModel):
     model: str = "embedded"
     decider: str = "model"
     temperature: float = 1.0
+    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
 
 
 class Manifest(pydantic.BaseModel):

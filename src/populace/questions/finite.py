@@ -19,7 +19,7 @@ from populace.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.wording import bare, is_refusal, marked, mentions, plain
 
-Order = Literal["fixed", "random", "rotate"]
+Order = Literal["fixed", "reversed", "random", "rotate"]
 Scoring = Literal["auto", "words", "labels"]
 Arrangement = tuple[int, ...]
 
@@ -32,8 +32,8 @@ class Finite(Question):
     """A question whose possible answers are known beforehand.
 
     Attributes:
-        order: `fixed`; `random`, a different order for each person; or `rotate`, every option in
-            every place, averaged.
+        order: `fixed`; `reversed`; `random`, a different order for each person; or `rotate`, every
+            option in every place, averaged.
         scoring: Whether options are scored by their `words` or by `labels` (A, B, C);
             `auto` takes words where their first tokens differ.
     """
@@ -58,8 +58,8 @@ class Finite(Question):
                     "Case and surrounding marks do not count; change one of them.",
                 )
             seen[plain(word)] = word
-        if self.order not in ("fixed", "random", "rotate"):
-            raise QuestionError(f"order is fixed, random or rotate, not {self.order!r}.")
+        if self.order not in ("fixed", "reversed", "random", "rotate"):
+            raise QuestionError(f"order is fixed, reversed, random or rotate, not {self.order!r}.")
         if self.scoring not in ("auto", "words", "labels"):
             raise QuestionError(f"scoring is auto, words or labels, not {self.scoring!r}.")
 

@@ -1,0 +1,375 @@
+"""Calibration: turn declared knobs until a scenario meets a table of targets, and check the fit on what it did not see.
+
+The search runs the scenario at points spread over the bounds, then ever closer around the best ones, always with the
+same seeds, so that points differ by their knobs and not by luck. The fit is then judged on other seeds, and on targets
+that were held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.discovery import find_scenario, reference
+from populace.errors import UsageError
+from populace.experiments.designs import Design, combine
+from populace.experiments.experiment import Experiment, Stop
+from populace.experiments.knobs import Knob, changes
+from populace.experiments.running import Onlooker
+from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
+from populace.randomness import path_key, stream
+from populace.scenario import Scenario
+from populace.statistics import Estimate, mean
+
+AS_IT_IS = "as it is"
+SETTING = "knob setting"
+"""A factor of a search, named so that it meets no parameter of a scenario."""
+
+_RESAMPLES = 2000
+_FIRST_SPREAD = 0.15
+_EDGE = 0.02
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was fitted, to what, and how well it holds.
+
+    Distances are root mean squares of (mean over seeds − target) / scale, over targets; chance adds to them, so
+    that even a perfect model is at a small distance. Intervals are over the fresh seeds of the check (bootstrap). A
+    target is reached where the interval of the fitted mean (t, over seeds) holds it, or it lies within the
+    tolerance. That a fit is good on fitted targets says little; look at the held-out ones. Other settings may fit
+    as well: `plausible` tells the range of each knob among the points tried that came as near as the noise allows.
+
+    Attributes:
+        scenario: What was run.
+        fitted: The knobs and their fitted values.
+        plausible: For each knob, the lowest and highest value among points that fit as well.
+        before: Distance as the scenario was, for `fitted` and `held out` targets, on fresh seeds.
+        after: Distance at the fit, likewise.
+        targets: One row for each target: before, after with its interval, reached or not, and the nearest that any
+            point tried came to it.
+        points: Every point of the search with its distance.
+        runs: Runs that the search and the check took.
+        seeds: Seeds of the search, and of the check.
+        warnings: What a reader must know.
+    """
+
+    scenario: str
+    fitted: dict[str, float]
+    plausible: dict[str, tuple[float, float]]
+    before: dict[str, Estimate]
+    after: dict[str, Estimate]
+    targets: pl.DataFrame
+    points: pl.DataFrame
+    runs: int
+    seeds: tuple[int, int]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def reached(self) -> bool:
+        """Whether every fitted target is reached on fresh seeds."""
+        return bool(self.targets.filter(~pl.col(HELD_OUT))["reached"].all())
+
+    def table(self) -> pl.DataFrame:
+        """The targets and what came of them."""
+        return self.targets
+
+    def __str__(self) -> str:
+        lines = [f"Fitted {self.scenario} to {self.targets.filter(~pl.col(HELD_OUT)).height} targets:"]
+        for name, value in self.fitted.items():
+            low, high = self.plausible[name]
+            lines.append(f"  {name} = {value:.4g} ({low:.3g} to {high:.3g} fit as well)")
+        for part, before in self.before.items():
+            lines.append(f"  distance to {part} targets: {before} before; {self.after[part]} after")
+        return "\n".join([*lines, *self.warnings])
+
+
+def calibrate(
+    scenario: Scenario | type[Scenario] | str,
+    *,
+    knobs: Mapping[str, tuple[float, float]],
+    targets: pl.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, float],
+    model: str = "embedded",
+    parameters: Mapping[str, Any] | None = None,
+    held_out: float | None = None,
+    seeds: int = 8,
+    check_seeds: int = 20,
+    points: int = 16,
+    rounds: int = 4,
+    tolerance: float = 0.0,
+    seed: int = 0,
+    name: str = "calibration",
+    calls: int | None = None,
+    workspace: str | Path | None = None,
+    workers: int | None = None,
+    watch: Onlooker | None = None,
+) -> Calibration:
+    """Fit knobs to targets by running the scenario; at most `rounds` × `points` settings are tried.
+
+    What ran before is not run again, so a search that was interrupted goes on when it is called in the same way.
+
+    Args:
+        scenario: By name, file, class, or made with its parameters.
+        knobs: What to turn, with bounds: numeric parameters, `temperature`, `rule_share` (the share of people for whom
+            the rule decides), or `share(column=value)` (the share of people of one persona).
+        targets: A table with `outcome` and `value`; optional columns are `scale` (what counts as one unit of
+            distance; 1 by default), `held_out` (true for targets to check only), and parameters of the scenario, which
+            make the conditions that targets belong to. Or a mapping from outcomes to values.
+        model: Who decides.
+        parameters: Parameters that stay the same.
+        held_out: The share of targets to hold out, drawn by the seed, where the table does not say which.
+        seeds: Seeds of the search, the same for every point.
+        check_seeds: Fresh seeds for the check.
+        points: Settings tried in each round.
+        rounds: Rounds: the first over the whole bounds, the others around the best.
+        tolerance: How far from its target a mean may lie and still count as there.
+        seed: Of the search and of all runs.
+        name: The name that its experiments begin with.
+        calls: Stop each round after so many calls to models.
+        workspace: Where experiments and the call store are.
+        workers: Processes.
+        watch: Somebody who looks on.
+    """
+    if isinstance(scenario, Scenario):
+        parameters, scenario = {**scenario.parameters, **(parameters or {})}, type(scenario)
+    found = find_scenario(scenario) if isinstance(scenario, str) else scenario
+    if not knobs:
+        raise UsageError("a calibration needs at least one knob.")
+    if points < 2 or rounds < 1:
+        raise UsageError(f"there are {points} points in {rounds} rounds.", "Use two points or more, and a round.")
+    read = tuple(Knob.read(knob, bounds, found, parameters or {}) for knob, bounds in knobs.items())
+    table = Targets.read(targets, found, [knob.name for knob in read], held_out, seed)
+    fixed = {key: value for key, value in (parameters or {}).items() if key not in table.conditions}
+    how = {"workspace": workspace, "workers": workers, "watch": watch}
+    lab = _Lab(found, read, table, fixed, model, Stop(calls=calls), name, how)
+    search = _Search(lab, points, rounds, seeds, seed)
+    best = search.best()
+    fresh = path_key(seed, "calibration/check") >> 12
+    told = lab.measure({AS_IT_IS: None, "fitted": best}, check_seeds, fresh, "check")
+    return _report(lab, search, best, told, seeds, check_seeds, tolerance, seed)
+
+
+@dataclass
+class _Lab:
+    """Where settings of the knobs are tried."""
+
+    scenario: type[Scenario]
+    knobs: tuple[Knob, ...]
+    targets: Targets
+    parameters: dict[str, Any]
+    model: str
+    stop: Stop
+    name: str
+    how: dict[str, Any]
+    runs: int = 0
+
+    def measure(
+        self, settings: Mapping[str, Mapping[str, float] | None], seeds: int, seed: int, title: str
+    ) -> dict[str, Numbers]:
+        """For each setting, the outcome of each target under each seed; NaN where a run failed."""
+        factors: dict[str, Any] = {
+            SETTING: {key: {} if values is None else changes(self.knobs, values) for key, values in settings.items()}
+        }
+        conditions = self.targets.bundles()
+        parameters = dict(self.parameters)
+        if len(conditions) > 1:
+            factors[CONDITION] = conditions
+        else:
+            parameters |= next(iter(conditions.values()))
+        turned = {knob.name for knob in self.knobs}
+        experiment = Experiment(
+            name=f"{self.name}-{title}",
+            scenario=reference(self.scenario),
+            factors=factors,
+            parameters=parameters,
+            model=self.model,
+            replicates=seeds,
+            seed=seed,
+            outcomes=list(dict.fromkeys(self.targets.table[OUTCOME])),
+            stop=self.stop,
+            question=f"Which {', '.join(sorted(turned))} meets the targets?",
+        )
+        results = experiment.run(check=False, **self.how)
+        self.runs += results.runs.height
+        if results.failures.height == results.runs.height:
+            raise UsageError(f"every run failed. The first: {results.failures['failure'][0]}")
+        if results.state != "complete":
+            raise UsageError(f"the search broke off: {results.reason}.", "Raise the limit and call it again.")
+        return {key: self._outcomes(results.runs.filter(pl.col(SETTING) == key), seeds) for key in settings}
+
+    def _outcomes(self, runs: pl.DataFrame, seeds: int) -> Numbers:
+        made = np.full((self.targets.table.height, seeds), np.nan)
+        for row, target in enumerate(self.targets.table.iter_rows(named=True)):
+            mine = runs.filter(pl.col(CONDITION) == target[CONDITION]) if CONDITION in runs.columns else runs
+            values = mine[target[OUTCOME]].cast(pl.Float64).to_numpy()
+            made[row, mine["replicate"].to_numpy()] = values
+        return made
+
+    def distance(self, outcomes: Numbers, rows: npt.NDArray[np.bool_]) -> float:
+        """Root mean square of what is left between means and targets; infinite where an outcome is missing."""
+        if not rows.any():
+            return float("nan")
+        left = ((_means(outcomes) - self.targets.values) / self.targets.scales)[rows]
+        return float("inf") if np.isnan(left).any() else float(np.sqrt((left**2).mean()))
+
+
+class _Search:
+    """Points over the bounds, then around the best: a cross-entropy search with common random numbers."""
+
+    def __init__(self, lab: _Lab, points: int, rounds: int, seeds: int, seed: int) -> None:
+        self.lab, self.fit_rows = lab, ~lab.targets.held_out
+        self.places: list[Numbers] = []
+        self.values: list[dict[str, float]] = []
+        self.outcomes: list[Numbers] = []
+        self.distances: list[float] = []
+        self.rounds: list[int] = []
+        for number in range(rounds):
+            drawn = self._spread(points, seed) if number == 0 else self._around(points, number, seed)
+            self._try(drawn, number, seeds, seed)
+        if not np.isfinite(self.distances).any():
+            raise UsageError(
+                "no setting of the knobs gave every target an outcome.", "Look at the failures of its runs."
+            )
+
+    def best(self) -> dict[str, float]:
+        """The knobs of the best point."""
+        return self.values[int(np.argmin(self.distances))]
+
+    def _spread(self, points: int, seed: int) -> Numbers:
+        design = Design(kind="latin-hypercube", points=points)
+        return np.array(combine(design, [None] * len(self.lab.knobs), seed), dtype=np.float64)
+
+    def _around(self, points: int, number: int, seed: int) -> Numbers:
+        rng = stream(seed, f"calibration/round/{number}")
+        order = np.argsort(self.distances, kind="stable")[: max(2, points // 4)]
+        elite = np.array([self.places[place] for place in order])
+        spread = np.maximum(elite.std(axis=0), _FIRST_SPREAD * 0.5 ** (number - 1))
+        centres = np.where(np.arange(points)[:, None] % 2 == 0, elite[0], elite.mean(axis=0))
+        drawn = centres + spread * rng.standard_normal(centres.shape)
+        return np.asarray(drawn.clip(0.0, 1.0), dtype=np.float64)
+
+    def _try(self, drawn: Numbers, number: int, seeds: int, seed: int) -> None:
+        new: dict[str, tuple[Numbers, dict[str, float]]] = {}
+        for place in drawn:
+            values = {knob.name: knob.at(float(at)) for knob, at in zip(self.lab.knobs, place, strict=True)}
+            if values not in self.values and values not in [known for _, known in new.values()]:
+                new[f"{number + 1}.{len(new) + 1}"] = (place, values)
+        if not new:
+            return
+        settings: dict[str, Mapping[str, float] | None] = {key: values for key, (_, values) in new.items()}
+        if len(settings) == 1:
+            settings[AS_IT_IS] = None  # An experiment needs something to compare with.
+        measured = self.lab.measure(settings, seeds, seed, f"round-{number + 1}")
+        for key, (place, values) in new.items():
+            self.places.append(place)
+            self.values.append(values)
+            self.outcomes.append(measured[key])
+            self.distances.append(self.lab.distance(measured[key], self.fit_rows))
+            self.rounds.append(number + 1)
+
+    def table(self) -> pl.DataFrame:
+        """Every point tried."""
+        columns = {knob.name: [values[knob.name] for values in self.values] for knob in self.lab.knobs}
+        return pl.DataFrame({"round": self.rounds, **columns, "distance": self.distances})
+
+    def plausible(self, seed: int) -> dict[str, tuple[float, float]]:
+        """The range of each knob among points no further than the best one might be by chance."""
+        best = int(np.argmin(self.distances))
+        most = _interval(self.lab, self.outcomes[best], self.fit_rows, seed).high
+        near = [values for values, distance in zip(self.values, self.distances, strict=True) if distance <= most]
+        near = near or [self.values[best]]
+        return {
+            knob.name: (min(v[knob.name] for v in near), max(v[knob.name] for v in near)) for knob in self.lab.knobs
+        }
+
+
+def _means(outcomes: Numbers) -> Numbers:
+    """The mean of each row over the seeds that have a value; NaN where none has."""
+    seen = ~np.isnan(outcomes)
+    count = seen.sum(axis=1)
+    total = np.where(seen, outcomes, 0.0).sum(axis=1)
+    made: Numbers = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return made
+
+
+def _interval(lab: _Lab, outcomes: Numbers, rows: npt.NDArray[np.bool_], seed: int) -> Estimate:
+    """The distance with its interval over seeds."""
+    n = outcomes.shape[1]
+    rng = stream(seed, "calibration/bootstrap")
+    drawn = [lab.distance(outcomes[:, rng.integers(n, size=n)], rows) for _ in range(_RESAMPLES)]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    value = lab.distance(outcomes, rows)
+    return Estimate(value, min(float(low), value), max(float(high), value), n, method="bootstrap of seeds")
+
+
+def _report(
+    lab: _Lab,
+    search: _Search,
+    best: dict[str, float],
+    told: Mapping[str, Numbers],
+    seeds: int,
+    check_seeds: int,
+    tolerance: float,
+    seed: int,
+) -> Calibration:
+    held = lab.targets.held_out
+    parts = {"fitted": ~held} | ({"held out": held} if held.any() else {})
+    before = {part: _interval(lab, told[AS_IT_IS], rows, seed) for part, rows in parts.items()}
+    after = {part: _interval(lab, told["fitted"], rows, seed) for part, rows in parts.items()}
+    tried = np.array([_means(outcomes) for outcomes in search.outcomes])
+    was = _means(told[AS_IT_IS])
+    rows = []
+    for number, target in enumerate(lab.targets.table.iter_rows(named=True)):
+        made = mean(told["fitted"][number])
+        reached = bool(made.contains(target[VALUE]) or abs(made.value - target[VALUE]) <= tolerance)
+        gaps = np.nan_to_num(np.abs(tried[:, number] - target[VALUE]), nan=np.inf)
+        nearest = float(tried[np.argmin(gaps), number])
+        kept = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}
+        found = {"before": float(was[number]), "after": made.value, "low": made.low, "high": made.high, "n": made.n}
+        rows.append(kept | found | {"reached": reached, "nearest": nearest})
+    targets = pl.DataFrame(rows)
+    return Calibration(
+        lab.scenario.title(),
+        best,
+        search.plausible(seed),
+        before,
+        after,
+        targets,
+        search.table(),
+        lab.runs,
+        (seeds, check_seeds),
+        tuple(_warnings(lab, best, targets, before, after)),
+    )
+
+
+def _warnings(
+    lab: _Lab,
+    best: Mapping[str, float],
+    targets: pl.DataFrame,
+    before: Mapping[str, Estimate],
+    after: Mapping[str, Estimate],
+) -> list[str]:
+    said = []
+    missed = targets.filter(~pl.col(HELD_OUT) & ~pl.col("reached"))
+    for row in missed.iter_rows(named=True):
+        said.append(
+            f"Not reached: {row[OUTCOME]} = {row[VALUE]:.4g}; the fit is at {row['after']:.4g} "
+            f"[{row['low']:.4g}, {row['high']:.4g}], and the nearest that any setting came is {row['nearest']:.4g}."
+        )
+    for knob in lab.knobs:
+        place = (best[knob.name] - knob.low) / (knob.high - knob.low)
+        if not _EDGE <= place <= 1 - _EDGE:
+            said.append(f"{knob.name} is at the end of its bounds; the best value may lie beyond.")
+    if "held out" not in after:
+        said.append("No target was held out: the fit is checked on fresh seeds only.")
+    elif after["held out"].value > before["held out"].value:
+        said.append("The fit does not carry over: held-out targets are further away than before.")
+    return said

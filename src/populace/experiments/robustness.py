@@ -1,0 +1,361 @@
+"""Does a conclusion survive when the same is asked in another way?
+
+A finished study is repeated with the same seeds under one variation at a time, and every conclusion of it is looked at
+again: for an experiment the effects that it declared, for a run where its metrics end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from populace.errors import PopulaceError, UsageError
+from populace.experiments.experiment import Experiment, Stop
+from populace.experiments.results import Results
+from populace.experiments.running import Onlooker
+from populace.experiments.wordings import AS_WRITTEN, STANDARD, reaches
+from populace.reading import Reading
+from populace.statistics import difference, equivalent
+from populace.variation import Variation
+
+Survives = Literal["yes", "no", "undecided"]
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Which conclusions of a study survive other ways of asking.
+
+    Assumes that replicates are independent of each other; the same seeds are used under every variation, and
+    differences between variations are judged seed by seed (paired t). Each row is judged at the confidence level on
+    its own; with many conclusions and variations a few will be lost by chance.
+
+    Attributes:
+        study: The run or experiment.
+        kind: `run` or `experiment`.
+        conclusions: One row for each conclusion and variation: what was found as written, what under the variation,
+            and whether it survives.
+        spread: For a run, one row for each metric: its spread over seeds and over variations.
+        variations: The variations that were run, as data.
+        left_out: Variations under which nobody is asked anything else.
+        seeds: Replicates of each variation.
+        level: The confidence level.
+    """
+
+    study: str
+    kind: Literal["run", "experiment"]
+    conclusions: pl.DataFrame
+    spread: pl.DataFrame
+    variations: dict[str, dict[str, Any]]
+    left_out: tuple[str, ...]
+    seeds: int
+    level: float
+
+    def table(self) -> pl.DataFrame:
+        """One row for each conclusion: as written, under each variation, and whether it survives them all."""
+        rows = []
+        for (conclusion,), part in self.conclusions.group_by("conclusion", maintain_order=True):
+            row = {"conclusion": conclusion, AS_WRITTEN: part["original"][0]}
+            told = {name: f"{found} ({survives})" for name, found, survives in _told(part)}
+            rows.append(row | {name: told.get(name) for name in self.variations} | {"survives": _all(part)})
+        return pl.DataFrame(rows)
+
+    @property
+    def survived(self) -> dict[str, Survives]:
+        """For each conclusion, whether it survives every variation."""
+        return {row["conclusion"]: row["survives"] for row in self.table().iter_rows(named=True)}
+
+    def __str__(self) -> str:
+        verdicts = list(self.survived.values())
+        counts = {word: verdicts.count(word) for word in ("yes", "no", "undecided")}
+        lines = [
+            f"Of {len(verdicts)} conclusions of {self.study}, {counts['yes']} survive all of "
+            f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
+            f"({self.seeds} seeds)."
+        ]
+        for conclusion, survives in self.survived.items():
+            lost = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
+            under = f": lost under {', '.join(lost['variation'])}" if lost.height else ""
+            lines.append(f"  {survives:<9}  {conclusion}{under}")
+        if self.left_out:
+            lines.append(f"Not tried, for nobody is asked anything else: {', '.join(self.left_out)}.")
+        return "\n".join(lines)
+
+
+def _told(part: pl.DataFrame) -> list[tuple[str, str, str]]:
+    return list(part.select("variation", "found", "survives").iter_rows())
+
+
+def _all(part: pl.DataFrame) -> Survives:
+    found = set(part["survives"])
+    return "no" if "no" in found else "undecided" if "undecided" in found else "yes"
+
+
+def robust(
+    study: Results | Reading,
+    *,
+    variations: Mapping[str, Variation | Mapping[str, Any]] | None = None,
+    seeds: int = 12,
+    calls: int | None = None,
+    level: float = 0.95,
+    workspace: str | Path | None = None,
+    workers: int | None = None,
+    watch: Onlooker | None = None,
+) -> Robustness:
+    """Repeat a finished study under other ways of asking, and say which of its conclusions survive.
+
+    For an experiment, a conclusion is the direction of each effect on each outcome, or that none was found. It survives
+    where the effect is again significant in the same direction; it does not where it is significant in the other one,
+    or is lost and differs from what it was by more than chance; else it is undecided. That no effect was found survives
+    where again none is, and does not where one appears that differs from before by more than chance.
+
+    For a run, a conclusion is where a metric ends. The run is repeated over seeds, as it is and under each variation; a
+    metric survives where the shift lies within one standard deviation over seeds (by two one-sided tests), and does not
+    where it lies beyond.
+
+    Args:
+        study: The results of an experiment, or a run.
+        variations: By name; the standard ones by default: labels, order, paraphrases, white space, names.
+        seeds: For a run, how many seeds; an experiment keeps its own.
+        calls: Stop after so many calls to models for each variation.
+        level: The confidence level.
+        workspace: Where experiments and the call store are.
+        workers: Processes.
+        watch: Somebody who looks on.
+    """
+    chosen = STANDARD if variations is None else variations
+    named = {name: Variation.read(each).data() for name, each in chosen.items()}
+    how: dict[str, Any] = {"workspace": workspace, "workers": workers, "watch": watch}
+    stop = Stop(calls=calls)
+    if isinstance(study, Results):
+        return _robust_experiment(study, named, stop, level, how)
+    return _robust_run(study, named, seeds, stop, level, how)
+
+
+def repeated(study: Results | Reading, *, seeds: int = 12) -> Experiment:
+    """The experiment that is repeated under each variation: an experiment itself, or a run over seeds."""
+    if isinstance(study, Results):
+        experiment = study.experiment
+        if experiment.design.sampled:
+            raise UsageError(f"the design of {study.name} is {experiment.design.kind}, which declares no effects.")
+        return Experiment(
+            **(experiment.data() | {"replicates": study.folder.manifest.replicates or experiment.replicates})
+        )
+    manifest = study.manifest
+    if len(manifest.regimes) > 1:
+        raise UsageError(
+            f"{study.name} is a fork, whose settings change on the way.", "Repeat the run that it grew from."
+        )
+    regime = manifest.regime
+    if regime.decider != "model":
+        raise UsageError(
+            f"nobody was asked anything in {study.name}: its decider is {regime.decider}.",
+            "A rule reads columns, not words; there is nothing to vary.",
+        )
+    metrics = study.metrics
+    numeric = [name for name in metrics.columns if name != "step" and metrics[name].dtype.is_numeric()]
+    if not numeric:
+        raise UsageError(f"{study.name} has no metric that is a number.")
+    return Experiment(
+        name=f"robust-{study.name}",
+        scenario=manifest.scenario,
+        factors={"variation": {AS_WRITTEN: regime.variation, "options reversed": {"order": "reversed"}}},
+        parameters=regime.parameters,
+        model=regime.model,
+        temperature=regime.temperature,
+        interventions=manifest.interventions,
+        replicates=seeds,
+        seed=regime.seed,
+        outcomes=numeric,
+    )
+
+
+def _reaching(
+    experiment: Experiment, named: Mapping[str, dict[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The variations under which somebody is asked something else, and the others."""
+    parameters = experiment.arms()[0].parameters
+    kept = {
+        name: data
+        for name, data in named.items()
+        if reaches(experiment.scenario, parameters, {"variation": data}, seed=experiment.seed)
+    }
+    if not kept:
+        raise UsageError("under none of the variations is anybody asked anything else.", "Give variations of your own.")
+    return kept, [name for name in named if name not in kept]
+
+
+def _robust_experiment(
+    study: Results, named: Mapping[str, dict[str, Any]], stop: Stop, level: float, how: dict[str, Any]
+) -> Robustness:
+    experiment = repeated(study)
+    kept, left_out = _reaching(experiment, named)
+    rows: list[dict[str, Any]] = []
+    effects = {outcome.name: _effects(study, outcome.name, level) for outcome in experiment.outcomes}
+    for name, data in kept.items():
+        again = Experiment(
+            **(
+                experiment.data()
+                | {
+                    "name": re.sub(r"[^\w.-]+", "-", f"{experiment.name}-{name}")[:80],
+                    "variation": {**experiment.variation, **data},
+                    "stop": stop.model_dump(),
+                }
+            )
+        )
+        results = again.run(check=False, **how)
+        for outcome, before in effects.items():
+            rows += _compared(study, results, outcome, before, name, level)
+    if not rows:
+        raise UsageError(f"{study.name} has no effect to look at again.", "It needs an outcome that is a number.")
+    replicates = int(study.runs["replicate"].n_unique())
+    made, empty = pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame()
+    return Robustness(study.name, "experiment", made, empty, kept, tuple(left_out), replicates, level)
+
+
+def _effects(results: Results, outcome: str, level: float) -> pl.DataFrame | None:
+    try:
+        return results.effects(outcome, level=level)
+    except PopulaceError:
+        return None  # A text, or an outcome that no run has: it declares no effect.
+
+
+def _compared(
+    study: Results, results: Results, outcome: str, before: pl.DataFrame | None, variation: str, level: float
+) -> list[dict[str, Any]]:
+    after = _effects(results, outcome, level)
+    if before is None:
+        return []
+    rows = []
+    most = int(study.runs["replicate"].max() or 0) + 1  # type: ignore[arg-type]
+    gaps, gaps_again = _wide(study, outcome, most), _wide(results, outcome, most)
+    for row in before.iter_rows(named=True):
+        arm, baseline = row["arm"], row["baseline"]
+        found = None if after is None else after.filter(pl.col("arm") == arm).row(0, named=True)
+        told: dict[str, Any] = {
+            "conclusion": f"{outcome}: {arm} {_words(row, level)} {baseline}",
+            "variation": variation,
+        }
+        told |= {"outcome": outcome, "arm": arm, "baseline": baseline, "original": _shown(row)}
+        # Where the variation has no effect to show, none of its runs may be there to compare.
+        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again if found else gaps, gaps))
+        if found is None or (again.is_not_null() & was.is_not_null()).sum() < 2:
+            rows.append(told | _blank() | {"found": "no result", "survives": "undecided"})
+            continue
+        moved = difference(again, was, paired=True, level=level)
+        told |= {"effect": row["effect"], "effect_again": found["effect"], "low": found["low"], "high": found["high"]}
+        told |= {"change": moved.estimate.value, "change_low": moved.estimate.low, "change_high": moved.estimate.high}
+        told |= {"found": _shown(found), "n": moved.n}
+        apart = not moved.estimate.contains(0.0)
+        rows.append(told | {"survives": _survives(_way(row, level), _way(found, level), apart)})
+    return rows
+
+
+def _blank() -> dict[str, Any]:
+    return dict.fromkeys(("effect", "effect_again", "low", "high", "change", "change_low", "change_high", "n"))
+
+
+def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
+    """A column for each arm and a row for each replicate of the study, empty where there is no run."""
+    wide = results.runs.with_columns(pl.col(outcome).cast(pl.Float64)).pivot(
+        on="arm", index="replicate", values=outcome
+    )
+    return pl.DataFrame({"replicate": range(most)}).join(wide, on="replicate", how="left", maintain_order="left")
+
+
+def _way(row: Mapping[str, Any], level: float) -> int:
+    """+1, -1, or 0 where nothing is shown."""
+    p = row["p_adjusted"]
+    certain = row["effect"] != 0 and (math.isnan(p) or p < 1 - level)
+    return int(math.copysign(1, row["effect"])) if certain else 0
+
+
+def _words(row: Mapping[str, Any], level: float) -> str:
+    return {1: "is above", -1: "is below", 0: "is not told from"}[_way(row, level)]
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    return f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
+
+
+def _survives(before: int, after: int, apart: bool) -> Survives:
+    if before == after:
+        return "yes"
+    if before and after:
+        return "no"
+    return "no" if apart else "undecided"
+
+
+def _robust_run(
+    run: Reading, named: Mapping[str, dict[str, Any]], seeds: int, stop: Stop, level: float, how: dict[str, Any]
+) -> Robustness:
+    base = run.manifest.regime.variation
+    kept, left_out = _reaching(repeated(run, seeds=seeds), {n: d for n, d in named.items() if base | d != base})
+    data = repeated(run, seeds=seeds).data()
+    data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in kept.items()}}
+    results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **how)
+    ends = run.metrics.tail(1)
+    rows: list[dict[str, Any]] = []
+    spread: list[dict[str, Any]] = []
+    for outcome in (each.name for each in results.experiment.outcomes):
+        if results.runs[outcome].null_count() == results.runs.height:
+            continue
+        wide = results.runs.pivot(on="variation", index="replicate", values=outcome).sort("replicate")
+        first = wide[AS_WRITTEN].drop_nulls()
+        if first.len() < 2:
+            continue
+        chance = float(first.std() or 0.0)  # type: ignore[arg-type]
+        centre = float(first.mean() or 0.0)  # type: ignore[arg-type]
+        means = [centre]
+        for name in kept:
+            told = {"conclusion": f"{outcome} ends at {centre:.3g} ± {chance:.2g}", "variation": name}
+            told |= {"outcome": outcome, "original": f"{centre:.3g}"}
+            moved, survives = _shift(wide[name], wide[AS_WRITTEN], chance, level)
+            means += [] if moved is None else [moved.mean_a]
+            rows.append(
+                told
+                | {"mean": None, "shift": None, "low": None, "high": None, "n": 0, "found": "no result"}
+                | ({} if moved is None else _moved(moved))
+                | {"survives": survives}
+            )
+        between = pl.Series(means)
+        spread.append(
+            {
+                "metric": outcome,
+                "run": ends[outcome][0],
+                "mean": centre,
+                "sd_over_seeds": chance,
+                "sd_over_variations": float(between.std() or 0.0) if len(means) > 1 else None,  # type: ignore[arg-type]
+                "lowest": min(means),
+                "highest": max(means),
+                "seeds": first.len(),
+            }
+        )
+    if not rows:
+        why = f" The first failure: {results.failures['failure'][0]}" if results.failures.height else ""
+        raise UsageError(f"no metric of {run.name} has a number at the end.{why}")
+    made = pl.DataFrame(rows, infer_schema_length=None)
+    return Robustness(run.name, "run", made, pl.DataFrame(spread), kept, tuple(left_out), seeds, level)
+
+
+def _moved(moved: Any) -> dict[str, Any]:
+    estimate = moved.estimate
+    told = {"mean": moved.mean_a, "shift": estimate.value, "low": estimate.low, "high": estimate.high, "n": moved.n}
+    return told | {"found": f"{moved.mean_a:.3g} ({estimate.value:+.2g})"}
+
+
+def _shift(varied: pl.Series, written: pl.Series, chance: float, level: float) -> tuple[Any, Survives]:
+    """How far a metric moved, and whether by less than seeds move it."""
+    if (varied.is_not_null() & written.is_not_null()).sum() < 2:
+        return None, "undecided"
+    moved = difference(varied, written, paired=True, level=level)
+    if chance == 0:
+        still = moved.estimate.value == 0 and moved.estimate.width == 0
+        return moved, "yes" if still else "no" if not moved.estimate.contains(0.0) else "undecided"
+    verdicts: dict[str, Survives] = {"equivalent": "yes", "different": "no", "undecided": "undecided"}
+    return moved, verdicts[equivalent(varied, written, chance, paired=True, alpha=1 - level).verdict]

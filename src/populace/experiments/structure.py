@@ -1,0 +1,257 @@
+"""Structure or training data: is a finding that of the structure of a society, or of one model and its words?
+
+A scenario is run under several models, and in every model under several ways of asking the same, with structure
+parameters varied across them all; its rule twin is run beside. What the outcome owes to which is then told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from populace.errors import UnknownNameError, UsageError
+from populace.experiments.results import Results
+from populace.experiments.running import Onlooker
+from populace.experiments.structure_design import StructureDesign, design_structure
+from populace.experiments.verdict import TWIN, Verdict, judge, levels, orderings, shifts
+from populace.scenario import Scenario
+from populace.statistics import Decomposition, decompose
+
+_FEW_CELLS = 256
+
+
+@dataclass(frozen=True)
+class StructureFinding:
+    """What one outcome owes to structure, models, the way of asking, and chance.
+
+    Assumes what its parts assume: `Decomposition` for the shares (over the levels that were run, each as important as
+    the others), paired comparisons over seeds for orderings and levels. Intervals are over seeds: they say what other
+    seeds would have given, and nothing about models or words that were not run.
+
+    Attributes:
+        outcome: What was measured.
+        means: The mean in each structure arm under each model, and under the rule twin.
+        decomposition: Shares of variance: structure, model, wording, order and labels, interactions, chance.
+        orderings: Every pair of structure arms compared within each model and within the rule twin.
+        levels: Every pair of models compared in each structure arm.
+        shifts: How far each way of asking moves the outcome.
+        verdict: All this in words.
+    """
+
+    outcome: str
+    means: pl.DataFrame
+    decomposition: Decomposition
+    orderings: pl.DataFrame
+    levels: pl.DataFrame
+    shifts: pl.DataFrame
+    verdict: Verdict
+
+    def table(self) -> pl.DataFrame:
+        """The shares of variance."""
+        return self.decomposition.table()
+
+    def __str__(self) -> str:
+        return f"{self.outcome}\n{self.verdict}\nShares of its variance:\n{self.decomposition}"
+
+
+@dataclass(frozen=True)
+class StructureStudy:
+    """A structure-or-data study, run and judged.
+
+    Attributes:
+        design: What was run.
+        results: The runs of the models.
+        twin: The runs of the rule twin, where there is one.
+        findings: A finding for each outcome.
+        notes: What was left out, what failed.
+    """
+
+    design: StructureDesign
+    results: Results
+    twin: Results | None
+    findings: dict[str, StructureFinding]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, outcome: str) -> StructureFinding:
+        if outcome not in self.findings:
+            raise UnknownNameError("outcome", outcome, self.findings)
+        return self.findings[outcome]
+
+    @property
+    def finding(self) -> StructureFinding:
+        """The finding on the primary outcome."""
+        return self.findings[self.design.experiment.primary.name]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the primary outcome."""
+        return self.finding.verdict
+
+    def table(self) -> pl.DataFrame:
+        """The shares of variance of every outcome."""
+        return pl.concat([pl.select(outcome=pl.lit(n)).join(f.table(), how="cross") for n, f in self.findings.items()])
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self.findings.values()), *(("\n".join(self.notes),) if self.notes else ())])
+
+
+def structure_or_data(
+    scenario: Scenario | type[Scenario] | str,
+    *,
+    outcomes: Sequence[Any] | str,
+    structure: Mapping[str, Any],
+    models: Sequence[str] | Mapping[str, str] = ("embedded",),
+    wordings: Sequence[str] | Mapping[str, Any] | None = ("polite", "headed"),
+    swaps: bool | Mapping[str, Any] = True,
+    orders: bool | Mapping[str, Any] = True,
+    twin: bool = True,
+    replicates: int = 20,
+    parameters: Mapping[str, Any] | None = None,
+    temperature: float = 1.0,
+    seed: int = 0,
+    name: str = "structure",
+    question: str = "",
+    calls: int | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    workspace: str | Path | None = None,
+    workers: int | None = None,
+    watch: Onlooker | None = None,
+) -> StructureStudy:
+    """Run a scenario under several models, ways of asking and its rule twin, and say what its outcome owes to which.
+
+    `design_structure` takes the same arguments and says how large the study is, before anything is run. What ran
+    before is not run again.
+
+    Args:
+        scenario: By name, file, class, or made with its parameters.
+        outcomes: What runs are judged by; see `Outcome`.
+        structure: The parameters that make the structure, each with its levels.
+        models: The models, or names for them.
+        wordings: Paraphrases beside the wording as it is: names of those made by rule (`polite`, `headed`,
+            `asked first`, `role`), or named changes such as `{"short": {"variation": {"phrases": {…}}}}`; changes may
+            also name parameters of the scenario.
+        swaps: Whether to exchange the names of options; or the parameters with which the scenario does so itself.
+        orders: Whether to reverse options; or the parameters with which the scenario does so itself.
+        twin: Whether to run the rule twin beside.
+        replicates: Runs of each structure arm under each model, spread over the ways of asking (two of each at least).
+        parameters: Parameters that stay the same.
+        temperature: Applied to the distributions.
+        seed: From which all seeds come.
+        name: The name of the experiment.
+        question: What it is to answer.
+        calls: Stop after so many calls to models.
+        margin: The largest difference between models that does not matter; without it agreement cannot be shown.
+        level: The confidence level.
+        workspace: Where experiments and the call store are.
+        workers: Processes.
+        watch: Somebody who looks on.
+    """
+    design = design_structure(
+        scenario,
+        outcomes=outcomes,
+        structure=structure,
+        models=models,
+        wordings=wordings,
+        swaps=swaps,
+        orders=orders,
+        twin=twin,
+        replicates=replicates,
+        parameters=parameters,
+        temperature=temperature,
+        seed=seed,
+        name=name,
+        question=question,
+        calls=calls,
+    )
+    return run_structure(design, margin=margin, level=level, workspace=workspace, workers=workers, watch=watch)
+
+
+def run_structure(
+    design: StructureDesign,
+    *,
+    margin: float | None = None,
+    level: float = 0.95,
+    workspace: str | Path | None = None,
+    workers: int | None = None,
+    watch: Onlooker | None = None,
+) -> StructureStudy:
+    """Run of a design what is not run yet, and judge; see `structure_or_data`."""
+    results = design.experiment.run(workspace=workspace, workers=workers, watch=watch)
+    twin, notes = None, list(design.notes)
+    if design.twin is not None:
+        twin = design.twin.run(workspace=workspace, workers=workers, watch=watch, check=False)
+        if twin.failures.height == twin.runs.height:
+            notes.append(f"The rule twin could not be run: {twin.failures['failure'][0]}")
+            twin = None
+    for part in (results, twin):
+        if part is not None and part.failures.height:
+            notes.append(f"{part.failures.height} of {part.runs.height} runs of {part.name} failed and are left out.")
+    if results.state != "complete":
+        notes.append(f"The study is not complete: {results.reason}.")
+    findings = {
+        outcome.name: _finding(design, results, twin, outcome.name, margin, level)
+        for outcome in design.experiment.outcomes
+    }
+    return StructureStudy(design, results, twin, findings, tuple(notes))
+
+
+def _finding(
+    design: StructureDesign, results: Results, twin: Results | None, outcome: str, margin: float | None, level: float
+) -> StructureFinding:
+    frame = _runs(design, results, outcome)
+    arms, models = frame["arm"].unique(maintain_order=True).to_list(), design.models
+    beside = frame if twin is None else pl.concat([frame, _runs(design, twin, outcome, TWIN)], how="diagonal_relaxed")
+    minds = orderings(beside, outcome, "mind", arms, level)
+    asked = {part: _by_way(frame, outcome, factors, arms, level) for part, factors in design.asking.items()}
+    compared = levels(frame, outcome, models, arms, margin, level)
+    moved = shifts(frame, outcome, design.asking, level)
+    groups = {"structure": list(design.structure)} | {part: list(names) for part, names in design.asking.items()}
+    factors = [*design.experiment.factors]
+    cells = math.prod(frame[factor].n_unique() for factor in factors)
+    parts = decompose(
+        frame,
+        outcome,
+        factors,
+        groups=groups,
+        cluster="seed",
+        order=None if cells <= _FEW_CELLS else 2,
+        level=level,
+        seed=design.experiment.seed,
+    )
+    means = beside.group_by("mind", "arm", maintain_order=True).agg(
+        mean=pl.col(outcome).mean(), sd=pl.col(outcome).std(), n=pl.col(outcome).count()
+    )
+    verdict = judge(outcome, design.structure, arms, minds, asked, compared, moved, margin)
+    return StructureFinding(outcome, means, parts, minds, compared, moved, verdict)
+
+
+def _runs(design: StructureDesign, results: Results, outcome: str, mind: str | None = None) -> pl.DataFrame:
+    """The runs that have the outcome: `arm` by structure alone, and `mind`, the model or the rule twin."""
+    runs = results.runs
+    if runs[outcome].dtype == pl.String:
+        raise UsageError(f"the outcome {outcome!r} is a text, which has no variance.", "Use one that is a number.")
+    named = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in design.structure]
+    who = pl.lit(mind or design.models[0]) if mind or "model" not in runs.columns else pl.col("model")
+    made = runs.with_columns(arm=pl.concat_str(named, separator=", "), mind=who.cast(pl.String))
+    kept = made.filter(pl.col(outcome).is_not_null())
+    if not kept.height:
+        why = f" The first failure: {results.failures['failure'][0]}" if results.failures.height else ""
+        raise UsageError(f"no run produced the outcome {outcome!r}.{why}")
+    return kept
+
+
+def _by_way(
+    frame: pl.DataFrame, outcome: str, factors: Sequence[str], arms: Sequence[str], level: float
+) -> pl.DataFrame:
+    """Orderings over all models, for each level of each factor of a part of the way of asking."""
+    tables = []
+    for factor in factors:
+        named = frame.with_columns(way=pl.col(factor).cast(pl.String))
+        tables.append(orderings(named, outcome, "way", arms, level))
+    return pl.concat(tables)

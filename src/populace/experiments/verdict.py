@@ -1,0 +1,292 @@
+"""What holds in every model and what does not: orderings of arms, levels, and what the way of asking does."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from populace.statistics import adjust, difference, equivalent
+
+Direction = Literal["up", "down", "undecided"]
+Holds = Literal["holds", "does not hold", "undecided"]
+TWIN = "rule twin"
+
+
+def orderings(frame: pl.DataFrame, outcome: str, by: str, arms: Sequence[str], level: float) -> pl.DataFrame:
+    """Every pair of arms compared within each of several groups of runs, by the direction of the difference.
+
+    Assumes what `Effect` assumes by paired t: runs of one seed belong together across arms, different seeds are
+    independent. A direction is told where the p value, corrected (Holm) for all pairs of its group, is small enough.
+
+    Args:
+        frame: One row for each run: `arm`, `seed`, the outcome, and the column to group by.
+        outcome: The column of the outcome.
+        by: The column whose values make the groups: models, wordings.
+        arms: The arms, in the order in which they were declared.
+        level: The confidence level.
+    """
+    rows: list[dict[str, Any]] = []
+    for group in frame[by].unique(maintain_order=True).to_list():
+        mine = frame.filter(pl.col(by) == group).group_by("arm", "seed").agg(pl.col(outcome).mean())
+        wide = mine.pivot(on="arm", index="seed", values=outcome).sort("seed")
+        found = []
+        for one, two in itertools.combinations([arm for arm in arms if arm in wide.columns], 2):
+            if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
+                continue
+            effect = difference(wide[two], wide[one], paired=True, level=level)
+            told = {by: group, "arm": two, "versus": one, "effect": effect.estimate.value}
+            told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+            found.append(told)
+        for told, p in zip(found, adjust([told["p"] for told in found]) if found else (), strict=True):
+            decided = p < 1 - level and told["effect"] != 0
+            way: Direction = "undecided" if not decided else "up" if told["effect"] > 0 else "down"
+            rows.append(told | {"p_adjusted": float(p), "direction": way})
+    return pl.DataFrame(rows, schema=_ORDER_SCHEMA | {by: pl.String})
+
+
+_ORDER_SCHEMA: dict[str, Any] = {
+    "arm": pl.String,
+    "versus": pl.String,
+    "effect": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p": pl.Float64,
+    "n": pl.Int64,
+    "p_adjusted": pl.Float64,
+    "direction": pl.String,
+}
+
+
+def _p(p: float) -> float:
+    """A difference without any variation is certain."""
+    return 0.0 if math.isnan(p) else p
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """The ordering that most models show, and who shows it.
+
+    Attributes:
+        pairs: For each pair of arms that some model decides, the direction that most of them give.
+        status: For each group of runs, whether the ordering holds there: all pairs decided the same way; does not hold:
+            a pair decided the other way; or undecided.
+        share: For each group, how many of the pairs are decided the same way.
+    """
+
+    pairs: dict[tuple[str, str], Direction]
+    status: dict[str, Holds]
+    share: dict[str, int]
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, by: str, voters: Sequence[str]) -> Consensus:
+        """The consensus of some groups, and how all groups stand to it."""
+        votes: dict[tuple[str, str], list[Direction]] = {}
+        told: dict[str, dict[tuple[str, str], Direction]] = {}
+        for row in table.iter_rows(named=True):
+            pair = (row["versus"], row["arm"])
+            told.setdefault(row[by], {})[pair] = row["direction"]
+            if row[by] in voters and row["direction"] != "undecided":
+                votes.setdefault(pair, []).append(row["direction"])
+        # Of two directions with equal votes the one that was met first is taken; the other models then do not hold it.
+        pairs = {pair: max(dict.fromkeys(given), key=given.count) for pair, given in votes.items()}
+        status: dict[str, Holds] = {}
+        share: dict[str, int] = {}
+        for group, mine in told.items():
+            same = sum(mine.get(pair) == way for pair, way in pairs.items())
+            against = any(mine.get(pair, way) not in (way, "undecided") for pair, way in pairs.items())
+            status[group] = "does not hold" if against else "holds" if pairs and same == len(pairs) else "undecided"
+            share[group] = same
+        return cls(pairs, status, share)
+
+
+def levels(
+    frame: pl.DataFrame, outcome: str, minds: Sequence[str], arms: Sequence[str], margin: float | None, level: float
+) -> pl.DataFrame:
+    """Every pair of models compared in every arm.
+
+    With a margin by two one-sided tests (see `Equivalence`): `equivalent`, `different` beyond the margin, or
+    `undecided`. Without one, a difference can be shown (paired t, corrected by Holm) and sameness cannot.
+    """
+    rows: list[dict[str, Any]] = []
+    for arm in arms:
+        mine = frame.filter(pl.col("arm") == arm)
+        wide = mine.pivot(on="mind", index="seed", values=outcome, aggregate_function="mean").sort("seed")
+        for one, two in itertools.combinations([mind for mind in minds if mind in wide.columns], 2):
+            if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
+                continue
+            effect = difference(wide[two], wide[one], paired=True, level=level)
+            told = {"arm": arm, "model": two, "versus": one, "effect": effect.estimate.value}
+            told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+            if margin is not None:
+                told["verdict"] = equivalent(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
+            rows.append(told)
+    if margin is None and rows:
+        for told, p in zip(rows, adjust([told["p"] for told in rows]), strict=True):
+            told["verdict"] = "different" if p < 1 - level and told["effect"] != 0 else "undecided"
+    schema = {name: _ORDER_SCHEMA[name] for name in ("arm", "versus", "effect", "low", "high", "p", "n")}
+    columns = {"arm": pl.String, "model": pl.String, **schema, "verdict": pl.String}
+    return pl.DataFrame(rows, schema=columns)
+
+
+def shifts(frame: pl.DataFrame, outcome: str, factors: Mapping[str, Sequence[str]], level: float) -> pl.DataFrame:
+    """How far each way of asking moves the outcome from where it is as written, averaged over models and arms.
+
+    Runs of different ways of asking have seeds of their own, so they are compared as independent groups (Welch t),
+    each seed being one value.
+    """
+    rows: list[dict[str, Any]] = []
+    for part, names in factors.items():
+        for name in names:
+            means = frame.group_by(name, "seed").agg(pl.col(outcome).mean())
+            first, *others = frame[name].unique(maintain_order=True).to_list()
+            base = means.filter(pl.col(name) == first)[outcome]
+            for other in others:
+                effect = difference(means.filter(pl.col(name) == other)[outcome], base, paired=False, level=level)
+                told = {"part": part, "way": str(other), "versus": str(first), "effect": effect.estimate.value}
+                told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+                rows.append(told)
+    made = pl.DataFrame(rows, schema={"part": pl.String, "way": pl.String, **{n: _ORDER_SCHEMA[n] for n in _SHIFT}})
+    return made.with_columns(p_adjusted=pl.Series(adjust(made["p"]), dtype=pl.Float64)) if rows else made
+
+
+_SHIFT = ("versus", "effect", "low", "high", "p", "n")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict in words, and what it says as plain values.
+
+    Attributes:
+        ordering: Whether the ordering of arms holds in all models, does not in some, or is undecided; `none` where no
+            model orders the arms.
+        level: Whether models agree on the level: `holds`, `does not hold`, `undecided`, or `none` for one model.
+        models: For each model, how it stands to the ordering.
+        twin: How the rule twin stands to it; None without one.
+        sentences: The verdict, sentence by sentence; the first says it all.
+    """
+
+    ordering: Literal["holds", "does not hold", "undecided", "none"]
+    level: Literal["holds", "does not hold", "undecided", "none"]
+    models: dict[str, Holds]
+    twin: Holds | None
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+def judge(
+    outcome: str,
+    structure: Sequence[str],
+    arms: Sequence[str],
+    table: pl.DataFrame,
+    asked: Mapping[str, pl.DataFrame],
+    compared: pl.DataFrame,
+    moved: pl.DataFrame,
+    margin: float | None,
+) -> Verdict:
+    """Put tables into words.
+
+    Args:
+        outcome: What was measured.
+        structure: The parameters that make the arms.
+        arms: The arms, in declared order.
+        table: Orderings by `mind`, the rule twin among them.
+        asked: Orderings over all models, by `way`, for each part of the way of asking.
+        compared: Levels.
+        moved: Shifts.
+        margin: The largest difference of levels that does not matter.
+    """
+    models = [mind for mind in table["mind"].unique(maintain_order=True) if mind != TWIN]
+    consensus = Consensus.of(table, "mind", models)
+    standing = {mind: consensus.status[mind] for mind in models}
+    level = _level(compared)
+    if not consensus.pairs:
+        said = f"No model orders the arms: none of their comparisons of {outcome} is decided in any of {len(models)}"
+        said = f"{said} model{'s' if len(models) > 1 else ''}"
+        ordering: Literal["holds", "does not hold", "undecided", "none"] = "none"
+    else:
+        held = sum(status == "holds" for status in standing.values())
+        said = f"The ordering of arms holds in {held} of {len(models)} model{'s' if len(models) > 1 else ''}"
+        against = [mind for mind, status in standing.items() if status == "does not hold"]
+        unsure = [mind for mind, status in standing.items() if status == "undecided"]
+        said += f", is contradicted in {', '.join(against)}" if against else ""
+        said += f", is undecided in {', '.join(unsure)}" if unsure else ""
+        ordering = "does not hold" if against else "undecided" if unsure else "holds"
+    words = {"holds": "; so does the level", "does not hold": "; the level does not"}
+    if consensus.pairs:
+        said += words.get(level, "; the level is undecided" if level == "undecided" else "") + "."
+    else:
+        said += {"holds": "; levels agree", "does not hold": "; levels differ"}.get(level, "") + "."
+    sentences = [said]
+    if consensus.pairs:
+        sentences.append(_in_order(outcome, structure, arms, consensus))
+    sentences += _level_words(compared, level, margin)
+    twin = consensus.status.get(TWIN) if consensus.pairs else None
+    if twin is not None:
+        sentences.append(_TWIN_WORDS[twin])
+    for part, ways in asked.items():
+        if consensus.pairs and ways.height:
+            sentences.append(_asked_words(part, ways, consensus))
+    for part in moved["part"].unique(maintain_order=True):
+        row = max(moved.filter(pl.col("part") == part).iter_rows(named=True), key=lambda row: abs(row["effect"]))
+        sentences.append(
+            f"{part.capitalize()} {'move' if ' and ' in part else 'moves'} the mean by at most {abs(row['effect']):.2g} "
+            f"({row['way']}: {row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}])."
+        )
+    return Verdict(ordering, level, standing, twin, tuple(sentences))
+
+
+_TWIN_WORDS: dict[Holds, str] = {
+    "holds": "The rule twin orders the arms in the same way: the structure is enough for it, without any model.",
+    "does not hold": "The rule twin orders the arms in another way: the ordering comes from the models' answers.",
+    "undecided": "The rule twin does not decide the ordering.",
+}
+
+
+def _level(compared: pl.DataFrame) -> Literal["holds", "does not hold", "undecided", "none"]:
+    if not compared.height:
+        return "none"
+    found = set(compared["verdict"])
+    return "does not hold" if "different" in found else "holds" if found == {"equivalent"} else "undecided"
+
+
+def _level_words(compared: pl.DataFrame, level: str, margin: float | None) -> list[str]:
+    if level == "none":
+        return []
+    row = max(compared.iter_rows(named=True), key=lambda row: abs(row["effect"]))
+    apart = f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
+    most = f"{row['model']} and {row['versus']} at {row['arm']}, {apart}"
+    if level == "holds":
+        return [f"Models agree within ±{margin:g}; they are furthest apart in {most}."]
+    why = "" if margin is not None or level == "does not hold" else "; without a margin, agreement cannot be shown"
+    return [f"Models are furthest apart in {most}{why}."]
+
+
+def _in_order(outcome: str, structure: Sequence[str], arms: Sequence[str], consensus: Consensus) -> str:
+    ways = set(consensus.pairs.values())
+    if len(structure) == 1 and len(ways) == 1 and len(consensus.pairs) == math.comb(len(arms), 2):
+        verb = "rises" if ways == {"up"} else "falls"
+        return f"That ordering: {outcome} {verb} with {structure[0]} ({', '.join(arms)})."
+    told = [f"{one} {'<' if way == 'up' else '>'} {two}" for (one, two), way in consensus.pairs.items()]
+    return f"That ordering, in {outcome}: {'; '.join(told[:6])}{'; …' if len(told) > 6 else ''}."
+
+
+def _asked_words(part: str, ways: pl.DataFrame, consensus: Consensus) -> str:
+    names = ways["way"].unique(maintain_order=True).to_list()
+    status = dict.fromkeys(names, "undecided")
+    for name in names:
+        mine = {(row["versus"], row["arm"]): row["direction"] for row in ways.filter(pl.col("way") == name).to_dicts()}
+        if any(mine.get(pair, way) not in (way, "undecided") for pair, way in consensus.pairs.items()):
+            status[name] = "does not hold"
+        elif all(mine.get(pair) == way for pair, way in consensus.pairs.items()):
+            status[name] = "holds"
+    held = [name for name in names if status[name] == "holds"]
+    lost = [name for name in names if status[name] == "does not hold"]
+    tail = f"; it turns round under {', '.join(lost)}" if lost else ""
+    return f"Over all models it holds under {len(held)} of {len(names)} ways of {part}{tail}."

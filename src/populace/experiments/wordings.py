@@ -1,0 +1,81 @@
+"""Ways of asking the same that studies go through, and which of them reach anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from populace.discovery import find_scenario
+from populace.errors import UsageError
+from populace.experiments.arms import Arm
+from populace.experiments.rehearsal import trace
+from populace.models.scripted import uniform
+from populace.scenario import Scenario
+from populace.variation import Variation
+
+AS_WRITTEN = "as written"
+
+STANDARD: dict[str, dict[str, Any]] = {
+    "labels exchanged": {"labels": True},
+    "options reversed": {"order": "reversed"},
+    "polite": {"wording": "polite"},
+    "headed": {"wording": "headed"},
+    "question first": {"wording": "asked first"},
+    "sentences on lines": {"space": "lines"},
+    "other names": {"names": 17},
+}
+"""What `populace robust` changes, one at a time."""
+
+Bundle = dict[str, Any]
+"""Changes made together: parameters and settings of a run by name, a variation among them."""
+
+
+def ways(given: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenario]) -> dict[str, Bundle]:
+    """Named ways of asking, as changes to the settings of a run.
+
+    Args:
+        given: Names of paraphrases made by rule; or, by names of your own, what each way changes: parameters of the
+            scenario, and under `variation` the parts of a variation.
+        scenario: Whose parameters may be changed.
+
+    Example:
+        >>> from populace.scenarios.norms import Norms
+        >>> ways(["polite"], Norms)
+        {'polite': {'variation': {'wording': 'polite'}}}
+        >>> ways({"others first": {"others_first": True}}, Norms)
+        {'others first': {'others_first': True}}
+    """
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        raise UsageError(f"wordings are {given!r}, a single text.", "Give a list of names, or named changes.")
+    named = given if isinstance(given, Mapping) else {name: {"variation": {"wording": name}} for name in given}
+    made: dict[str, Bundle] = {}
+    for name, changes in named.items():
+        if not isinstance(changes, Mapping):
+            raise UsageError(
+                f"the wording {name!r} is {changes!r}.", "Map it to changes, such as {'variation': {'phrases': {…}}}."
+            )
+        made[str(name)] = dict(changes)
+        if "variation" in changes:
+            made[str(name)]["variation"] = Variation.read(changes["variation"]).data()
+    return made
+
+
+def reaches(scenario: str, parameters: Mapping[str, Any], changes: Mapping[str, Any], *, seed: int = 0) -> bool:
+    """Whether anybody would be asked anything else under some changes, judged by a rehearsal on stand-in answers.
+
+    A scenario that cannot be rehearsed is taken to be reached.
+    """
+    known = find_scenario(scenario)
+    changed = {name: value for name, value in changes.items() if name in known.parameter_model().model_fields}
+    variation = Variation.read(changes.get("variation")).data()
+    before = _trace(scenario, known(**parameters).parameters, {}, seed)
+    return before is None or before != _trace(scenario, known(**{**parameters, **changed}).parameters, variation, seed)
+
+
+def _trace(scenario: str, parameters: dict[str, Any], variation: dict[str, Any], seed: int) -> str | None:
+    arm = Arm(
+        number=0, levels={}, scenario=scenario, parameters=parameters, model="scripted:uniform", variation=variation
+    )
+    return trace(arm, seed, uniform, None)
