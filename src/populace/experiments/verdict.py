@@ -236,7 +236,8 @@ def judge(
     for part in moved["part"].unique(maintain_order=True):
         row = max(moved.filter(pl.col("part") == part).iter_rows(named=True), key=lambda row: abs(row["effect"]))
         sentences.append(
-            f"{part.capitalize()} {'move' if ' and ' in part else 'moves'} the mean by at most {abs(row['effect']):.2g} "
+            f"{part.capitalize()} {'move' if ' and ' in part else 'moves'} "
+            f"the mean by at most {abs(row['effect']):.2g} "
             f"({row['way']}: {row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}])."
         )
     return Verdict(ordering, level, standing, twin, tuple(sentences))
