@@ -128,6 +128,7 @@ def test_interview_and_export(workspace: Path, run_name: str, tmp_path: Path) ->
     files = reported("export", run_name, str(tmp_path / "out"), *place)["files"]
     assert {Path(file).name for file in files} == {
         "answers.parquet",
+        "note.parquet",
         "prompts.parquet",
         "people.parquet",
         "metrics.parquet",

@@ -82,16 +82,20 @@ def budget(options: dict[str, Any]) -> Budget:
     return Budget(*(options.pop(name) for name in names))
 
 
+_PARAMETERS = "populace.scenario_parameters"
+
+
 class ScenarioCommand(click.Command):
     """A command whose first argument is a scenario, and whose options are also that scenario's parameters."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:  # noqa: D102
-        own = [param for param in self.params if not isinstance(param, ParameterOption)]
-        taken = {name for param in own for name in (*param.opts, *param.secondary_opts)}
-        self.params = own
         if args and not args[0].startswith("-"):
-            self.params = own + parameter_options(find_scenario(args[0]), taken)
+            taken = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
+            ctx.meta[_PARAMETERS] = parameter_options(find_scenario(args[0]), taken)
         return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:  # noqa: D102
+        return [*super().get_params(ctx), *ctx.meta.get(_PARAMETERS, [])]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: D102
         names = ", ".join(known_scenarios())
