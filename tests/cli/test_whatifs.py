@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,12 @@ def test_whatif_wants_an_utterance_and_a_responder(run: str) -> None:
 def test_multiverse_lays_the_runs_side_by_side(run: str) -> None:
     assert "topics apart" in call("multiverse", run, "--n", "2")
     assert "calls of each" in call("multiverse", run, "--n", "2", "--post", "1")
+
+
+def test_multiverse_compares_violations_where_a_judge_is_named(run: str) -> None:
+    done = CliRunner().invoke(cli, ["multiverse", run, "--n", "1", "--judge", "scripted:first", "--json"])
+    told = json.loads(done.stdout)["data"]["compare"]
+    assert [row["violations"] for row in told] == [1.0, 1.0]
 
 
 def test_new_writes_a_design_that_can_be_run(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ import polars as pl
 import pytest
 
 from populace import Run
+from populace.community.community import Community
+from populace.community.judging import judge
 from populace.community.multiverse import multiverse
 from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.whatif import whatif
 from populace.errors import UnknownNameError, UsageError
-from populace.models import Hashing
+from populace.models import Hashing, Scripted
 from support.forums import forum, posts, threads, writer
 
 
@@ -142,7 +144,12 @@ def test_a_community_runs_again_with_the_same_people_and_other_draws(run: Run) -
     again = multiverse(run, 2, model=writer())
     assert [one.digest for one in made] == [two.digest for two in again]
     assert sum(sibling.usage().calls for sibling in again) == 0
-    compared = made.compare(violations=lambda each: 0.5)
+    for each in (made.original, *made[:1]):
+        judge(Community(each), Scripted(lambda request: {"yes": 1.0, "no": 0.0}, spec="scripted:strict"))
+    compared = made.compare()
+    assert (
+        compared["violations"].to_list()[:2] == [1.0, 1.0] and compared["violations"][2:].null_count() == len(made) - 1
+    )
     assert compared.columns == [
         "run", "utterances", "people", "length", "inequality", "vocabulary", "tone", "topics_apart", "removed", "violations",
     ]  # fmt: skip

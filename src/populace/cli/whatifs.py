@@ -13,6 +13,8 @@ from populace.cli.options import budget, call_options, json_option, model_option
 from populace.cli.output import emit, out, table
 from populace.cli.progress import Display
 from populace.cli.running import fetch_if_needed
+from populace.community.community import Community
+from populace.community.judging import judge
 from populace.community.multiverse import multiverse
 from populace.community.whatif import utterance, whatif
 from populace.errors import UsageError
@@ -64,14 +66,19 @@ def whatif_command(run: str, post: int | None, as_json: bool, **options: Any) ->
 @_AS
 @_PERSON
 @_SAY
+@click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
 @model_option(None)
 @_TEMPERATURE
 @call_options
 @workspace_option
 @json_option
-def multiverse_command(run: str, n: int, post: int | None, as_json: bool, **options: Any) -> None:
+def multiverse_command(
+    run: str, n: int, post: int | None, judged_by: str | None, as_json: bool, **options: Any
+) -> None:
     found = Run(Workspace(options.pop("workspace")).open(run))
     made = multiverse(found, n, post, **_ready(found, options))
+    for each in (found, *made) if judged_by else ():
+        judge(Community(each), judged_by)
     compared = made.compare()
     calls = {each.name: each.usage().calls for each in made}
     if as_json:

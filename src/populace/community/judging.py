@@ -19,11 +19,12 @@ from populace.broker import CallStore, MemoryCallStore
 from populace.community.asking import Asking
 from populace.community.community import Community
 from populace.community.criteria import Criterion, criteria
-from populace.community.judgements import Judgements
+from populace.community.judgements import ANY_RULE, Judgements
 from populace.errors import DamagedRunError, UnknownNameError
 from populace.journal import Journal
 from populace.models import Model
 from populace.questions import Choice
+from populace.reading import Reading
 from populace.workspace import Workspace
 
 PROFILE = "You judge posts of the online community “{community}”. Its purpose: {goal}"
@@ -90,6 +91,20 @@ def judged(community: Community) -> Judgements:
         raise DamagedRunError(
             f"judgements in {folder} cannot be read ({error}).", "Remove them, and judge again."
         ) from error
+
+
+def violations(run: Reading, posts: Sequence[int] | None = None) -> float | None:
+    """The share of posts that break some rule, on average over the judges whose verdicts are kept; None without any.
+
+    Args:
+        run: A run of a forum.
+        posts: The numbers of the posts; all of them by default.
+    """
+    said = judged(Community(run)).by_post().filter(pl.col("question") == ANY_RULE)
+    if posts is not None:
+        said = said.filter(pl.col("post").is_in(list(posts)))
+    rates = said.group_by("judge").agg(pl.col("said").mean())["said"]
+    return float(rates.to_numpy().mean()) if rates.len() else None
 
 
 def _chosen(known: tuple[Criterion, ...], asked: Sequence[str] | None) -> tuple[Criterion, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
 import polars as pl
 
+from populace.community.judging import violations
 from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.whatif import utterance, whatif
@@ -52,19 +53,18 @@ class Multiverse(Sequence[Run]):
         *,
         embedder: Embedder | None = None,
         topics: int = 6,
-        violations: Callable[[Run], float | None] | None = None,
     ) -> pl.DataFrame:
         """What differs, a row for each run and the original first.
 
         The columns are `utterances`, `people` (who wrote), `length` (mean characters), `inequality` (Gini of what
         those who wrote contributed), `vocabulary` (distinct words in a hundred), `tone` (friendly minus hostile words
         in a hundred, by a small list), `topics_apart` (how far the shares of topics lie from the original's, 0 to 1),
-        `removed` (posts that moderators removed) and, where somebody judged them, `violations`.
+        `removed` (posts that moderators removed) and `violations` (the share that breaks some rule, where somebody has
+        judged the run; see `populace.community.judging.judge`).
 
         Args:
             embedder: Makes the vectors by which utterances are put into topics; words are hashed by default.
             topics: How many topics there are.
-            violations: From a run to the share of utterances that break a rule.
         """
         told = [_text(self._part(run)) for run in self._all()]
         shares = Topics([text.to_list() for text in told], embedder or Hashing(), topics).shares
@@ -83,9 +83,10 @@ class Multiverse(Sequence[Run]):
                 "tone": tone(text).mean(),
                 "topics_apart": float(np.abs(shares[place] - shares[0]).sum() / 2) if part.height else None,
                 "removed": _removed(run, part),
+                "violations": violations(run, part["post"].to_list()),
             }
-            rows.append(row | ({"violations": violations(run)} if violations else {}))
-        return pl.DataFrame(rows, infer_schema_length=None)
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"violations": pl.Float64})
 
     def topics(self, *, embedder: Embedder | None = None, topics: int = 6) -> pl.DataFrame:
         """The share of every topic in each run, with a typical utterance."""
