@@ -77,8 +77,9 @@ def multiverse_command(
 ) -> None:
     found = Run(Workspace(options.pop("workspace")).open(run))
     made = multiverse(found, n, post, **_ready(found, options))
-    for each in (found, *made) if judged_by else ():
-        judge(Community(each), judged_by)
+    if judged_by is not None:
+        for each in (found, *made):
+            judge(Community(each), judged_by)
     compared = made.compare()
     calls = {each.name: each.usage().calls for each in made}
     if as_json:
