@@ -140,7 +140,7 @@ def _decided(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model)
     written = [question.encode(row.value) if row.value is not None else None for row in rows]
     values = question.decode(pl.Series("value", written, dtype=pl.String))[opening.of_person]
     columns: dict[str, Any] = {
-        "replies": [row.replies for row in rows],
+        "replies": _replies(rows),
         "status": [STATUSES[row.status] for row in rows],
         "call": [row.call for row in rows],
         "prompt_tokens": [row.tokens[0] for row in rows],
@@ -149,6 +149,18 @@ def _decided(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model)
     table = prompt_table(opening, model, "sampled", "", columns)
     answers = Answers(question, inquiry.people.ids, values, statuses(status[opening.of_person]), opening.of_person)
     return Decided(answers, table)
+
+
+def _replies(rows: list[_Row]) -> pl.Series:
+    """The replies of each row as a column of lists, made of all of them at once."""
+    counts = [len(row.replies) for row in rows]
+    said = pl.Series("text", [text for row in rows for text in row.replies], dtype=pl.String)
+    if set(counts) == {1}:
+        return said.reshape((-1, 1)).cast(pl.List(pl.String))
+    several = pl.DataFrame({"row": np.repeat(np.arange(len(rows)), counts), "text": said})
+    several = several.group_by("row", maintain_order=True).agg("text")
+    found = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
+    return found["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
 
 
 def _options(question: Question) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from populace.questions.echo import Told
+from populace.questions.echo import Told, spoken
 from populace.questions.speakers import Speakers
 
 GOOD_PART = 3
@@ -71,6 +71,10 @@ _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "�
 _ENDS = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)|\n")
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile(r"([^\w\s])\1{7,}")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9]+(?:'[a-z]+)?[,.!?]{0,3}(?: (?=\S)|\Z))+")
+"""Plain words and sentences, in which no rule but three can find anything: most replies of a model that behaves."""
+_LONE = re.compile(r"(?<!\S)[^\w\s]+(?!\S)")
+"""Marks that stand alone."""
 _SPACES = re.compile(r"[ \t\u00a0]{2,}|\t")
 _LINES = re.compile(r" *\n *")
 _GAPS = re.compile(r"\n{3,}")
@@ -88,6 +92,10 @@ _REFUSES = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )  # fmt: skip
+
+
+_REFUSAL_HINTS = (" ai", "\nai", "model", "intelligence", "can", "won", "not", "decline", "unable", "personal")
+"""Every refusal holds one of these, and most posts hold none, which is soon seen."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,18 @@ def clean(reply: str, context: Context) -> Cleaned:
         >>> clean("<br><br>", Context(100)).reason
         'html'
     """
+    if len(reply) <= context.limit and _PLAIN.fullmatch(reply) and not _amiss(reply, context):
+        return Cleaned(reply)
+    return by_rules(reply, context)
+
+
+def _amiss(text: str, context: Context) -> bool:
+    """Whether there is anything about plain words that a rule would see."""
+    return _says_again(spoken(text)) or _refuses(text) or context.told.shares(text)
+
+
+def by_rules(reply: str, context: Context) -> Cleaned:
+    """Clean a text that may hold anything."""
     text = tidy(reply)
     if not text:
         return Cleaned(None, (), "empty")
@@ -151,10 +171,15 @@ def clean(reply: str, context: Context) -> Cleaned:
                 return Cleaned(None, tuple(fired), name)
             text = left
         if text == before:
-            if _REFUSES.search(text):
+            if _refuses(text):
                 return Cleaned(None, tuple(fired), "refusal")
             return Cleaned(text, tuple(fired)) if _WORD.search(text) else Cleaned(None, tuple(fired), "empty")
     return Cleaned(None, tuple(fired), "tangled")
+
+
+def _refuses(text: str) -> bool:
+    folded = text.casefold()
+    return any(hint in folded for hint in _REFUSAL_HINTS) and _REFUSES.search(text) is not None
 
 
 def tidy(text: str) -> str:
@@ -286,19 +311,29 @@ def _unquoted(text: str, context: Context) -> str:
 
 def _without_loops(text: str, context: Context) -> str:
     text = _MARKS.sub(lambda found: found.group(1) * 3, text)
+    if not _says_again(spoken(text)) and not _LONE.search(text):
+        return text
     parts = sentences(text)
     seen: set[str] = set()
     kept = []
     for part in parts:
-        words = " ".join(_WORD.findall(part.casefold()))
-        if words in seen:
+        said = " ".join(_WORD.findall(part.casefold()))
+        if said in seen:
             continue
-        if words.count(" ") >= GOOD_PART - 1:
-            seen.add(words)
+        if said.count(" ") >= GOOD_PART - 1:
+            seen.add(said)
         kept.append(part)
     if len(kept) < len(parts):
         text = "".join(kept)
     return _unwound(text)
+
+
+def _says_again(words: list[str]) -> bool:
+    """Whether three words in a row come twice, as they do in whatever is said again or comes in a loop."""
+    if len(words) - len(set(words)) < GOOD_PART:
+        return False
+    threes = set(zip(words, words[1:], words[2:], strict=False))
+    return len(threes) < len(words) - 2
 
 
 def _unwound(text: str) -> str:
