@@ -27,7 +27,7 @@ def reference() -> str:
             if command is None:
                 raise KeyError(name)
             with click.Context(
-                command, info_name=f"populace {name}", max_content_width=100, terminal_width=100
+                command, parent=context, info_name=name, max_content_width=100, terminal_width=100
             ) as inner:
                 parts += [f"## {name}", "", "```text", command.get_help(inner).rstrip(), "```", ""]
     parts += [

@@ -207,6 +207,7 @@ def test_a_clean_text_is_never_longer_than_the_limit(reply: str, limit: int) -> 
 
 
 @given(TEXTS)
+@example("<|" + "0" * 41)
 @settings(max_examples=150, deadline=None)
 def test_cleaning_never_invents_a_word(reply: str) -> None:
     cleaned = clean(reply, CONTEXT)

@@ -31,7 +31,7 @@ _ORDINARY = re.compile(r"[\n -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2015\u2018-\u2
 """Characters of everyday Latin text, none of which is invisible; most replies hold no others."""
 
 _SPECIAL = re.compile(
-    r"<\|[^|<>\n]{0,40}\|?>?(?:[ \t]*(?:system|user|assistant)\b)?|</?s>|\[/?INST\]|<</?SYS>>"
+    r"<\|[^|<>\n]{0,40}\w*\|?>?(?:[ \t]*(?:system|user|assistant)\b)?|</?s>|\[/?INST\]|<</?SYS>>"
     r"|^[ \t]*#{2,6}[ \t]*(?:response|instructions?|input|output|user|assistant|system|human|answer|question|task)\b:?",
     re.IGNORECASE | re.MULTILINE,
 )
