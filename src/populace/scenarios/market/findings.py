@@ -84,6 +84,7 @@ def _interval(
 
 def _t_quantile(freedom: int) -> float:
     """The 97.5 % quantile of Student's t; to 3 degrees of freedom by table, above by the expansion in their number."""
+    # populace.statistics takes it from scipy, an extra that the report of a run must not need.
     if freedom <= 3:
         return {1: 12.706, 2: 4.303, 3: 3.182}[freedom]
     z = statistics.NormalDist().inv_cdf(0.975)
