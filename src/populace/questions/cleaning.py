@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from populace.questions.echo import Told, spoken
+from populace.questions.refusals import refuses
 from populace.questions.speakers import Speakers
 
 GOOD_PART = 3
@@ -78,24 +79,6 @@ _LONE = re.compile(r"(?<!\S)[^\w\s]+(?!\S)")
 _SPACES = re.compile(r"[ \t\u00a0]{2,}|\t")
 _LINES = re.compile(r" *\n *")
 _GAPS = re.compile(r"\n{3,}")
-_REFUSES = re.compile(
-    r"""\b(?:
-      as\s+an?\s+(?:ai|artificial\s+intelligence|large\s+language\s+model|language\s+model)\b
-    | i\s*(?:'|’|\s+a)m\s+(?:just\s+|only\s+)?an?\s+(?:ai|large\s+language\s+model|language\s+model)\b
-    | i\s*(?:can(?:no|'|’)?t|can\s+not|won(?:'|’)t|will\s+not|must\s+decline\s+to
-        |(?:am|'m|’m)\s+(?:unable|not\s+able)\s+to
-        |(?:am|'m|’m)\s+not\s+comfortable(?:\s+with)?)\s+
-      (?:assist|comply|fulfil|answer\s+that|help\s+(?:you\s+)?with\s+(?:that|this)|role-?play|roleplaying
-        |provide\s+(?:that|this|such|assistance)|engage\s+in|participate\s+in\s+(?:that|this|such)
-        |(?:generat|creat|writ|produc)(?:e|ing)\s+(?:that|this|such|content|an?\s+(?:post|reply|response|comment|message)))
-    | i\s+do(?:n(?:'|’)t|\s+not)\s+have\s+personal\s+(?:opinions?|experiences?|preferences?|feelings?|beliefs?)
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)  # fmt: skip
-
-
-_REFUSAL_HINTS = (" ai", "\nai", "model", "intelligence", "can", "won", "not", "decline", "unable", "personal")
-"""Every refusal holds one of these, and most posts hold none, which is soon seen."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +127,7 @@ def clean(reply: str, context: Context) -> Cleaned:
 
 def _amiss(text: str, context: Context) -> bool:
     """Whether there is anything about plain words that a rule would see."""
-    return _says_again(spoken(text)) or _refuses(text) or context.told.shares(text)
+    return _says_again(spoken(text)) or refuses(text) or context.told.shares(text)
 
 
 def by_rules(reply: str, context: Context) -> Cleaned:
@@ -171,15 +154,10 @@ def by_rules(reply: str, context: Context) -> Cleaned:
                 return Cleaned(None, tuple(fired), name)
             text = left
         if text == before:
-            if _refuses(text):
+            if refuses(text):
                 return Cleaned(None, tuple(fired), "refusal")
             return Cleaned(text, tuple(fired)) if _WORD.search(text) else Cleaned(None, tuple(fired), "empty")
     return Cleaned(None, tuple(fired), "tangled")
-
-
-def _refuses(text: str) -> bool:
-    folded = text.casefold()
-    return any(hint in folded for hint in _REFUSAL_HINTS) and _REFUSES.search(text) is not None
 
 
 def tidy(text: str) -> str:
