@@ -74,6 +74,16 @@ def find_scenario(name: str) -> type[Scenario]:
     return _only(module, wanted, where)
 
 
+def scenario_files(folder: Path) -> list[Path]:
+    """Python files in a folder, or one folder down, that speak of a Scenario; they are read, not run."""
+    found = []
+    for path in sorted([*folder.glob("*.py"), *folder.glob("*/*.py")]):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not hidden and path.is_file() and b"Scenario" in path.read_bytes():
+            found.append(path)
+    return found
+
+
 def reference(scenario: type[Scenario]) -> str:
     """How to find the scenario again: what `find_scenario` takes. This process finds it as the very same class."""
     name = _reference(scenario)

@@ -26,6 +26,7 @@ COMMANDS = {
     "multiverse": ("whatifs", "Run a community, or what follows one utterance, several times with other draws."),
     "interview": ("asking", "Ask people of a run something on the side; the run does not change."),
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
+    "scenarios": ("describing", "List the scenarios that can be run, or describe one with all its parameters."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),
     "experiment": ("experimenting", "Run an experiment from a YAML file, or go on with it: arms, seeds, effects."),
     "structure": ("robust", "Run a scenario under several models and wordings, and say what holds in all of them."),

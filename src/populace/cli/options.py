@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import types
-import typing
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import annotated_types
 import click
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from populace.broker import Budget
+from populace.describing import Parameter, parameters_of
 from populace.discovery import find_scenario, known_scenarios
 from populace.errors import ParameterError
 from populace.models import FORMS
@@ -124,59 +120,46 @@ class ParameterOption(click.Option):
 def parameter_options(scenario: type[Scenario], taken: set[str]) -> list[click.Parameter]:
     """An option for each parameter, with its bounds, default and help."""
     made: list[click.Parameter] = []
-    for name, field in scenario.parameter_model().model_fields.items():
-        flag = f"--{name.replace('_', '-')}"
+    for each in parameters_of(scenario):
+        flag = f"--{each.name.replace('_', '-')}"
         flag = f"--scenario-{flag[2:]}" if flag in taken else flag
-        key = f"parameter_{name}"
-        text = f"{field.description or ''}{_bounds(field)}"
-        if field.annotation is bool:
+        key, text = f"parameter_{each.name}", f"{each.help}{_limits(each)}"
+        if each.kind == "bool":
             made.append(ParameterOption([f"{flag}/--no-{flag[2:]}", key], default=None, help=text))
-        elif typing.get_origin(field.annotation) is Literal:
-            choices = [str(value) for value in typing.get_args(field.annotation)]
+        elif each.kind == "choice":
+            choices = [str(value) for value in each.choices]
             made.append(ParameterOption([flag, key], type=click.Choice(choices), help=text))
         else:
-            made.append(ParameterOption([flag, key], metavar=_kind(field.annotation), help=text))
+            made.append(ParameterOption([flag, key], metavar=each.kind.upper(), help=text))
     return made
 
 
 def parameters(options: dict[str, Any], scenario: type[Scenario]) -> dict[str, Any]:
     """The parameters that were given; they are taken out of the options."""
     given: dict[str, Any] = {}
-    for name, field in scenario.parameter_model().model_fields.items():
-        value = options.pop(f"parameter_{name}", None)
+    for each in parameters_of(scenario):
+        value = options.pop(f"parameter_{each.name}", None)
         if value is not None:
-            given[name] = _plain(name, value, field)
+            given[each.name] = _plain(each, value)
     return given
 
 
-def _plain(name: str, value: Any, field: FieldInfo) -> Any:
-    origin = typing.get_origin(field.annotation)
-    if isinstance(value, str) and origin in (list, dict, tuple, set):
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise ParameterError(f"{name} = {value!r} is not JSON.", "Write it as JSON, such as '[1, 2]'.") from None
-    return value
+def _plain(parameter: Parameter, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if parameter.kind == "choice":
+        return next(choice for choice in parameter.choices if str(choice) == value)
+    if parameter.kind != "json":
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        told = f"{parameter.name} = {value!r} is not JSON."
+        raise ParameterError(told, "Write it as JSON, such as '[1, 2]'.") from None
 
 
-def _kind(annotation: Any) -> str:
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return _kind(next(part for part in typing.get_args(annotation) if part is not type(None)))
-    names = {int: "INT", float: "NUMBER", str: "TEXT"}
-    return names.get(annotation) or str(getattr(annotation, "metavar", "JSON"))
-
-
-def _bounds(field: FieldInfo) -> str:
+def _limits(parameter: Parameter) -> str:
     """Bounds and default, as they stand behind the help."""
-    signs = {annotated_types.Ge: ">=", annotated_types.Gt: ">", annotated_types.Le: "<=", annotated_types.Lt: "<"}
-    limits = []
-    for constraint in field.metadata:
-        for kind, sign in signs.items():
-            if isinstance(constraint, kind):
-                limits.append(f"{sign} {getattr(constraint, kind.__name__.lower()):g}")
-    if field.default is not PydanticUndefined:
-        shown = ("yes" if field.default else "no") if isinstance(field.default, bool) else field.default
-        limits.append(f"default: {shown}")
-    else:
-        limits.append("required")
-    return f"  [{'; '.join(limits)}]"
+    default = parameter.default
+    shown = ("yes" if default else "no") if isinstance(default, bool) else default
+    return f"  [{'; '.join([*parameter.bounds, 'required' if parameter.required else f'default: {shown}'])}]"

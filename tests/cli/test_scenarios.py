@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from populace.cli import cli
+from populace.discovery import SHIPPED
+from populace.errors import ParameterError, ScenarioError
+from populace.starter import starter
+
+
+def reported(*arguments: str) -> Any:
+    done = CliRunner().invoke(cli, ["scenarios", *arguments, "--json"], catch_exceptions=False)
+    return json.loads(done.stdout)["data"]
+
+
+def test_every_scenario_is_listed_with_a_sentence() -> None:
+    listed = {each["name"]: each["summary"] for each in reported()}
+    assert set(SHIPPED) <= set(listed)
+    assert all(text.endswith((".", "?")) for text in listed.values())
+
+
+def test_files_of_the_workspace_are_listed_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(starter("mine"))
+    assert str(tmp_path / "mine.py") in [each["name"] for each in reported("--workspace", str(tmp_path))]
+
+
+def test_one_scenario_is_described_with_its_parameters(tmp_path: Path) -> None:
+    assert reported("norms")["parameters"][0]["ge"] == 2
+    (tmp_path / "mine.py").write_text(starter("mine"))
+    assert reported(str(tmp_path / "mine.py"))["parameters"]
+    shown = CliRunner().invoke(cli, ["scenarios", "norms"]).output
+    assert "initial_share" in shown and "How many people work in the office." in shown
+
+
+def test_a_syntax_error_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("from populace import Scenario\n\nclass Broken(Scenario:\n")
+    with pytest.raises(ScenarioError, match=r"broken\.py, line 3"):
+        reported(str(tmp_path / "broken.py"))
+
+
+def test_a_parameter_with_parts_is_read_as_json_and_checked(tmp_path: Path) -> None:
+    run = ["run", "forum", "--model", "scripted:uniform", "--workspace", str(tmp_path), "--whatif"]
+    with pytest.raises(ParameterError, match="not JSON"):
+        CliRunner().invoke(cli, [*run, "{post"], catch_exceptions=False)
+    with pytest.raises(ParameterError, match="whatif.post"):
+        CliRunner().invoke(cli, [*run, '{"post": 0}'], catch_exceptions=False)
