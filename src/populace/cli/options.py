@@ -140,15 +140,16 @@ def parameters(options: dict[str, Any], scenario: type[Scenario]) -> dict[str, A
     for each in parameters_of(scenario):
         value = options.pop(f"parameter_{each.name}", None)
         if value is not None:
-            given[each.name] = _plain(each, value)
+            given[each.name] = plain(each, value)
     return given
 
 
-def _plain(parameter: Parameter, value: Any) -> Any:
+def plain(parameter: Parameter, value: Any) -> Any:
+    """What was written for a parameter, with its parts where it has some."""
     if not isinstance(value, str):
         return value
     if parameter.kind == "choice":
-        return next(choice for choice in parameter.choices if str(choice) == value)
+        return next((choice for choice in parameter.choices if str(choice) == value), value)
     if parameter.kind != "json":
         return value
     try:

@@ -17,17 +17,20 @@ from populace.cli.options import (
     json_option,
     model_option,
     parameters,
+    plain,
     workspace_option,
 )
 from populace.cli.output import emit, err, out
 from populace.cli.progress import Display
 from populace.cli.summary import describe, show_run, warnings
 from populace.deciders import DECIDERS
+from populace.describing import parameters_of
 from populace.discovery import find_scenario
 from populace.errors import StoppedError, UsageError
 from populace.interventions import Intervention, read_interventions
 from populace.models import SMOLLM2
 from populace.run import Run, simulate
+from populace.scenario import Scenario
 from populace.workspace import Workspace
 
 _INTERVENTIONS = "Interventions as JSON text or a JSON file; may be given several times."
@@ -132,10 +135,11 @@ def fork_command(run: str, at: int, changes: tuple[str, ...], as_json: bool, cha
     limits = budget(options)
     regime = found.manifest.regime
     decider = options["decider"] or regime.decider
+    scenario = find_scenario(found.manifest.scenario)
     fetch_if_needed((options["model"] or regime.model) if decider == "model" else "")
     name: list[str] = []
     try:
-        forked = found.fork(at, parameters=_changes(changes), budget=limits, watch=_Named(name), **options)
+        forked = found.fork(at, parameters=_changes(changes, scenario), budget=limits, watch=_Named(name), **options)
     except StoppedError as stop:
         raise _resumable(stop, name) from stop
     _finished(forked, as_json, chart)
@@ -194,13 +198,15 @@ def _interventions(given: tuple[str, ...]) -> list[Intervention]:
     return [each for source in given for each in read_interventions(source)]
 
 
-def _changes(given: tuple[str, ...]) -> dict[str, str]:
-    changes = {}
+def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]:
+    known = {each.name: each for each in parameters_of(scenario)}
+    changes: dict[str, Any] = {}
     for each in given:
         name, sign, value = each.partition("=")
         if not sign:
             raise UsageError(f"--set takes NAME=VALUE, not {each!r}.")
-        changes[name.replace("-", "_")] = value
+        name = name.replace("-", "_")
+        changes[name] = plain(known[name], value) if name in known else value
     return changes
 
 
