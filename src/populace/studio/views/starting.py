@@ -128,10 +128,12 @@ def _time(seconds: list[float] | None, model: str) -> Expected:
 
 
 def _cost(cost: list[float] | None, model: str) -> Expected:
-    if cost is not None:
-        return Expected("Cost", f"{_span(cost, '{:,.4f}')}", "in the money of your price table")
+    if cost is not None and any(cost):
+        return Expected("Cost", _span(cost, "{:,.4f}"), "in the money of your price table")
     if model.startswith(("embedded", "scripted")):
         return Expected("Cost", "nothing", "the model runs on this machine")
+    if cost is not None:
+        return Expected("Cost", "nothing", "by your price table")
     return Expected("Cost", "unknown", "no price is known for this model; `populace models` says where prices go")
 
 
