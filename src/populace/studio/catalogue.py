@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from populace.studio.jobs import Jobs
-
 from populace.describing import describe_scenario
 from populace.discovery import find_scenario, known_scenarios, scenario_files
 from populace.errors import PopulaceError, UnknownNameError
+from populace.studio.jobs import Jobs
 
 
 @dataclass(frozen=True)

@@ -1,67 +1,46 @@
-"""Starting a command from a page: what it says until its run has a folder, and why it never got one."""
+"""A command that was just started: what it says until its run has a folder."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from nicegui import ui
 
-from populace.errors import PopulaceError
-from populace.studio.frame import error_card, tested
-from populace.studio.jobs import Job
+from populace.studio.frame import error_card, run_address, tested
+from populace.studio.jobs import CommandError, Job, command
 from populace.studio.text import shown
 
 _LOOKS_A_SECOND = 4
 
 
-class Starter:
-    """The place on a page that shows how a start goes.
+async def follow(job: Job, target: Callable[[str], str] = run_address) -> None:
+    """Show that a run is starting, and go to it once it is there; what hinders it is told in its own words.
 
     Args:
-        waiting: What is said while the command says nothing yet.
+        job: What was started.
+        target: The address to go to, from the name of the run.
     """
-
-    def __init__(self, waiting: str) -> None:
-        self._waiting = waiting
-        self._place = tested(ui.column().classes("w-full gap-2").props("aria-live=polite"), "starting")
-
-    async def named(self, job: Job) -> str | None:
-        """Wait until the run has a name; None if it never gets one, which is then told here."""
-        self._place.clear()
-        with self._place, ui.row().classes("items-center gap-2 w-full no-wrap"):
-            ui.spinner(size="sm")
-            line = ui.label(self._waiting).classes("foreign")
-        naming = asyncio.ensure_future(job.named())
-        try:
-            while not (await asyncio.wait({naming}, timeout=1 / _LOOKS_A_SECOND))[0]:
-                line.set_text(f"{self._waiting} {shown(last_line(job.said), 300)}".strip())
-            name = naming.result()
-        except PopulaceError as error:
-            self.tell(error)
-            return None
-        finally:
-            # The page may be gone before the run has a name; the run goes on.
-            naming.cancel()
-        line.set_text(f"{name} has begun.")
-        return name
-
-    def tell(self, error: PopulaceError) -> None:
-        """Show why nothing was started."""
-        self._place.clear()
-        with self._place:
+    with ui.dialog(value=True).props("persistent") as dialog, ui.card().classes("w-full max-w-xl") as card:
+        with ui.row().classes("items-center gap-3 no-wrap"):
+            ui.spinner()
+            ui.label("Starting").classes("panel-title")
+        ui.label(shown(command(*job.arguments), 400)).classes("commandline foreign")
+        line = ui.label("The model is being loaded.").classes("soft small foreign")
+        ui.label("It goes on by itself: this page may be closed.").classes("soft small")
+    tested(card, "starting")
+    while job.state == "starting":
+        said = job.said.replace("\r", "\n").rpartition("\n")[2]
+        line.set_text(shown(said, 300) or "The model is being loaded.")
+        await asyncio.sleep(1 / _LOOKS_A_SECOND)
+    try:
+        name = await job.named()
+    except CommandError as error:
+        card.clear()
+        with card:
+            ui.label("It could not be started").classes("panel-title")
             error_card(error)
-
-    def clear(self) -> None:
-        """Show nothing."""
-        self._place.clear()
-
-
-def last_line(said: str) -> str:
-    """The last thing that a command said; progress that is drawn over itself counts once.
-
-    Example:
-        >>> last_line("fetching\\n 10 %\\r 20 %")
-        '20 %'
-    """
-    lines = [part.strip() for part in said.replace("\r", "\n").split("\n") if part.strip()]
-    return lines[-1] if lines else ""
+            tested(ui.button("Close", on_click=dialog.close).props("no-caps flat"), "starting-close")
+        return
+    dialog.close()
+    ui.navigate.to(target(name))

@@ -14,8 +14,8 @@ from populace.people import People
 from populace.studio.fields import field, fields
 from populace.studio.frame import tested
 from populace.studio.text import shown
-from populace.studio.views.forms import text_of, value_of
 from populace.studio.views.forking import Beginning
+from populace.studio.views.forms import text_of, value_of
 from populace.studio.views.selecting import SIGNS, Column, Condition, column_value, selection
 
 KINDS = {

@@ -16,7 +16,7 @@ from populace.studio.fields import field, fields, form_style
 from populace.studio.frame import Page, error_card, figure, frame, run_address, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.change_forms import KINDS, Read, change_form
-from populace.studio.starting import Starter
+from populace.studio.starting import follow
 from populace.studio.studio import Studio
 from populace.studio.text import shown
 from populace.studio.views.forking import SETTINGS, Beginning, Fork, beginning, checked
@@ -84,14 +84,13 @@ class _ForkPage:
                 error_card(problem)
             self._list = tested(ui.element("div").classes("changes"), "changes")
             self._show_adding()
-        with section("The fork itself", note="left empty, it keeps what its parent has"):
-            with fields():
-                for each in SETTINGS:
-                    field(each, self.fork.settings.get(each.name, ""), self._set, name=f"fork-{each.name}")
+        with section("The fork itself", note="left empty, it keeps what its parent has"), fields():
+            for each in SETTINGS:
+                field(each, self.fork.settings.get(each.name, ""), self._set, name=f"fork-{each.name}")
         with ui.column().classes("w-full gap-3"):
             self._start = tested(ui.button("Start the fork", on_click=told(self._begin)), "fork-start")
             self._start.props("no-caps unelevated icon=call_split")
-            self._starter = Starter("Starting: loading the model…")
+            self._hindered = tested(ui.column().classes("w-full").props("aria-live=polite"), "refused")
         self._show_beginning()
         await self._follow()
         self.studio.changes.listen(self.fork.run, self._grown)
@@ -179,7 +178,9 @@ class _ForkPage:
         start, parent = self._beginning, self.studio.library.run(self.fork.run)
         self._summary.clear()
         with self._summary:
-            ui.label(f"It shares {when(parent, start.at - 1)} and all before, and goes its own way from step {start.at}.")
+            ui.label(
+                f"It shares {when(parent, start.at - 1)} and all before, and goes its own way from step {start.at}."
+            )
             with ui.row().classes("gap-6"):
                 figure(f"{start.people:,}", "people")
                 for name, value in list(start.metrics.items())[:6]:
@@ -201,9 +202,9 @@ class _ForkPage:
         self._list.clear()
         with self._list:
             if not said:
-                ui.label("None yet. Without a change, and with its parent's seed, the fork repeats its parent.").classes(
-                    "soft"
-                )
+                ui.label(
+                    "None yet. Without a change, and with its parent's seed, the fork repeats its parent."
+                ).classes("soft")
             for number, sentence in enumerate(said):
                 self._show_change(number, sentence)
             if problem is not None:
@@ -222,7 +223,7 @@ class _ForkPage:
     def _tell(self) -> None:
         self.page.command(command(*self.fork.command()))
         self.page.address(**self.fork.query())
-        self._starter.clear()
+        self._hindered.clear()
 
     async def _begin(self) -> None:
         wrong = self.fork.problems()
@@ -232,15 +233,19 @@ class _ForkPage:
                 raise UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form.")
             await run.io_bound(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
         except PopulaceError as error:
-            self._starter.tell(error)
+            self._hindered.clear()
+            with self._hindered:
+                error_card(error)
             return
         self._start.disable()
         try:
-            name = await self._starter.named(self.studio.jobs.start(*self.fork.command()))
+            await follow(self.studio.jobs.start(*self.fork.command()), self._beside)
         finally:
             self._start.enable()
-        if name is not None:
-            ui.navigate.to(f"/compare?{urlencode({'runs': f'{self.fork.run},{name}', 'at': self.fork.at})}")
+
+    def _beside(self, name: str) -> str:
+        """Where parent and fork are seen side by side."""
+        return f"/compare?{urlencode({'runs': f'{self.fork.run},{name}', 'at': self.fork.at})}"
 
 
 def _shown(value: float | str | None) -> str:

@@ -14,9 +14,9 @@ from populace.errors import PopulaceError, UsageError
 from populace.models import FORMS
 from populace.studio.catalogue import Catalogue, Offer
 from populace.studio.fields import field, fields, form_style
-from populace.studio.frame import Page, error_card, frame, run_address, section, tested, told
+from populace.studio.frame import Page, error_card, frame, section, tested, told
 from populace.studio.jobs import command
-from populace.studio.starting import Starter
+from populace.studio.starting import follow
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.forms import read_parameters
@@ -103,7 +103,7 @@ class _NewRun:
         with ui.column().classes("w-full gap-3"):
             self._start = tested(ui.button("Start the run", on_click=told(self._begin)), "start-run")
             self._start.props("no-caps unelevated icon=play_arrow")
-            self._starter = Starter("Starting: loading the model…")
+            self._refused = tested(ui.column().classes("w-full").props("aria-live=polite"), "refused")
         self._follow()
 
     def _show_settings(self, models: list[str]) -> None:
@@ -160,7 +160,7 @@ class _NewRun:
         left_out |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
         self.page.address(**left_out | query)
         self._recording.set_visibility(self.form.setting("decider") == "replay")
-        self._starter.clear()
+        self._refused.clear()
         self._estimate_soon(_PAUSE_S)
 
     def _estimate_soon(self, pause: Any = 0.0) -> None:
@@ -203,16 +203,16 @@ class _NewRun:
         wrong = self.form.problems()
         if wrong:
             said = "; ".join(f"{name} {why}" for name, why in wrong.items())
-            self._starter.tell(UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form."))
+            self._refused.clear()
+            with self._refused:
+                error_card(UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form."))
             return
         self._stop_estimating()
         self._start.disable()
         try:
-            name = await self._starter.named(self.studio.jobs.start(*self.form.run()))
+            await follow(self.studio.jobs.start(*self.form.run()))
         finally:
             self._start.enable()
-        if name is not None:
-            ui.navigate.to(run_address(name))
 
 
 def _card(described: dict[str, Any]) -> None:

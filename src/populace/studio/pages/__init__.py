@@ -1,0 +1,11 @@
+"""The pages, one module each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from populace.studio.pages import fork, home, new_run
+from populace.studio.studio import Studio
+
+PAGES: tuple[Callable[[Studio], None], ...] = (home.register, new_run.register, fork.register)
+"""What makes each page known."""
