@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from nicegui import context, run, ui
+from nicegui import context, ui
 
 from populace.describing import Parameter
 from populace.errors import PopulaceError, UsageError
@@ -33,7 +34,7 @@ def register(studio: Studio) -> None:
         form_style()
         with frame(studio, "Intervene and fork", crumbs=[(name, run_address(name))]) as page:
             parent = studio.library.run(name)
-            start = await run.io_bound(beginning, parent, _step(query.get("at")))
+            start = await asyncio.to_thread(beginning, parent, _step(query.get("at")))
             fork = Fork.read(parent.name, start.at, query)
             fork.move(start.at)
             parameters, problem = await _parameters(catalogue, parent.manifest.scenario, start)
@@ -129,10 +130,10 @@ class _ForkPage:
         try:
             if self._later and not self._later.isdecimal():
                 raise UsageError(f"{shown(self._later, 40)} is no step.", "Write a whole number.")
-            people = await run.io_bound(parent.people, self.fork.at - 1)
+            people = await asyncio.to_thread(parent.people, self.fork.at - 1)
             change = {"at": int(self._later or self.fork.at), **self._read(people)}
             tried = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
-            await run.io_bound(checked, parent, tried, self.parameters)
+            await asyncio.to_thread(checked, parent, tried, self.parameters)
         except PopulaceError as error:
             with self._refused:
                 error_card(error)
@@ -158,7 +159,7 @@ class _ForkPage:
         self._number.props(remove="error")
         if int(value) == self.fork.at:
             return
-        self._beginning = await run.io_bound(beginning, self.studio.library.run(self.fork.run), int(value))
+        self._beginning = await asyncio.to_thread(beginning, self.studio.library.run(self.fork.run), int(value))
         self.fork.move(int(value))
         self._slider.set_value(int(value))
         self._kind.set_value(None)
@@ -169,7 +170,7 @@ class _ForkPage:
         """The parent went on: it can be left later than before."""
         steps = self.studio.library.run(self.fork.run).steps
         if steps and steps[-1] + 1 != self._beginning.last:
-            self._beginning = await run.io_bound(beginning, self.studio.library.run(self.fork.run), self.fork.at)
+            self._beginning = await asyncio.to_thread(beginning, self.studio.library.run(self.fork.run), self.fork.at)
             self._slider.props(f"max={self._beginning.last}")
             self._number.props(f"max={self._beginning.last}")
             self._show_beginning()
@@ -196,7 +197,7 @@ class _ForkPage:
         said: Sequence[str] = [str(change.get("kind")) for change in self.fork.changes]
         problem = None
         try:
-            said = await run.io_bound(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
+            said = await asyncio.to_thread(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
         except PopulaceError as error:
             problem = error
         self._list.clear()
@@ -231,7 +232,7 @@ class _ForkPage:
             if wrong:
                 said = "; ".join(f"{name} {why}" for name, why in wrong.items())
                 raise UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form.")
-            await run.io_bound(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
+            await asyncio.to_thread(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
         except PopulaceError as error:
             self._hindered.clear()
             with self._hindered:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from nicegui import background_tasks, context, run, ui
+from nicegui import background_tasks, context, ui
 
 from populace.discovery import known_scenarios
 from populace.errors import PopulaceError, UsageError
@@ -37,7 +37,7 @@ def register(studio: Studio) -> None:
         query = dict(context.client.request.query_params)
         form_style()
         with frame(studio, "New run") as page:
-            offers = await run.io_bound(catalogue.offers)
+            offers = await asyncio.to_thread(catalogue.offers)
             chosen = query.get("scenario", offers[0].name)
             _pick(offers, chosen, query)
             # Only here, below the scenarios, so that another can be picked where one cannot be loaded.
@@ -49,7 +49,7 @@ def register(studio: Studio) -> None:
                 error_card(error)
                 tested(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
                 return
-            models = await run.io_bound(_models, studio)
+            models = await asyncio.to_thread(_models, studio)
             _NewRun(studio, page, form).show(described, models)
 
 
