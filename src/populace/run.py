@@ -23,6 +23,7 @@ from populace.journal import (
     Parent,
     Record,
     Regime,
+    Status,
     author,
     environment,
     git_revision,
@@ -173,6 +174,7 @@ class Run(Reading):
         manifest.regimes = [*kept, regime]
         manifest.interventions += [each.model_dump(mode="json") for each in added]
         manifest.parent = Parent(run=self.name, at=at)
+        manifest.status = Status()
         manifest.scenario_hash = type(scenario).source_hash()
         manifest.environment["author"] = author()
         workspace = Workspace(_workspace_of(journal))

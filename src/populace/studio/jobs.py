@@ -155,6 +155,7 @@ class Jobs:
             said, complained = await process.communicate()
         except asyncio.CancelledError:
             process.kill()
+            await process.communicate()
             raise
         return _reported(said, complained.decode(errors="replace"), arguments)
 
