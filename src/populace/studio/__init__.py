@@ -1,0 +1,1 @@
+"""Studio: look at a society."""
