@@ -198,9 +198,10 @@ def test_shares_of_answers_have_an_interval_and_what_was_predicted(shirts: Run) 
     (asked,) = run_answers.answers(shirts, 2)
     assert (asked.text, asked.kind, asked.asked, asked.valid) == ("Which shirt?", "choice", 40, 40)
     counts = dict(shirts.answers(2).group_by("value").len().iter_rows())
-    for value, people, share, low, high, _ in asked.values.iter_rows():
-        assert people == counts.get(value, 0)
-        assert low <= share == people / 40 <= high
+    for row in asked.values.iter_rows(named=True):
+        assert row["people"] == counts.get(row["value"], 0)
+        assert row["low"] <= row["share"] == row["people"] / 40 <= row["high"]
+        assert shirts.decisions(2, row["person"])[0].value == row["value"]
     expected = [d.tempered["blue"] for i in range(40) for d in shirts.decisions(2, i) if d.tempered]
     assert asked.values["predicted"][0] == pytest.approx(sum(expected) / 40)
     assert asked.values["predicted"].sum() == pytest.approx(1)

@@ -32,7 +32,8 @@ class Asked:
         statuses: How many answers had which status.
         different: How many different valid answers there were.
         values: The commonest ones: `value`, `people`, `share` of the valid answers with `low` and `high`, and the
-            mean probability that was `predicted` for each option where answers were scored.
+            mean probability that was `predicted` for each option where answers were scored; and one `person` who
+            answered so, with the `path` of the question.
         mean: Of answers that are numbers.
     """
 
@@ -59,11 +60,12 @@ def answers(run: Reading, step: int, limit: int = 20) -> list[Asked]:
         step: The step.
         limit: The most questions to open; `questions` counts them all.
     """
-    table = stored.columns(run, step, "answers", ["ask", "value", "status"])
+    table = stored.columns(run, step, "answers", ["ask", "person", "value", "status"])
     if table is None:
         return []
     asks = _asks(run, step)
-    counts = table.group_by("ask", "value", "status").len("people").join(asks, on="ask")
+    counts = table.group_by("ask", "value", "status").agg(pl.len().alias("people"), pl.first("person"))
+    counts = counts.join(asks, on="ask").sort("ask")
     sizes = counts.group_by("text", "options").agg(pl.sum("people")).sort("people", "text", descending=[True, False])
     found = []
     for text, options, _ in sizes.head(limit).iter_rows():
@@ -158,7 +160,7 @@ def _asked(run: Reading, step: int, counts: pl.DataFrame, asks: pl.DataFrame) ->
     kind: str = asks["kind"][0]
     by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
     valid = counts.filter(pl.col("status").cast(pl.String).is_in(VALID))
-    values = valid.group_by("value").agg(pl.sum("people").cast(pl.Int64))
+    values = valid.group_by("value").agg(pl.sum("people").cast(pl.Int64), pl.first("person", "path"))
     different, n = values.height, int(values["people"].sum())
     if options:
         everything = pl.DataFrame({"value": options}).join(values, on="value", how="left", maintain_order="left")

@@ -1,1 +1,0 @@
-"""Studio: look at a society."""
