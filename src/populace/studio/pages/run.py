@@ -102,7 +102,9 @@ class Sight:
                 )
                 self._charts = Metrics()
                 with ui.column().classes("panel"):
-                    tabs = ui.tabs(value=chosen, on_change=self._opened).props("no-caps align=left outside-arrows mobile-arrows")
+                    tabs = ui.tabs(value=chosen, on_change=self._opened).props(
+                        "no-caps align=left outside-arrows mobile-arrows"
+                    )
                     with tabs.classes("w-full"):
                         for key, panel in self._panels.items():
                             tested(ui.tab(key, label=panel.title), f"tab-{key}")

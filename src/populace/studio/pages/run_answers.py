@@ -42,7 +42,9 @@ class AnswersPanel(Panel):
         """The questions; where they are those of the step before, only the numbers change."""
         asked, count = data
         texts = [(each.text, str(each.values["value"].to_list())) for each in asked]
-        self._more.set_text(f"The {len(asked)} questions with most answers, of {count:,}." if count > len(asked) else "")
+        self._more.set_text(
+            f"The {len(asked)} questions with most answers, of {count:,}." if count > len(asked) else ""
+        )
         self._more.set_visibility(count > len(asked))
         if texts != self._texts or not asked:
             self._texts = texts
@@ -112,14 +114,25 @@ class InvalidPanel(Panel):
         """A chart over time, tables by question, and raw replies."""
         self._tables = [pl.DataFrame(), pl.DataFrame(), pl.DataFrame()]
         self._told = tested(ui.label().classes("foreign"), "invalid-told")
-        self._chart = lines("Share of answers that were invalid, by step", pl.DataFrame({"step": [], "share": []}), "step", ["share"], name="invalid")
+        self._chart = lines(
+            "Share of answers that were invalid, by step",
+            pl.DataFrame({"step": [], "share": []}),
+            "step",
+            ["share"],
+            name="invalid",
+        )
         columns = [("question", "question"), ("status", "status"), ("answers", "answers")]
         with ui.row().classes("w-full gap-6"):
-            self._by_question = [self._table(place, name, columns, "question") for place, name in enumerate(("At this step", "Up to this step"))]
+            self._by_question = [
+                self._table(place, name, columns, "question")
+                for place, name in enumerate(("At this step", "Up to this step"))
+            ]
         columns = [("who", "who"), ("question", "question"), ("status", "status"), ("reply", "what the model replied")]
         self._samples = self._table(2, "Some of the replies at this step", columns, "who", self._decision)
 
-    def _table(self, place: int, title: str, columns: list[tuple[str, str]], key: str, link: Any = None) -> tuple[ui.column, Paged]:
+    def _table(
+        self, place: int, title: str, columns: list[tuple[str, str]], key: str, link: Any = None
+    ) -> tuple[ui.column, Paged]:
         with ui.column().classes("min-w-0 gap-1").style("flex: 1 1 320px") as column:
             ui.label(title).classes("panel-title").props("role=heading aria-level=3")
             made = Paged(lambda query: view(self._tables[place], query), columns, key=key, link=link, search="")
@@ -147,7 +160,9 @@ class InvalidPanel(Panel):
             f"At this step: {at_step}. Up to it: {until}." + ("" if bad else " No answer was invalid so far.")
         )
         shares = by_step.filter(pl.col("share").is_not_null())
-        self._chart.show(line_options(shares, "step", ["share"], bands={"share": ("low", "high")}, mark=self.step), shares)
+        self._chart.show(
+            line_options(shares, "step", ["share"], bands={"share": ("low", "high")}, mark=self.step), shares
+        )
         self._chart.element.set_visibility(bad > 0)
         for (column, table), rows in zip([*self._by_question, self._samples], self._tables, strict=True):
             column.set_visibility(rows.height > 0)
@@ -167,7 +182,11 @@ class UsagePanel(Panel):
         self._purposes, self._cleaned = pl.DataFrame(), pl.DataFrame()
         self._told = tested(ui.label().classes("foreign"), "usage-told")
         columns = ["purpose", "questions", "answers", ("prompts", "distinct prompts"), "calls"]
-        columns += [("prompt_tokens", "tokens read"), ("completion_tokens", "tokens written"), ("worth", "at list price")]
+        columns += [
+            ("prompt_tokens", "tokens read"),
+            ("completion_tokens", "tokens written"),
+            ("worth", "at list price"),
+        ]
         self._table = Paged(lambda query: view(self._purposes, query), columns, key="purpose", search="")
         tested(self._table.table, "usage")
         ui.label(
@@ -211,7 +230,10 @@ class SettingsPanel(Panel):
         """A table, and commands."""
         self._settings = pl.DataFrame()
         self._table = Paged(
-            lambda query: view(self._settings, query), [("name", "name"), ("value", "value")], key="name", search="Search"
+            lambda query: view(self._settings, query),
+            [("name", "name"), ("value", "value")],
+            key="name",
+            search="Search",
         )
         tested(self._table.table, "settings")
         ui.label("Take it along").classes("panel-title").props("role=heading aria-level=3")

@@ -38,7 +38,9 @@ class Head:
         changed: Called after something was done to the run.
     """
 
-    def __init__(self, studio: Studio, name: str, step: Callable[[], int], changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, studio: Studio, name: str, step: Callable[[], int], changed: Callable[[], Awaitable[None]]
+    ) -> None:
         self._studio, self._name, self._step, self._changed = studio, name, step, changed
         self._state = ""
         with tested(ui.column().classes("panel"), "head"):
@@ -60,7 +62,9 @@ class Head:
 
     def show(self, seen: Overview) -> None:
         """Show how the run stands."""
-        self._scenario.set_text(shown(seen.scenario.rpartition("/")[2], 200) + (f" · begun {seen.created[:16]}" if seen.created else ""))
+        self._scenario.set_text(
+            shown(seen.scenario.rpartition("/")[2], 200) + (f" · begun {seen.created[:16]}" if seen.created else "")
+        )
         self._bar.set_value(seen.progress or 0.0)
         self._bar.props(f"indeterminate={'true' if seen.progress is None and seen.state == 'running' else 'false'}")
         usage = seen.usage
@@ -74,7 +78,11 @@ class Head:
             told_by = f"of {seen.failure.n:,} answers invalid (95 %: {bounds})"
             self._put("answers invalid", _percent(seen.failure.value), told_by)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
-        self._put("cost", f"{usage.cost:,.4g}" if seen.priced else "unknown", "cost" if seen.priced else "cost: no price is known")
+        self._put(
+            "cost",
+            f"{usage.cost:,.4g}" if seen.priced else "unknown",
+            "cost" if seen.priced else "cost: no price is known",
+        )
         self._put("time", _duration(seen.seconds), "computing")
         self._put("decided by", shown(seen.model, 80), f"decides, temperature {seen.temperature:g}")
         self._put("seed", str(seen.seed))
@@ -143,7 +151,9 @@ class Head:
             value = field.value
             options.clear()
             if value:
-                options[_OPTIONS[seen.budget]] = f"{value:g}" if seen.budget in ("money", "seconds") else f"{int(value)}"
+                options[_OPTIONS[seen.budget]] = (
+                    f"{value:g}" if seen.budget in ("money", "seconds") else f"{int(value)}"
+                )
             line.set_text(shown(command("resume", seen.name, *_flat(options)), 300))
 
     def _button(self, text: str, mark: str, act: Callable[[], object], props: str) -> None:

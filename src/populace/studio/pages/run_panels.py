@@ -82,7 +82,9 @@ class PeoplePanel(Panel):
             tested(self._where.props("dense outlined clearable debounce=400"), "people-where")
             self._where.classes("min-w-0").style("flex: 2 1 260px").on_value_change(self._asked)
         self._count = tested(ui.label().classes("soft small"), "people-count")
-        self._table = Paged(self._page, ["id"], key="id", link=self._link, search="", query=self.query, on_query=self._turned)
+        self._table = Paged(
+            self._page, ["id"], key="id", link=self._link, search="", query=self.query, on_query=self._turned
+        )
         tested(self._table.table, "people")
 
     def load(self, run: Reading, step: int) -> Any:
@@ -146,7 +148,9 @@ class EventsPanel(Panel):
 
     title = "Events"
 
-    def __init__(self, name: str, page: Page, again: Again, kind: str = "", person: str = "", until: bool = False) -> None:
+    def __init__(
+        self, name: str, page: Page, again: Again, kind: str = "", person: str = "", until: bool = False
+    ) -> None:
         super().__init__(name, page, again)
         self.kind, self.person, self.until = kind, person, until
         self._query = Query()
@@ -227,7 +231,12 @@ class MetricsPanel(Panel):
     def build(self) -> None:
         """The table."""
         self._rows = pl.DataFrame()
-        columns = [("metric", "metric"), ("value", "value"), ("change", "change since the step before"), ("about", "what")]
+        columns = [
+            ("metric", "metric"),
+            ("value", "value"),
+            ("change", "change since the step before"),
+            ("about", "what"),
+        ]
         self._table = Paged(lambda query: view(self._rows, query), columns, key="metric", search="")
         tested(self._table.table, "metrics")
         self._nothing = ui.column()
@@ -238,7 +247,9 @@ class MetricsPanel(Panel):
         """The metrics at the step."""
         about = described(run.manifest.scenario)[1]
         table = metrics_at(metrics(run), step)
-        told = [("–" if c is None else f"{c:+,.4g}", about.get(m, "")) for m, c in table.select("metric", "change").rows()]
+        told = [
+            ("–" if c is None else f"{c:+,.4g}", about.get(m, "")) for m, c in table.select("metric", "change").rows()
+        ]
         more = pl.DataFrame(told, schema={"change": pl.String, "about": pl.String}, orient="row")
         return table.select("metric", "value").hstack(more)
 

@@ -67,9 +67,7 @@ def router(studio: Studio) -> APIRouter:
         """A page of the events at a step, or with `until` up to it, newest first."""
         run = studio.library.run(name)
         at = step_of(run, step)
-        found = run_events.events(
-            run, at, until=until, kind=kind, person=person, search=search, page=page, size=size
-        )
+        found = run_events.events(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
         return {"step": at, "count": found.total, "events": found.table.to_dicts()}
 
     @made.get("/answers")
