@@ -38,7 +38,11 @@ MOVE = """([key, step, tab]) => new Promise((done) => {
   const marks = ['charts', `panel-${tab}`];
   const there = () => marks.every((mark) => document.querySelector(`[data-testid=${mark}]`)?.dataset.step === step);
   const began = performance.now();
-  const look = () => { if (there()) { seen.disconnect(); requestAnimationFrame(() => done(performance.now() - began)); } };
+  const look = () => {
+    if (!there()) return;
+    seen.disconnect();
+    requestAnimationFrame(() => done(performance.now() - began));
+  };
   const seen = new MutationObserver(look);
   seen.observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
   const slider = document.querySelector('[data-testid=slider]');

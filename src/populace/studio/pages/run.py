@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -102,13 +103,11 @@ class Sight:
                 )
                 self._charts = Metrics()
                 with ui.column().classes("panel"):
-                    tabs = ui.tabs(value=chosen, on_change=self._opened).props(
-                        "no-caps align=left outside-arrows mobile-arrows"
-                    )
-                    with tabs.classes("w-full"):
+                    with ui.tabs().props("no-caps align=left outside-arrows mobile-arrows") as self._tabs:
                         for key, panel in self._panels.items():
                             tested(ui.tab(key, label=panel.title), f"tab-{key}")
-                    self._tabs = tabs
+                    self._tabs.classes("w-full").set_value(chosen)
+                    self._tabs.on_value_change(self._opened)
                     self._places = {key: ui.column().classes("w-full gap-3 min-w-0") for key in self._panels}
         self._seen.set_visibility(False)
         self._early.set_visibility(False)
@@ -134,7 +133,10 @@ class Sight:
     async def _show_run(self) -> None:
         run = self._studio.library.run(self._name)
         condition = self._studio.jobs.condition(run)
-        seen, table = await threads.io_bound(lambda: (overview(run, condition), metrics(run)))
+        seen = await threads.io_bound(overview, run, condition)
+        table = await threads.io_bound(metrics, run)
+        if seen is None or table is None:
+            return  # Studio is being closed.
         self._head.show(seen)
         self._early.set_visibility(seen.last is None)
         self._seen.set_visibility(seen.last is not None)
@@ -158,6 +160,8 @@ class Sight:
         run = self._studio.library.run(self._name)
         panel.open(self._places[key])
         data = await threads.io_bound(panel.load, run, step)
+        if data is None:
+            return  # Studio is being closed.
         for name, place in self._places.items():
             place.set_visibility(name == key)
         panel.show(data, step)
@@ -173,16 +177,20 @@ class Sight:
             await work()
             self._alert.clear()
         except PopulaceError as error:
-            try:
-                self._studio.library.folder(self._name)
-            except RunNotFoundError as gone:
-                self._gone, error = True, gone
+            self._gone = not self._is_there()
             self._alert.clear()
             with self._alert:
                 if self._gone:
                     tested(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
                 error_card(error)
             self._whole.set_visibility(not self._gone)
+
+    def _is_there(self) -> bool:
+        try:
+            self._studio.library.folder(self._name)
+        except RunNotFoundError:
+            return False
+        return True
 
 
 class Metrics:
@@ -192,6 +200,8 @@ class Metrics:
         self._drawn: dict[str, tuple[Chart, ui.label]] = {}
         self._table = pl.DataFrame()
         self._split: tuple[list[str], list[str]] = ([], [])
+        self._step = 0
+        ui.add_head_html('<script src="/studio-static/run.js"></script>')
         with ui.column().classes("panel") as self.element:
             tested(self.element, "charts")
             self._main = ui.row().classes("w-full gap-4")
@@ -201,7 +211,7 @@ class Metrics:
 
     def show(self, run: Reading, table: pl.DataFrame, step: int) -> None:
         """Draw the metrics as they are now."""
-        self._table, self._split = table, charted(run, table)
+        self._table, self._split, self._step = table, charted(run, table), step
         main, others = self._split
         self.element.set_visibility(bool(main))
         self._switch.set_visibility(bool(others))
@@ -212,14 +222,16 @@ class Metrics:
     def mark(self, step: int) -> None:
         """Move the mark to a step, and tell the values there."""
         told = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        marked = []
         for name, (chart, label) in self._drawn.items():
             label.set_text(_value(told.get(name), step))
             for series in chart.chart.options["series"]:
                 if "markLine" in series:
+                    # The browser moves its own mark; this is what it is told when the chart is next drawn whole.
                     series["markLine"]["data"] = [{"xAxis": step}]
-                    moved = {"series": [{"name": series["name"], "markLine": series["markLine"]}]}
-                    chart.chart.run_chart_method("setOption", moved)
-        self.element.props(f"data-step={step}")
+                    marked.append([chart.chart.id, series["name"]])
+        self._step = step
+        ui.run_javascript(f"populaceMark({json.dumps(marked)}, {step}, 'charts')")
 
     def _draw(self, place: ui.row, names: list[str], step: int) -> None:
         told = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
@@ -242,8 +254,7 @@ class Metrics:
     def _show_others(self) -> None:
         self._others.set_visibility(bool(self._switch.value))
         if self._switch.value:
-            step = self.element.props.get("data-step", 0)
-            self._draw(self._others, self._split[1], int(step))
+            self._draw(self._others, self._split[1], self._step)
 
 
 def _value(row: dict[str, Any] | None, step: int) -> str:

@@ -181,7 +181,13 @@ class UsagePanel(Panel):
         """Totals, a table by purpose, a chart by step, and cleanings."""
         self._purposes, self._cleaned = pl.DataFrame(), pl.DataFrame()
         self._told = tested(ui.label().classes("foreign"), "usage-told")
-        columns = ["purpose", "questions", "answers", ("prompts", "distinct prompts"), "calls"]
+        columns: list[str | tuple[str, str]] = [
+            "purpose",
+            "questions",
+            "answers",
+            ("prompts", "distinct prompts"),
+            "calls",
+        ]
         columns += [
             ("prompt_tokens", "tokens read"),
             ("completion_tokens", "tokens written"),
@@ -197,7 +203,7 @@ class UsagePanel(Panel):
         self._chart = lines("Calls and reused replies, by step", nothing, "step", ["calls", "reused"], name="usage")
         with ui.column().classes("w-full gap-1") as self._cleanings:
             ui.label("What rules did to utterances so far").classes("panel-title").props("role=heading aria-level=3")
-            columns = [("outcome", "outcome"), ("rule", "rule or reason"), ("replies", "replies")]
+            columns = ["outcome", ("rule", "rule or reason"), "replies"]
             self._rules = Paged(lambda query: view(self._cleaned, query), columns, key="rule", search="")
 
     def load(self, run: Reading, step: int) -> Any:
@@ -210,8 +216,8 @@ class UsagePanel(Panel):
         total, step = used.total, used.step
         self._told.set_text(
             f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, cost "
-            f"{total.cost:,.4g}, {total.failures:,} failures, {used.seconds:,.1f} s. In this step: {step.calls:,} calls, "
-            f"{step.reused:,} reused, {step.tokens:,} tokens, cost {step.cost:,.4g}."
+            f"{total.cost:,.4g}, {total.failures:,} failures, {used.seconds:,.1f} s. In this step: {step.calls:,} "
+            f"calls, {step.reused:,} reused, {step.tokens:,} tokens, cost {step.cost:,.4g}."
         )
         self._purposes = used.purposes
         self._table.element.set_visibility(used.purposes.height > 0)

@@ -71,7 +71,8 @@ class Time:
             self.follow = ui.switch("Follow the newest", value=follow, on_change=self._followed)
             tested(self.follow, "follow")
         # Only where no control has the focus: a slider and tabs know their own arrows.
-        ui.keyboard(self._key, ignore=["input", "select", "button", "textarea", "a", "div"])
+        controls = ["input", "select", "button", "textarea", "a", "div"]
+        ui.keyboard(self._key, ignore=controls)  # type: ignore[arg-type]
         self._timer = ui.timer(_PLAY_S, self._tick, active=False)
 
     def show(self, run: Reading, last: int, *, going: bool) -> None:
