@@ -14,7 +14,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,15 +93,15 @@ def read_commit(steps: Path, step: int) -> Commit:
         raise DamagedRunError(f"{steps.parent.name}, step {step}: COMMIT cannot be read ({error}).", _MEND) from error
 
 
-def read_table(steps: Path, commit: Commit, name: str) -> pl.DataFrame | None:
-    """One table of a segment, or None where the step has none."""
+def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
+    """One table of a segment, or some of its columns; None where the step has none."""
     entry = commit.files.get(f"{name}.parquet")
     if entry is None:
         return None
     path = steps / f"{commit.step:05d}" / f"{name}.parquet"
     _check_size(path, entry[0], commit.step)
     try:
-        return pl.read_parquet(path)
+        return pl.read_parquet(path, columns=None if columns is None else list(columns))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DamagedRunError(f"{_where(path, commit.step)} cannot be read ({error}).", _MEND) from error
 

@@ -8,4 +8,8 @@ from populace.studio.pages import fork, home, new_run
 from populace.studio.studio import Studio
 
 PAGES: tuple[Callable[[Studio], None], ...] = (home.register, new_run.register, fork.register)
+from populace.studio.pages import home, run
+from populace.studio.studio import Studio
+
+PAGES: tuple[Callable[[Studio], None], ...] = (home.register, run.register)
 """What makes each page known."""

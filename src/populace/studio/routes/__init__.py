@@ -10,4 +10,8 @@ from populace.studio.routes import runs, scenarios
 from populace.studio.studio import Studio
 
 ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, scenarios.router)
+from populace.studio.routes import run, runs
+from populace.studio.studio import Studio
+
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, run.router)
 """What makes the routes of each part."""
