@@ -25,6 +25,10 @@ COMMANDS = {
     "whatif": ("whatifs", "Let somebody answer an utterance of a community, and see how its thread goes on."),
     "multiverse": ("whatifs", "Run a community, or what follows one utterance, several times with other draws."),
     "interview": ("asking", "Ask people of a run something on the side; the run does not change."),
+    "again": (
+        "again",
+        "Ask a recorded decision again with something changed; the run does not change.",
+    ),
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),
     "experiment": ("experimenting", "Run an experiment from a YAML file, or go on with it: arms, seeds, effects."),
