@@ -50,20 +50,14 @@ def life_of(run: Reading, who: Id, *, at: int | None = None) -> Life:
     person = people.person(who)
     ids = people.ids.to_list()
     names = dict(zip(ids, people["name"].to_list() if "name" in people else map(str, ids), strict=True))
-    events, memories = run.events, run.history("memories")
-    if at is not None:
-        events, memories = (
-            table.filter(pl.col("step") <= at) if table.height else table for table in (events, memories)
-        )
-    if memories.height:
-        memories = memories.filter(pl.col("person") == person.id)
-    if not events.height:
+    mine, spoken = pl.col("person") == person.id, pl.col("kind") == "said"
+    memories = run.rows("tables/memories", mine, until=at)
+    events = run.rows("events", mine | spoken, until=at)
+    if not events.width:
         events = pl.DataFrame(
             schema={"step": pl.Int64, "kind": pl.String, "person": people.ids.dtype, "data": pl.String}
         )
-    spoken = pl.col("kind") == "said"
-    own = events.filter(pl.col("person") == person.id, ~spoken)
-    return Life(person, own, _talk(events.filter(spoken), person.id, names), memories, names)
+    return Life(person, events.filter(~spoken), _talk(events.filter(spoken), person.id, names), memories, names)
 
 
 def _talk(spoken: pl.DataFrame, me: Id, names: Mapping[Id, str]) -> pl.DataFrame:
