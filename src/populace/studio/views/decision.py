@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -169,8 +170,7 @@ def _calls(run: Reading, decision: Decision, workspace: Workspace | None) -> lis
             stored = {row["call"]: call for row in rows if (call := store.open_call(row["call"]))}
         finally:
             store.close()
-    began = datetime.fromisoformat(run.manifest.created)
-    began = began if began.tzinfo else began.replace(tzinfo=UTC)
+    known = _known_before(run, decision.step)
     calls = []
     for row in rows:
         price, call = price_of(row["model"]), stored.get(row["call"])
@@ -182,11 +182,19 @@ def _calls(run: Reading, decision: Decision, workspace: Workspace | None) -> lis
                 *tokens,
                 None if price is None else price.of([Reply("", (), "stop", *tokens)]),
                 call["seconds"] if call else None,
-                datetime.fromtimestamp(call["created"], UTC) < began if call else None,
+                known(call["created"]) if call else None,
                 shared,
             )
         )
     return calls
+
+
+def _known_before(run: Reading, step: int) -> Callable[[float], bool]:
+    """Whether a reply of a moment was known: it is older than the run, or the step made no call at all."""
+    began = datetime.fromisoformat(run.manifest.created)
+    began = began if began.tzinfo else began.replace(tzinfo=UTC)
+    free = any(line["step"] == step and not line["calls"] for line in run.record.usage())
+    return lambda created: free or datetime.fromtimestamp(created, UTC) < began
 
 
 def _shared(run: Reading, decision: Decision) -> int:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from populace.studio.clock import moment
 
 from populace.errors import UnknownNameError
 from populace.lives import SCORES, Life, in_words, life_of
 from populace.people import Id
 from populace.reading import Reading
+from populace.studio.clock import moment
 
 _FIXED = ("id", "name")
 DECISIONS = {
