@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -234,3 +234,9 @@ def described(found: Opened) -> dict[str, Any]:
         "calls": [call.__dict__ for call in found.calls],
         "cleaning": found.cleaning,
     }
+
+
+def again_beside(recorded: Decision, asked: Mapping[str, Any]) -> Decision:
+    """What `populace again` reports as asked, in the form of a decision."""
+    kept = ("question", "value", "status", "prompts", "temperature", "draw")
+    return replace(recorded, **{name: asked[name] for name in kept})
