@@ -67,6 +67,8 @@ def test_the_distribution_is_shown_before_and_after_temperature() -> None:
         ("You have {n}.", "Tea?", "HEARD\nYou have 3.\n\nTea?\nOptions", {"n": "3"}),
         ("You have {n}.", "Tea?", "Please say: tea or not?\nOptions", {}),
         ("{a}{b}", "Tea?", "xy\n\nTea?\n", {}),
+        ("At {time}:\n{memories}\n{other} is here.", "Talk?", "At 9:\n- a\n- b\nBo is here.\n\nTalk?\n", {"time": "9"}),
+        ("{a} and {a}.", "Tea?", "x and y.\n\nTea?\n", {"a": "x"}),
         ("{{so}} {a}", "Tea?", "{so} far\n\nTea?\n", {"a": "far"}),
     ],
 )

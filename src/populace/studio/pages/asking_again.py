@@ -17,6 +17,8 @@ from populace.studio.text import prose, shown
 from populace.studio.views.decision import Opened, again_beside, usable
 
 _ORDERS = {"": "as it was", "reversed": "reversed", "given": "as declared", "own": "an order of my own"}
+_LONGEST = 20_000
+"""So many characters of a text can be edited here."""
 
 
 class AskAgain:
@@ -33,11 +35,11 @@ class AskAgain:
         decision = opened.decision
         first = decision.prompts[0] if decision.prompts else {}
         self.was = {
-            "--wording": str(decision.question["text"]),
-            "--given": opened.given,
-            "--system": str(first.get("system") or ""),
-            "--text": str(first.get("user") or ""),
-            "--model": str(first.get("model") or ""),
+            "--wording": shown(decision.question["text"], _LONGEST),
+            "--given": shown(opened.given, _LONGEST),
+            "--system": shown(first.get("system") or "", _LONGEST),
+            "--text": shown(first.get("user") or "", _LONGEST),
+            "--model": shown(first.get("model") or ""),
             "--temperature": f"{decision.temperature:g}",
         }
         with section("Ask again with this changed") as panel:

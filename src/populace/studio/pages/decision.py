@@ -39,6 +39,7 @@ def register(studio: Studio) -> None:
         if isinstance(seen, PopulaceError):
             with frame(studio, "Decision", crumbs=crumbs):
                 raise seen
+            return
         if seen.decision is not None:
             crumbs.append((seen.decision.who, run_address(name, "person", seen.person, step=seen.step)))
         title = f"{seen.decision.who} decides" if seen.decision else "Decision"

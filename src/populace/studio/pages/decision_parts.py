@@ -162,7 +162,7 @@ def draw_line(decision: Decision, title: str, name: str) -> Chart:
             "data": [{"xAxis": decision.draw}],
         }
     options = {
-        "grid": {"left": 10, "right": 16, "top": 48, "bottom": 4, "containLabel": True},
+        "grid": {"left": 10, "right": 40, "top": 48, "bottom": 4, "containLabel": True},
         "legend": {"top": 0, "type": "scroll"},
         "xAxis": {"type": "value", "min": 0, "max": 1, "splitLine": {"show": False}},
         "yAxis": {"type": "category", "data": [""], "show": False},

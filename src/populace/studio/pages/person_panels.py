@@ -142,7 +142,7 @@ def _decisions(studio: Studio, name: str) -> Panel:
     with section("Decisions", note="up to the step, the latest first; open one by its path"):
         columns: list[str | tuple[str, str]] = ["path", ("clock", "when"), "question", ("value", "answer"), "status"]
         paged = Paged(lambda query: view(held["frame"], query), columns, key="path", link=link, query=Query(size=10))
-        tested(paged.element, "decisions")
+        tested(paged.element.classes("decisions"), "decisions")
 
     def show(person: Portrait, step: int) -> None:
         run = studio.library.run(name)
@@ -161,7 +161,7 @@ def _happenings(studio: Studio, name: str) -> Panel:
         with ui.column().classes("w-full") as filled:
             columns: list[str | tuple[str, str]] = ["step", ("clock", "when"), "what", "detail"]
             paged = Paged(lambda query: view(held["frame"], query), columns, key="row", query=Query(size=10))
-            tested(paged.element, "events")
+            tested(paged.element.classes("events"), "events")
         with ui.column() as nothing:
             empty("No event tells of them up to this step.")
 
@@ -190,7 +190,7 @@ def _memories(studio: Studio, name: str) -> Panel:
             kinds = ui.select([], multiple=True, label="Kinds", value=[]).props("dense outlined use-chips clearable")
             tested(kinds.classes("w-full max-w-xs"), "memory-kinds")
             paged = Paged(source, ["memory"], key="memory", search="Search what they remember", query=Query(size=10))
-            tested(paged.element, "memories")
+            tested(paged.element.classes("memories"), "memories")
         with ui.column() as nothing:
             empty("They remember nothing: this scenario gives people no memory, or nothing has happened yet.")
 

@@ -94,24 +94,25 @@ def opened(run: Reading, step: int, person: Id, path: str | None, workspace: Wor
 
 
 def fields_of(given: str, wording: str, text: str) -> dict[str, str]:
-    """What stood in the fields of two templates, read back from the text that they became; {} where it is not theirs.
+    """What stood in the fields of two templates, read back from the text that they became.
+
+    Only what can be told for sure is told: reading ends where the words behind a field stand more than once.
 
     Example:
         >>> fields_of("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
         {'blue': '12', 'name': 'Ann'}
     """
-    parts = list(string.Formatter().parse(f"{given}\n\n{wording}\n" if given else f"{wording}\n"))
     found: dict[str, str] = {}
     place, waiting = 0, None
-    for literal, name, _, _ in parts:
-        if waiting is not None or literal:
-            at = text.find(literal, place)
-            if at < 0 or (waiting is not None and not literal):
-                return {}
-            if waiting is not None:
-                found.setdefault(waiting, text[place:at])
-            place = at + len(literal)
-        waiting = name
+    for literal, name, _, _ in string.Formatter().parse(f"{given}\n\n{wording}\n" if given else f"{wording}\n"):
+        at = text.find(literal, place)
+        if at < 0:
+            return {}
+        if waiting is not None:
+            sure = (literal == "\n" and name is None) or text.count(literal, place) == 1
+            if not literal or not sure or found.setdefault(waiting, text[place:at]) != text[place:at]:
+                return found
+        place, waiting = at + len(literal), name
     return found
 
 
@@ -157,7 +158,12 @@ def form_fields(value: str | None) -> dict[str, str] | None:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    """A value in lines: one for each entry of a list, with the parts of an entry beside one another."""
+    if isinstance(value, list):
+        return "\n".join(_text(each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {each}" for name, each in value.items())
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _calls(run: Reading, decision: Decision, workspace: Workspace | None) -> list[Call]:
