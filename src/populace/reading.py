@@ -151,6 +151,23 @@ class Reading:
         """Every version of a table of the world that a step put, with the number of the step."""
         return self._joined(f"tables/{name}")
 
+    def rows(self, name: str, *where: pl.Expr, until: int | None = None) -> pl.DataFrame:
+        """Those rows of a table, over all steps or those up to one, that meet every condition; others are not kept.
+
+        Args:
+            name: The table, such as `answers`, `events` or `tables/memories`.
+            where: The conditions.
+            until: The last step that counts.
+        """
+        parts = []
+        for step in self.steps:
+            part = self.record.scan(step, name) if until is None or step <= until else None
+            if part is not None:
+                parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
+        found = [table for table in pl.collect_all(parts) if table.width] if parts else []
+        joined = pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
+        return joined.select("step", pl.exclude("step")) if joined.width else joined
+
     def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""
         answers = self._joined("answers", at=at, until=until)

@@ -64,6 +64,9 @@ class Watch:
     def stepped(self, simulation: Simulation) -> None:
         """A step was committed or replayed."""
 
+    def asked(self, simulation: Simulation, inquiry: Inquiry) -> None:
+        """A question is put, as the scenario words it; its people are as they are at this moment."""
+
     def moved(self, simulation: Simulation) -> None:
         """Replies arrived."""
 
@@ -251,6 +254,8 @@ class Simulation:
 
     async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
         """Answer the open questions of a wave together."""
+        for inquiry in inquiries:
+            self.watch.asked(self, inquiry)
         inquiries = [self._variation.of(inquiry) for inquiry in inquiries]
         if self.replaying:
             decided = [self._replayed(inquiry) for inquiry in inquiries]

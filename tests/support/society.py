@@ -56,6 +56,17 @@ def resident(passes: float = 0.5, *, invents: bool = False, talks: float = 0.5) 
     return Scripted(reply, spec=f"scripted:resident-{passes}-{invents}-{talks}")
 
 
+def debater() -> Scripted:
+    """Somebody in a discussion: every answer is as likely, and what is said is always the same."""
+
+    def reply(request: Request) -> dict[str, float] | str:
+        if request.options:
+            return {option: 1 / len(request.options) for option in request.options}
+        return json.dumps({"say": "Cars are loud.", "stance": "for"})
+
+    return Scripted(reply, spec="scripted:debater")
+
+
 def trying(body: Callable[[Any], Awaitable[Any]], reply: Callable[[Request], Any]) -> tuple[Any, Run]:
     """Run a coroutine inside a step, on a scripted model; returns what it returned, and the run."""
     results: list[Any] = []

@@ -28,6 +28,10 @@ COMMANDS = {
     "whatif": ("whatifs", "Let somebody answer an utterance of a community, and see how its thread goes on."),
     "multiverse": ("whatifs", "Run a community, or what follows one utterance, several times with other draws."),
     "interview": ("asking", "Ask people of a run something on the side; the run does not change."),
+    "again": (
+        "again",
+        "Ask a recorded decision again with something changed; the run does not change.",
+    ),
     "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
     "scenarios": ("describing", "List the scenarios that can be run, or describe one with all its parameters."),
     "estimate": ("asking", "Say what a run will take before anything is spent."),

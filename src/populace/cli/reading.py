@@ -13,13 +13,14 @@ from rich.text import Text
 from populace import charts
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
-from populace.cli.lives import life_of, show_life
+from populace.cli.lives import show_life
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, percent, table
 from populace.cli.summary import describe, findings, show_run, state, warnings
 from populace.compare import compare
 from populace.errors import PopulaceError, UsageError
 from populace.export import FORMATS, RESPONSIBLE_USE, export
+from populace.lives import life_of, remembers
 from populace.reading import Reading
 from populace.workspace import Workspace
 
@@ -82,8 +83,8 @@ def _show_person(run: Reading, step: int | None, person: str, as_json: bool) -> 
         out.print(f"{person} decided nothing in {'any step' if step is None else f'step {step}'}.")
     if as_json:
         emit([{**decision.__dict__, "distribution": decision.distribution} for decision in opened])
-    elif step is None and (life := life_of(run, person)):
-        show_life(run, life)
+    elif step is None and remembers(run):
+        show_life(run, life_of(run, person))
     elif step is None and opened:
         rows = [(d.step, d.question["text"], d.value, d.status) for d in opened]
         who = opened[0].person.get("name", person)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -54,6 +54,7 @@ class Inquiry:
         decider: Who decides for those whom no column gives another.
         rule: The rule that stands in for a model, where there is one.
         purpose: What the calls are counted under.
+        verbatim: A whole `system` or `user` text, word for word, in the place of what the mind composes.
     """
 
     path: str
@@ -67,6 +68,7 @@ class Inquiry:
     rule: Rule | None = None
     invalid: Invalid = "keep"
     purpose: str = "decision"
+    verbatim: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def question(self) -> Question:

@@ -84,6 +84,14 @@ def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
         mode: Whether options are worded or labelled.
         scored: Whether distributions will be read; then orders can be averaged.
     """
+    made = _composed(inquiry, mode, scored)
+    if not inquiry.verbatim:
+        return made
+    texts = {part: pl.Series([text]).new_from_index(0, len(made)) for part, text in inquiry.verbatim.items()}
+    return replace(made, system=texts.get("system", made.system), user=texts.get("user", made.user))
+
+
+def _composed(inquiry: Inquiry, mode: Mode, scored: bool) -> Opening:
     question = inquiry.question
     if not isinstance(question, Finite):
         prompts = inquiry.mind.compose(inquiry.people, inquiry.situation)

@@ -22,6 +22,7 @@ from populace.journal.segments import (
     committed_steps,
     read_commit,
     read_table,
+    scan_table,
     verify_segment,
     write_segment,
     writing,
@@ -57,6 +58,11 @@ class Record:
     def table(self, step: int, name: str) -> pl.DataFrame | None:
         """One table of a step, or None where the step has none."""
         raise NotImplementedError
+
+    def scan(self, step: int, name: str) -> pl.LazyFrame | None:
+        """One table of a step to be read in part, or None where the step has none."""
+        found = self.table(step, name)
+        return None if found is None else found.lazy()
 
     def table_names(self, step: int) -> list[str]:
         """The names of the tables of a step."""
@@ -195,6 +201,10 @@ class Journal(Record):
     def table(self, step: int, name: str) -> pl.DataFrame | None:
         """One table of a step, or None where the step has none."""
         return read_table(self.holder(step).folder / "steps", self.commit_of(step), name)
+
+    def scan(self, step: int, name: str) -> pl.LazyFrame | None:
+        """One table of a step, of which only what is asked for is read; None where the step has none."""
+        return scan_table(self.holder(step).folder / "steps", self.commit_of(step), name)
 
     def table_names(self, step: int) -> list[str]:
         """The names of the tables of a step."""

@@ -106,6 +106,16 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
         raise DamagedRunError(f"{_where(path, commit.step)} cannot be read ({error}).", _MEND) from error
 
 
+def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
+    """One table of a segment, to be read in part; None where the step has none."""
+    entry = commit.files.get(f"{name}.parquet")
+    if entry is None:
+        return None
+    path = steps / f"{commit.step:05d}" / f"{name}.parquet"
+    _check_size(path, entry[0], commit.step)
+    return pl.scan_parquet(path)
+
+
 def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
     """Raise DamagedRunError unless every file is as it was committed."""
     if commit.previous != previous:

@@ -12,4 +12,8 @@ from populace.studio.pages import home, run
 from populace.studio.studio import Studio
 
 PAGES: tuple[Callable[[Studio], None], ...] = (home.register, run.register)
+from populace.studio.pages import decision, home, person
+from populace.studio.studio import Studio
+
+PAGES: tuple[Callable[[Studio], None], ...] = (home.register, person.register, decision.register)
 """What makes each page known."""

@@ -14,4 +14,8 @@ from populace.studio.routes import run, runs
 from populace.studio.studio import Studio
 
 ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, run.router)
+from populace.studio.routes import people, runs
+from populace.studio.studio import Studio
+
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, people.router)
 """What makes the routes of each part."""
