@@ -22,9 +22,9 @@ def made(scenario: Any = None, seed: int = 1, **options: Any) -> Run:
     return simulate(scenario or Shirts(), model=model, seed=seed, **options)
 
 
-def opened(*names: str, before: view.Together | None = None) -> view.Together:
+def opened(*names: str) -> view.Together:
     place = Workspace()
-    return view.together(names, lambda name: Reading(place.open(name)), before)
+    return view.together(names, lambda name: Reading(place.open(name)), lambda name: Reading(place.open(name)).metrics)
 
 
 def test_runs_that_differ_in_their_seed_only_are_one_group() -> None:
@@ -155,20 +155,6 @@ def test_a_fork_whose_parent_went_away_is_told() -> None:
     shutil.rmtree(parent.folder)
     side = opened(fork.name)
     assert not side.runs and "which is not there" in side.missing[0].what
-
-
-def test_a_run_that_went_on_is_read_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = made()
-    early = opened(run.name)
-    cut = view.Together(early.runs, (), {run.name: early.metrics[run.name].head(3)}, early.groups)
-    seen: list[int] = []
-    table = type(run.record).table
-    monkeypatch.setattr(
-        type(run.record), "table", lambda self, step, name: seen.append(step) or table(self, step, name)
-    )
-    later = opened(run.name, before=cut)
-    assert later.metrics[run.name].equals(early.metrics[run.name])
-    assert seen == [3, 4]
 
 
 def test_a_run_without_numbers_has_nothing_to_draw() -> None:

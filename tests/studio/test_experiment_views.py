@@ -52,15 +52,6 @@ def test_nothing_outside_the_workspace_can_be_named() -> None:
             view.opened(Workspace(), name)
 
 
-def test_a_damaged_experiment_is_listed_with_its_reason() -> None:
-    results = made()
-    (results.folder.path.parent / "broken").mkdir()
-    (results.folder.path.parent / "broken" / "manifest.json").write_text("{")
-    rows = {row["name"]: row for row in view.listed(Workspace())}
-    assert rows["broken"]["state"] == "unreadable" and rows["broken"]["error"]
-    assert rows[results.name]["done"] == 8
-
-
 def test_effects_follow_the_reference() -> None:
     results = made()
     one, two = (view.effects(results, "share_blue", arm).table for arm in ("groups=1", "groups=3"))
@@ -118,14 +109,6 @@ def test_an_experiment_without_a_run_is_shown_all_the_same() -> None:
     assert view.overview(results).done == 0 and view.card(results) is None
     assert view.effects(results, "share_blue").table is None
     assert view.over_time(results) == {} and view.distribution(results, "share_blue").height == 0
-
-
-def test_the_folder_looks_different_after_every_run() -> None:
-    results = made()
-    before = view.fingerprint(results.folder)
-    with next((results.folder.path / "rows").glob("*.jsonl")).open("a") as file:
-        file.write("\n")
-    assert view.fingerprint(results.folder) != before
 
 
 def test_a_forest_breaks_between_intervals() -> None:

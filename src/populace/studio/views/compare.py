@@ -110,37 +110,30 @@ class Together:
         return [name for name, dtype in schema.items() if name != "step" and dtype.is_numeric()]
 
 
-def together(names: Iterable[str], open_run: Callable[[str], Reading], before: Together | None = None) -> Together:
+def together(
+    names: Iterable[str], open_run: Callable[[str], Reading], metrics_of: Callable[[str], pl.DataFrame]
+) -> Together:
     """Runs by name, each once; those that cannot be read are told and do not keep others from being shown.
 
     Args:
         names: The names.
         open_run: How a run is opened.
-        before: What was read earlier; of a run that only went on, just the new steps are read.
+        metrics_of: How its metrics are read.
     """
     found: list[Reading] = []
     missing: list[Missing] = []
     metrics: dict[str, pl.DataFrame] = {}
-    known = before.metrics if before else {}
     for name in dict.fromkeys(names):
         if len(found) >= MOST:
             missing.append(Missing(name, f"At most {MOST} runs are shown at once.", "Take some away."))
             continue
         try:
-            run = open_run(name)
-            metrics[run.name] = _metrics(run, known.get(run.name))
+            run, table = open_run(name), metrics_of(name)
+            metrics[run.name] = table if table.width else pl.DataFrame(schema={"step": pl.Int64})
             found.append(run)
         except PopulaceError as error:
             missing.append(Missing(name, error.what, error.hint or ""))
     return Together(tuple(found), tuple(missing), metrics, tuple(grouped(found)))
-
-
-def _metrics(run: Reading, known: pl.DataFrame | None) -> pl.DataFrame:
-    """All metrics; what was committed before never changes, so only later steps are read."""
-    if known is None or not known.height or known.height > len(run.steps):
-        return run.metrics if run.steps else pl.DataFrame({"step": []}, schema={"step": pl.Int64})
-    fresh = [run.record.table(step, "metrics") for step in run.steps[known.height :]]
-    return pl.concat([known, *(table for table in fresh if table is not None)], how="diagonal_relaxed")
 
 
 def grouped(runs: Sequence[Reading]) -> list[Group]:

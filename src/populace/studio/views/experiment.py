@@ -89,21 +89,6 @@ def opened(workspace: Workspace, name: str) -> Results:
     return Results(Folder.open(home(workspace) / name))
 
 
-def listed(workspace: Workspace) -> list[dict[str, Any]]:
-    """Every experiment of a workspace, also those that cannot be read, with why."""
-    rows: list[dict[str, Any]] = []
-    for name in names(workspace):
-        try:
-            found = overview(opened(workspace, name))
-            row = {
-                key: getattr(found, key) for key in ("question", "state", "reason", "done", "total", "failed", "arms")
-            }
-            rows.append({"name": name, **row, "error": ""})
-        except PopulaceError as error:
-            rows.append({"name": name, "state": "unreadable", "error": error.what})
-    return rows
-
-
 def overview(results: Results) -> Overview:
     """Where an experiment stands."""
     experiment, manifest = results.experiment, results.folder.manifest
@@ -205,13 +190,6 @@ def kept(results: Results) -> pl.DataFrame:
     place = shlex.quote(str(results.folder.path))
     shows = [f"populace show {name} --workspace {place}" for name in runs["run"]]
     return runs.with_columns(command=pl.Series(shows, dtype=pl.String))
-
-
-def fingerprint(results_folder: Folder) -> tuple[tuple[str, int, int], ...]:
-    """What changes when the folder does: names, sizes and times of its manifest and its records."""
-    files = [results_folder.path / "manifest.json", *sorted((results_folder.path / "rows").glob("*.jsonl"))]
-    stats = [(file.name, file.stat()) for file in files if file.is_file()]
-    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
 
 def _stop(results: Results) -> str:
