@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from populace.studio.pages import home
+from populace.studio.pages import compare, home
 from populace.studio.studio import Studio
 
-PAGES: tuple[Callable[[Studio], None], ...] = (home.register,)
+PAGES: tuple[Callable[[Studio], None], ...] = (
+    home.register,
+    compare.register,
+)
 """What makes each page known."""

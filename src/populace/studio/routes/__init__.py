@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from populace.studio.routes import runs
+from populace.studio.routes import comparing, runs
 from populace.studio.studio import Studio
 
-ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router,)
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (
+    runs.router,
+    comparing.router,
+)
 """What makes the routes of each part."""
