@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from populace.studio.pages import compare, home
+from populace.studio.pages import compare, experiment, home
 from populace.studio.studio import Studio
 
 PAGES: tuple[Callable[[Studio], None], ...] = (
     home.register,
     compare.register,
+    experiment.register,
 )
 """What makes each page known."""

@@ -8,10 +8,14 @@ from typing import Any
 
 import polars as pl
 from fastapi import APIRouter
+from fastapi.responses import FileResponse
 
+from populace.errors import RunNotFoundError
 from populace.feedback import Feedback
 from populace.studio.studio import Studio
 from populace.studio.views import compare, experiment
+
+_STILL = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def router(studio: Studio) -> APIRouter:
@@ -59,6 +63,14 @@ def router(studio: Studio) -> APIRouter:
             else None,
         }
         return _finite(found)
+
+    @made.get("/experiments/{name}/report")
+    def report(name: str) -> FileResponse:
+        """The report that `populace report` wrote; whatever it holds may neither run nor ask anybody for anything."""
+        file = experiment.report_file(studio.workspace, name)
+        if not file.is_file():
+            raise RunNotFoundError(f"{name} has no report yet.", f"Write it with: populace report {name}")
+        return FileResponse(file, media_type="text/html", headers={"Content-Security-Policy": _STILL})
 
     @made.get("/feedback")
     def feedback() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -151,6 +152,19 @@ def precision(results: Results, outcome: str, reference: str | None = None) -> F
     return _or_note(lambda: results.precision(outcome, baseline=reference).drop("seeds"))
 
 
+def sensitivity(results: Results, outcome: str) -> Found:
+    """How much of the variance each factor of a Sobol design accounts for, with intervals."""
+    if results.experiment.design.kind != "sobol":
+        return Found(None)
+    return _or_note(
+        lambda: (
+            results.sensitivity(outcome)
+            .table()
+            .select(pl.concat_str("factor", pl.lit(", "), "index").alias("key"), "value", "low", "high", "n")
+        )
+    )
+
+
 def over_time(results: Results) -> dict[str, Overlay]:
     """Metrics over the steps: the mean of every arm with the 95 % interval over its runs, where runs noted them."""
     if results.experiment.design.sampled:
@@ -189,6 +203,11 @@ def kept(results: Results) -> pl.DataFrame:
     place = shlex.quote(str(results.folder.path))
     shows = [f"populace show {name} --workspace {place}" for name in runs["run"]]
     return runs.with_columns(command=pl.Series(shows, dtype=pl.String))
+
+
+def report_file(workspace: Workspace, name: str) -> Path:
+    """Where `populace report` writes the page of an experiment."""
+    return opened(workspace, name).folder.path / f"{name}.html"
 
 
 def _stop(results: Results) -> str:
