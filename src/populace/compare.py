@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.journal import Journal
 from populace.reading import Reading
 
 
@@ -56,17 +57,32 @@ class Comparison:
 
 def compare(first: Reading, second: Reading) -> Comparison:
     """Compare two runs step by step."""
-    shared = sorted(set(first.steps) & set(second.steps))
-    parting = next((found for step in shared if (found := _parting(first, second, step)) is not None), None)
+    parting = first_difference(first, second)
     return Comparison(_settings(first, second), parting, _metrics(first, second), (len(first.steps), len(second.steps)))
 
 
+def first_difference(first: Reading, second: Reading) -> Parting | None:
+    """The first decision in which two runs differ; None where all decisions of their shared steps are equal."""
+    shared = sorted(set(first.steps) & set(second.steps))
+    apart = (step for step in shared if not _same_segment(first, second, step))
+    return next((found for step in apart if (found := _parting(first, second, step)) is not None), None)
+
+
+def _same_segment(first: Reading, second: Reading, step: int) -> bool:
+    """Whether a step was committed with the same content, as it is in what a fork shares; no table is opened."""
+    one, two = first.record, second.record
+    if not (isinstance(one, Journal) and isinstance(two, Journal)):
+        return False
+    return one.commit_of(step).digest == two.commit_of(step).digest
+
+
 def _settings(first: Reading, second: Reading) -> dict[str, tuple[Any, Any]]:
-    one, two = (_flat(run) for run in (first, second))
+    one, two = (settings_of(run) for run in (first, second))
     return {name: (one.get(name), two.get(name)) for name in sorted(one | two) if one.get(name) != two.get(name)}
 
 
-def _flat(run: Reading) -> dict[str, Any]:
+def settings_of(run: Reading) -> dict[str, Any]:
+    """The settings and parameters of a run as they are at its end."""
     manifest = run.manifest
     parameters: dict[str, Any] = {}
     for regime in manifest.regimes:

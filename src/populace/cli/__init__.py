@@ -47,6 +47,7 @@ COMMANDS = {
         "communities",
         "Tell real conversations from generated ones, by hand or by a model, and see the error.",
     ),
+    "feedback": ("feedback", "Show what raters said of answers and how far they agree; with runs, make a blind queue."),
     "list": ("reading", "List the runs of the workspace."),
     "compare": ("reading", "Show where two runs first part and how their metrics differ."),
     "export": ("reading", "Write a run as Parquet, CSV or SQLite for other tools, or a community as a page."),

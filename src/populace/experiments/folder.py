@@ -125,6 +125,18 @@ class Folder:
                     found[key] = row
         return found
 
+    def busy(self) -> bool:
+        """Whether a process is running it now."""
+        path = self.path / "lock"
+        if not path.is_file():
+            return False
+        with path.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running the same experiment."""

@@ -16,4 +16,13 @@ from populace.studio.pages import decision, home, person
 from populace.studio.studio import Studio
 
 PAGES: tuple[Callable[[Studio], None], ...] = (home.register, person.register, decision.register)
+from populace.studio.pages import compare, experiment, feedback, home
+from populace.studio.studio import Studio
+
+PAGES: tuple[Callable[[Studio], None], ...] = (
+    home.register,
+    compare.register,
+    experiment.register,
+    feedback.register,
+)
 """What makes each page known."""

@@ -18,4 +18,11 @@ from populace.studio.routes import people, runs
 from populace.studio.studio import Studio
 
 ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, people.router)
+from populace.studio.routes import comparing, runs
+from populace.studio.studio import Studio
+
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (
+    runs.router,
+    comparing.router,
+)
 """What makes the routes of each part."""

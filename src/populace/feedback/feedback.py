@@ -1,0 +1,235 @@
+"""Scores and rewritings of a workspace: one file of JSON lines for each rater.
+
+A line holds all that learning from it needs, so that it outlives its run. It is appended in one write and is on the
+disk before the next answer is shown; of several lines about the same answer by the same rater the last one holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from populace.errors import StorageError, UnknownNameError, UsageError
+from populace.feedback.items import Item
+from populace.feedback.rewriting import rewritten
+from populace.journal import now
+from populace.journal.segments import writing
+from populace.statistics import Agreement, agreement, mean
+from populace.workspace import Workspace
+
+SCHEMA = 1
+"""The version of the lines."""
+SCORES = (1, 2, 3, 4, 5)
+Verdict = Literal["scored", "rewritten", "skipped", "withdrawn"]
+
+_NAME = re.compile(r"\w[\w.-]{0,63}")
+COLUMNS: dict[str, Any] = {
+    "item": pl.String,
+    "rater": pl.String,
+    "verdict": pl.String,
+    "score": pl.Int64,
+    "rewrite": pl.String,
+    "run": pl.String,
+    "experiment": pl.String,
+    "arm": pl.String,
+    "model": pl.String,
+    "step": pl.Int64,
+    "path": pl.String,
+    "person": pl.String,
+    "kind": pl.String,
+    "purpose": pl.String,
+    "messages": pl.List(pl.Struct({"role": pl.String, "content": pl.String})),
+    "lead": pl.String,
+    "reply": pl.String,
+    "value": pl.String,
+    "queue": pl.String,
+    "seed": pl.Int64,
+    "held": pl.String,
+    "schema": pl.Int64,
+}
+"""The columns of the table, which are the keys of a line."""
+
+
+@dataclass(frozen=True)
+class Accord:
+    """How far raters agree about the scores, or why that cannot be said.
+
+    Attributes:
+        found: The agreement over answers that several scored; None where there are too few.
+        note: What a reader must know of it.
+    """
+
+    found: Agreement | None
+    note: str
+
+
+class Feedback:
+    """What raters said of answers in a workspace.
+
+    Args:
+        workspace: The workspace or its folder.
+
+    Example:
+        >>> import tempfile
+        >>> Feedback(tempfile.mkdtemp()).table().height
+        0
+    """
+
+    def __init__(self, workspace: Workspace | str | Path | None = None) -> None:
+        self.workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
+        self.folder = self.workspace.folder / "feedback"
+
+    def raters(self) -> list[str]:
+        """Who judged something."""
+        return sorted(path.stem for path in self.folder.glob("*.jsonl"))
+
+    def score(self, item: Item, rater: str, score: int, *, queue: str = "", seed: int = 0) -> None:
+        """Keep a score from 1, does not fit at all, to 5, fits fully."""
+        if score not in SCORES:
+            raise UsageError(f"{score} is no score.", "A score is 1, 2, 3, 4 or 5.")
+        self._append(item, rater, "scored", queue, seed, score=score)
+
+    def rewrite(self, item: Item, rater: str, text: str, *, queue: str = "", seed: int = 0) -> None:
+        """Keep what the person should have answered."""
+        self._append(item, rater, "rewritten", queue, seed, rewrite=rewritten(item, text))
+
+    def skip(self, item: Item, rater: str, *, queue: str = "", seed: int = 0) -> None:
+        """Note that the rater cannot or will not judge it."""
+        self._append(item, rater, "skipped", queue, seed)
+
+    def withdraw(self, item: Item, rater: str, *, queue: str = "", seed: int = 0) -> None:
+        """Take back whatever the rater said of it."""
+        self._append(item, rater, "withdrawn", queue, seed)
+
+    def said(self, rater: str) -> dict[str, dict[str, Any]]:
+        """What a rater said last of every answer, by the key of the answer, without what was taken back."""
+        lines, _ = self._lines(checked_rater(rater))
+        last = {line["item"]: line for line in lines}
+        return {key: line for key, line in last.items() if line["verdict"] != "withdrawn"}
+
+    def table(self) -> pl.DataFrame:
+        """A row for every answer and rater, with all that learning from it needs."""
+        rows = [line | {"person": str(line["person"])} for rater in self.raters() for line in self.said(rater).values()]
+        kept = [{name: row.get(name) for name in COLUMNS} for row in rows]
+        return pl.DataFrame(kept, schema=COLUMNS, orient="row")
+
+    def unreadable(self) -> int:
+        """How many lines could not be read, as a process that was killed leaves them."""
+        return sum(self._lines(rater)[1] for rater in self.raters())
+
+    def counts(self) -> pl.DataFrame:
+        """For every rater: how many answers were scored, rewritten and skipped, and the mean score."""
+        said = pl.col("verdict")
+        return (
+            self.table()
+            .group_by("rater")
+            .agg(
+                scored=(said == "scored").sum(),
+                rewritten=(said == "rewritten").sum(),
+                skipped=(said == "skipped").sum(),
+                mean_score=pl.col("score").mean(),
+                last=pl.col("held").max(),
+            )
+            .sort("rater")
+        )
+
+    def scores(self, by: str = "run") -> pl.DataFrame:
+        """Mean score with its t interval, by `run`, `arm`, `model`, `kind` or `purpose`; this is not blind.
+
+        Answers of one run are not independent of each other, so the interval speaks of these answers only.
+        """
+        if by not in ("run", "arm", "model", "kind", "purpose"):
+            raise UnknownNameError("way to group scores", by, ["run", "arm", "model", "kind", "purpose"])
+        rows = []
+        scored = self.table().drop_nulls("score")
+        for value in scored[by].unique().sort().to_list():
+            found = scored.filter(pl.col(by) == value)["score"]
+            estimate = mean(found) if found.len() > 1 else None
+            row = {by: value, "mean": found.mean(), "low": None, "high": None, "n": found.len()}
+            rows.append(row | ({"low": estimate.low, "high": estimate.high} if estimate else {}))
+        numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
+        return pl.DataFrame(rows, schema={by: pl.String(), **numbers, "n": pl.Int64()}, orient="row")
+
+    def agreement(self) -> Accord:
+        """Krippendorff's alpha over ordinal scores, on the answers that several raters scored."""
+        scored = self.table().drop_nulls("score")
+        raters = scored["rater"].n_unique()
+        shared = scored.filter(pl.len().over("item") > 1)["item"].n_unique()
+        if raters < 2:
+            return Accord(
+                None, f"{raters} rater has scored so far; agreement needs two." if raters else "No scores yet."
+            )
+        if shared < 2:
+            return Accord(None, f"{shared} answers were scored by several raters; agreement needs at least two.")
+        found = agreement(scored, item="item", rater="rater", value="score", level="ordinal")
+        if math.isnan(found.alpha.value):
+            return Accord(found, "Every score of the shared answers is the same, so chance would agree as well.")
+        few = " With fewer than 20 the interval is only a hint." if found.items < 20 else ""
+        return Accord(found, f"{found.items} answers were scored by two or more of {found.raters} raters.{few}")
+
+    def _append(self, item: Item, rater: str, verdict: Verdict, queue: str, seed: int, **said: Any) -> None:
+        rater = checked_rater(rater)
+        line = {"schema": SCHEMA, "item": item.key, "rater": rater, "verdict": verdict, "score": None, "rewrite": None}
+        line |= said | {"run": item.run, "experiment": item.experiment, "arm": item.arm, "model": item.model}
+        line |= {"step": item.step, "path": item.path, "person": item.person, "kind": item.kind}
+        line |= {"purpose": item.purpose, "messages": item.messages, "lead": item.lead, "reply": item.reply}
+        line |= {"value": item.value, "queue": queue, "seed": seed, "held": now()}
+        path = self.folder / f"{rater}.jsonl"
+        with writing(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _append(path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+
+    def _lines(self, rater: str) -> tuple[list[dict[str, Any]], int]:
+        """The lines of a rater, and how many could not be read."""
+        path = self.folder / f"{rater}.jsonl"
+        lines, torn = [], 0
+        written = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []
+        for number, text in enumerate(written, 1):
+            if not text.strip():
+                continue
+            try:
+                line = json.loads(text)
+            except ValueError:
+                torn += 1
+                continue
+            if not isinstance(line, dict) or not isinstance(line.get("schema"), int) or "item" not in line:
+                raise UsageError(f"{path}, line {number}: this is no feedback.", "Put the file aside.")
+            if line["schema"] > SCHEMA:
+                raise UsageError(f"{path}, line {number} was written by a newer Populace.", "Upgrade Populace.")
+            lines.append(line)
+        return lines, torn
+
+
+def checked_rater(name: str) -> str:
+    """A rater's name as it stands in the name of a file."""
+    plain = unicodedata.normalize("NFC", name).strip()
+    if not _NAME.fullmatch(plain):
+        raise UsageError(
+            f"{name!r} cannot be the name of a rater.",
+            "Use letters, digits, dots, dashes and underscores, beginning with a letter or digit, at most 64.",
+        )
+    return plain
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Write a line whole, behind a line break where a killed process left a line without one."""
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        if os.write(file, line) != len(line):
+            raise StorageError(f"{path} could not be written whole.", "Free some space and judge the answer again.")
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,212 @@
+"""What is judged: one answer of one simulated person, with the prompt that it answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from populace.people import Id
+from populace.questions import LABELS, VALID
+from populace.randomness import stream
+from populace.reading import Reading
+
+Kind = Literal["decision", "utterance"]
+KINDS: tuple[Kind, ...] = ("decision", "utterance")
+
+_SPARE = 4
+"""How many candidates are looked at for each item wanted, as some are invalid, alike or decided by a rule."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One answer, with all that is needed to judge it and to learn from it.
+
+    Attributes:
+        key: Its name, which tells nothing of where it comes from.
+        run: The run.
+        experiment: The experiment that the run belongs to; empty where it belongs to none.
+        arm: The arm of that experiment.
+        step: When.
+        path: Where in the step.
+        person: Who answered.
+        kind: `decision`, or `utterance` where the answer is in free words.
+        purpose: What the question was counted under.
+        model: Which model answered.
+        system: The first message of the prompt.
+        user: The second message of the prompt.
+        lead: How the reply was made to begin.
+        reply: What the model replied, or would have replied to give the answer that was drawn.
+        value: The answer as it was read.
+        question: What was asked, as recorded.
+        arrangement: The order in which options were shown.
+        labels: Whether options were shown with letters.
+        memories: What came to the person's mind, where people remember.
+    """
+
+    key: str
+    run: str
+    experiment: str
+    arm: str
+    step: int
+    path: str
+    person: Id
+    kind: Kind
+    purpose: str
+    model: str
+    system: str
+    user: str
+    lead: str
+    reply: str
+    value: str
+    question: dict[str, Any] = field(repr=False)
+    arrangement: tuple[int, ...] = ()
+    labels: bool = False
+    memories: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The prompt as messages."""
+        told = [("system", self.system), ("user", self.user)]
+        return [{"role": role, "content": text} for role, text in told if text]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Where the question has options: each as it was shown, with the reply that chooses it."""
+        if "values" not in self.question:
+            return {}
+        words = [str(word) for word in self.question["words"]]
+        shown = self.arrangement or tuple(range(len(words)))
+        if self.labels:
+            return {f"{LABELS[place]}. {words[which]}": LABELS[place] for place, which in enumerate(shown)}
+        return {words[which]: words[which] for which in shown}
+
+    @property
+    def said(self) -> str:
+        """The answer as a person reads it."""
+        if self.options:
+            return next((shown for shown, reply in self.options.items() if reply == self.reply), self.value)
+        if self.question["kind"] == "utterance" and self.question.get("title"):
+            parts = json.loads(self.value)
+            return f"{parts['title']}\n\n{parts['text']}"
+        return self.value
+
+
+def draw(
+    run: Reading, kind: Kind, most: int, seed: int, *, until: int, purpose: str = "", origin: tuple[str, str] = ("", "")
+) -> list[Item]:
+    """Answers of a run in random order, each kind of answer to a prompt at most once.
+
+    Args:
+        run: The run.
+        kind: Decisions or utterances.
+        most: How many at most.
+        seed: Which ones.
+        until: The last step to draw from, so that a run under way gives the same ones later.
+        purpose: Only answers to questions that were counted under this.
+        origin: The experiment and the arm that the run belongs to.
+    """
+    asks = _asks(run, kind, until, purpose)
+    total = int(asks["people"].sum()) if asks.height else 0
+    if not total:
+        return []
+    rng = stream(seed, f"feedback/{origin[0]}/{run.name}/{kind}")
+    ranks = rng.permutation(total)[: most * _SPARE]
+    ends = asks["people"].cum_sum().to_numpy()
+    rows = np.searchsorted(ends, ranks, side="right")
+    offsets = ranks - (ends - asks["people"].to_numpy())[rows]
+    wanted = asks[rows].with_columns(offset=pl.Series(offsets, dtype=pl.Int64), rank=pl.int_range(len(ranks)))
+    found = [
+        _answers(run, step, wanted.filter(pl.col("step") == step)) for step in wanted["step"].unique().sort().to_list()
+    ]
+    answers = pl.concat(found, how="diagonal_relaxed")
+    if not answers.height:
+        return []
+    answers = answers.sort("rank")
+    alike = answers.unique(["system", "user", "value"], keep="first", maintain_order=True).head(most)
+    return [_item(run, row, kind, origin) for row in alike.iter_rows(named=True)]
+
+
+def purposes(run: Reading, kind: Kind) -> list[str]:
+    """What questions of a kind were counted under."""
+    asks = _asks(run, kind, run.steps[-1] if run.steps else 0, "")
+    return asks["purpose"].unique().sort().to_list() if asks.height else []
+
+
+def _asks(run: Reading, kind: Kind, until: int, purpose: str) -> pl.DataFrame:
+    """The questions of a kind, with how many were asked each."""
+    form = pl.col("question").str.json_path_match("$.kind")
+    # A form with one part in free words is read like an utterance.
+    free = form.is_in(["text", "utterance"]) | pl.col("question").str.contains('"kind": "text"', literal=True)
+    tables = []
+    for step in run.steps:
+        asks = run.record.table(step, "asks") if step <= until else None
+        if asks is not None and asks.height:
+            chosen = asks.filter(free if kind == "utterance" else ~free)
+            tables.append(chosen.select(pl.lit(step, pl.Int64).alias("step"), "ask", "purpose", "people"))
+    made = pl.concat(tables) if tables else pl.DataFrame()
+    return made.filter(pl.col("purpose") == purpose) if purpose and made.height else made
+
+
+def _answers(run: Reading, step: int, wanted: pl.DataFrame) -> pl.DataFrame:
+    """The wanted answers of a step, with question and prompt; only valid ones that a model gave."""
+    asks, prompts, answers = (run.record.table(step, name) for name in ("asks", "prompts", "answers"))
+    if asks is None or prompts is None or answers is None:
+        return pl.DataFrame()
+    numbered = answers.with_columns(offset=pl.int_range(pl.len()).over("ask"))
+    chosen = wanted.join(numbered, on=["ask", "offset"], how="inner")
+    valid = chosen.filter(pl.col("status").cast(pl.String).is_in(list(VALID)), pl.col("value").is_not_null())
+    first = prompts.unique(["ask", "prompt"], keep="first", maintain_order=True).drop("status")
+    told = asks.select("ask", "path", "question")
+    return valid.drop("status").join(first, on=["ask", "prompt"], how="inner").join(told, on="ask", how="left")
+
+
+def _item(run: Reading, row: dict[str, Any], kind: Kind, origin: tuple[str, str]) -> Item:
+    experiment, arm = origin
+    question = json.loads(row["question"])
+    shown = tuple(int(place) for place in (row["arrangement"] or "").split())
+    reply = _reply(row, question, shown)
+    where = f"{experiment}/{run.name}/{row['step']}/{row['path']}/{row['person']}"
+    return Item(
+        key=hashlib.blake2b(where.encode(), digest_size=8).hexdigest(),
+        run=run.name,
+        experiment=experiment,
+        arm=arm,
+        step=row["step"],
+        path=row["path"],
+        person=row["person"],
+        kind=kind,
+        purpose=row["purpose"],
+        model=row["model"],
+        system=row["system"] or "",
+        user=row["user"] or "",
+        lead=row["lead"] or "",
+        reply=reply,
+        value=row["value"],
+        question=question,
+        arrangement=shown,
+        labels=bool(row["labels"]),
+        memories=_memories(run, row),
+    )
+
+
+def _reply(row: dict[str, Any], question: dict[str, Any], shown: Sequence[int]) -> str:
+    """What the model wrote; where the answer was drawn from a distribution, what it stands for."""
+    if row["method"] != "scored":
+        return str(row["replies"][-1]) if row["replies"] else str(row["value"])
+    which = [str(value) for value in question["values"]].index(row["value"])
+    return LABELS[list(shown).index(which)] if row["labels"] else str(question["words"][which])
+
+
+def _memories(run: Reading, row: dict[str, Any]) -> tuple[str, ...]:
+    """What the person recalled for this question and found in its prompt."""
+    recalled = run.record.table(row["step"], "tables/recalled")
+    if recalled is None:
+        return ()
+    mine = recalled.filter(pl.col("person") == row["person"], pl.col("purpose") == row["purpose"])
+    return tuple(dict.fromkeys(text for text in mine["text"] if text in row["user"]))

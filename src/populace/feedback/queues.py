@@ -1,0 +1,122 @@
+"""A queue of answers to judge: drawn by a seed, evenly over the runs, in an order of the rater's own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from populace.errors import DamagedRunError, JournalError, UnknownNameError, UsageError
+from populace.feedback.items import KINDS, Item, Kind, draw
+from populace.feedback.sources import Source, sources
+from populace.journal.segments import writing
+from populace.randomness import stream
+from populace.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a queue holds for a seed.
+
+    Attributes:
+        items: The answers.
+        missing: How many of the runs could not be read any more.
+    """
+
+    items: tuple[Item, ...]
+    missing: int = 0
+
+    def ordered(self, rater: str, seed: int) -> list[Item]:
+        """The answers in the order in which a rater sees them."""
+        order = stream(seed, f"feedback/order/{rater}").permutation(len(self.items))
+        return [self.items[place] for place in order.tolist()]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Which runs are judged, and what of them; its name tells neither, so that a link to it is blind.
+
+    Attributes:
+        sources: The runs.
+        kind: Decisions or utterances.
+        size: How many answers.
+        purpose: Only answers to questions that were counted under this.
+
+    Example:
+        >>> queue = Queue((Source("norms-1a2b", 7),), "decision", 20)
+        >>> queue.name
+        '3f8193'
+    """
+
+    sources: tuple[Source, ...]
+    kind: Kind = "decision"
+    size: int = 30
+    purpose: str = ""
+
+    @classmethod
+    def of(
+        cls, workspace: Workspace, chosen: Sequence[str], kind: str = "decision", size: int = 30, purpose: str = ""
+    ) -> Queue:
+        """A queue over runs and experiments by name."""
+        known = next((each for each in KINDS if each == kind), None)
+        if known is None:
+            raise UnknownNameError("kind of answer", kind, KINDS)
+        if not 1 <= size <= 2000:
+            raise UsageError(f"a queue of {size} answers cannot be made.", "Choose 1 to 2000.")
+        return cls(sources(workspace, chosen), known, size, purpose)
+
+    @property
+    def name(self) -> str:
+        """Six digits of what it holds."""
+        return hashlib.blake2b(json.dumps(self._data(), sort_keys=True).encode(), digest_size=3).hexdigest()
+
+    def save(self, workspace: Workspace) -> None:
+        """Keep it, so that others can judge the same answers by its name."""
+        path = _home(workspace, self.name)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_name(f".{self.name}-{os.getpid()}.json")
+            beside.write_text(json.dumps(self._data(), indent=2, ensure_ascii=False) + "\n")
+            os.replace(beside, path)
+
+    @classmethod
+    def open(cls, workspace: Workspace, name: str) -> Queue:
+        """A queue that was kept."""
+        known = [path.stem for path in sorted(_home(workspace, "x").parent.glob("*.json"))]
+        if name not in known:
+            raise UnknownNameError("queue of answers", name, known, "Make a new one on the page Feedback.")
+        try:
+            data = json.loads(_home(workspace, name).read_text())
+            return cls(**data | {"sources": tuple(Source(**each) for each in data["sources"])})
+        except (ValueError, TypeError, KeyError) as error:
+            raise DamagedRunError(f"the queue {name} cannot be read.", "Make a new one.") from error
+
+    def draw(self, workspace: Workspace, seed: int = 0) -> Drawn:
+        """The answers: as many from every run, as far as runs have them."""
+        piles, missing = [], 0
+        for source in self.sources:
+            try:
+                run = source.open(workspace)
+                origin = (source.experiment, source.arm)
+                pile = draw(run, self.kind, self.size, seed, until=source.until, purpose=self.purpose, origin=origin)
+                piles.append(pile)
+            except JournalError:
+                missing += 1  # told to the rater as a number, as a name would not be blind
+        return Drawn(tuple(_dealt(piles, self.size)), missing)
+
+    def _data(self) -> dict[str, Any]:
+        return asdict(self) | {"sources": [asdict(source) for source in self.sources]}
+
+
+def _dealt(piles: list[list[Item]], size: int) -> list[Item]:
+    """One from every pile in turn, until there are enough."""
+    deepest = max(map(len, piles), default=0)
+    dealt = [pile[place] for place in range(deepest) for pile in piles if place < len(pile)]
+    return dealt[:size]
+
+
+def _home(workspace: Workspace, name: str) -> Any:
+    return workspace.folder / "feedback" / "queues" / f"{name}.json"

@@ -1,0 +1,74 @@
+"""Where answers to judge come from: runs of the workspace, and runs that an experiment kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from populace.errors import RunNotFoundError, UnknownNameError, UsageError
+from populace.experiments import Results
+from populace.experiments.folder import home, names
+from populace.journal import Journal
+from populace.reading import Reading
+from populace.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run to draw from.
+
+    Attributes:
+        run: Its name.
+        until: Its last step when it was chosen.
+        experiment: The experiment that kept it; empty for a run of the workspace.
+        arm: Its arm there.
+    """
+
+    run: str
+    until: int
+    experiment: str = ""
+    arm: str = ""
+
+    def open(self, workspace: Workspace) -> Reading:
+        """The run, to be read."""
+        place = workspace
+        if self.experiment:
+            if self.experiment not in names(workspace):
+                raise RunNotFoundError("an experiment whose runs were to be judged is not there any more.")
+            place = Workspace(home(workspace) / self.experiment)
+        if self.run not in place.names():
+            raise RunNotFoundError("a run whose answers were to be judged is not there any more.")
+        return Reading(Journal(place.runs / self.run))
+
+
+def sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
+    """Runs by name; the name of an experiment stands for all the runs that it kept.
+
+    Args:
+        workspace: Where they are.
+        chosen: Names of runs and of experiments.
+    """
+    if not chosen:
+        raise UsageError("no run was chosen.", "Name one or more runs, or an experiment that keeps its runs.")
+    found: list[Source] = []
+    runs, experiments = workspace.names(), names(workspace)
+    for name in dict.fromkeys(chosen):
+        if name in runs:
+            steps = Reading(Journal(workspace.runs / name)).steps
+            found.append(Source(name, steps[-1] if steps else 0))
+        elif name in experiments:
+            found += _kept(workspace, name)
+        else:
+            raise UnknownNameError("run or experiment", name, [*runs, *experiments])
+    return tuple(found)
+
+
+def _kept(workspace: Workspace, experiment: str) -> list[Source]:
+    results = Results.open(home(workspace) / experiment)
+    kept = results.runs.filter(results.runs["run"] != "").select("run", "arm", "steps")
+    if not kept.height:
+        raise UsageError(
+            f"{experiment} kept none of its runs, so their answers are gone.",
+            "Write `keep: run` into its file and run it again; runs on the call store cost nothing.",
+        )
+    return [Source(run, steps, experiment, arm) for run, arm, steps in kept.iter_rows()]

@@ -1,0 +1,376 @@
+"""Runs side by side: which belong together, their metrics, where they part, and what cannot be compared."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from populace.compare import Parting, first_difference, settings_of
+from populace.errors import PopulaceError
+from populace.experiments.reporting.of_experiment import band
+from populace.reading import Reading
+
+MOST = 24
+"""The most runs that are put side by side."""
+_LONGEST_DIFF = 400
+_LONGEST_TEXT = 20_000
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A run that cannot be shown, with why and what to do."""
+
+    name: str
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that share everything but their seed; a run of its own kind is a group of one.
+
+    Attributes:
+        label: How the group is called in charts.
+        runs: The runs.
+    """
+
+    label: str
+    runs: tuple[Reading, ...]
+
+    @property
+    def distinct(self) -> dict[tuple[int, ...], Reading]:
+        """One run for each seed, by its seeds: the same run made twice tells nothing more."""
+        return {tuple(regime.seed for regime in run.manifest.regimes): run for run in reversed(self.runs)}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A run that is a fork: of which run, from which step on, and whether that run is on the page too."""
+
+    child: str
+    parent: str
+    at: int
+    here: bool
+
+
+@dataclass(frozen=True)
+class Parted:
+    """Where a run parts from the reference; `note` says why that cannot be told, where it cannot."""
+
+    run: str
+    parting: Parting | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A metric of all runs over the steps.
+
+    Attributes:
+        table: A column `step`, a column for each line, and two for each band.
+        lines: The columns that are lines.
+        bands: For a line that is a mean: the columns of its interval.
+        note: What the bands are.
+    """
+
+    table: pl.DataFrame
+    lines: list[str]
+    bands: dict[str, tuple[str, str]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Together:
+    """Runs side by side, with what was read of them once.
+
+    Attributes:
+        runs: The runs that can be read.
+        missing: Those that cannot.
+        metrics: The metrics of each run, by its name.
+        groups: The runs by what they share.
+    """
+
+    runs: tuple[Reading, ...]
+    missing: tuple[Missing, ...]
+    metrics: dict[str, pl.DataFrame]
+    groups: tuple[Group, ...]
+
+    def run(self, name: str) -> Reading:
+        """A run by its name; the first where there is none of that name."""
+        return next((run for run in self.runs if run.name == name), self.runs[0])
+
+    def numeric(self, run: Reading) -> list[str]:
+        """The metrics of a run that are numbers."""
+        schema = self.metrics[run.name].schema
+        return [name for name, dtype in schema.items() if name != "step" and dtype.is_numeric()]
+
+
+def together(
+    names: Iterable[str], open_run: Callable[[str], Reading], metrics_of: Callable[[str], pl.DataFrame]
+) -> Together:
+    """Runs by name, each once; those that cannot be read are told and do not keep others from being shown.
+
+    Args:
+        names: The names.
+        open_run: How a run is opened.
+        metrics_of: How its metrics are read.
+    """
+    found: list[Reading] = []
+    missing: list[Missing] = []
+    metrics: dict[str, pl.DataFrame] = {}
+    for name in dict.fromkeys(names):
+        if len(found) >= MOST:
+            missing.append(Missing(name, f"At most {MOST} runs are shown at once.", "Take some away."))
+            continue
+        try:
+            run, table = open_run(name), metrics_of(name)
+            metrics[run.name] = table if table.width else pl.DataFrame(schema={"step": pl.Int64})
+            found.append(run)
+        except PopulaceError as error:
+            missing.append(Missing(name, error.what, error.hint or ""))
+    return Together(tuple(found), tuple(missing), metrics, tuple(grouped(found)))
+
+
+def grouped(runs: Sequence[Reading]) -> list[Group]:
+    """Runs by what they share, in the order in which they were given."""
+    kinds: dict[str, list[Reading]] = {}
+    for run in runs:
+        kinds.setdefault(_but_seed(run), []).append(run)
+    several = len(kinds) > 1
+    labels = [_label(members, [m[0] for m in kinds.values()], several) for members in kinds.values()]
+    twice = {label for label in labels if labels.count(label) > 1}
+    return [
+        Group(f"{label} ({members[0].name})" if label in twice else label, tuple(members))
+        for label, members in zip(labels, kinds.values(), strict=True)
+    ]
+
+
+def metrics_shared(side: Together) -> list[str]:
+    """The numeric metrics that two or more runs have, or that the only run has."""
+    counts: dict[str, int] = {}
+    for run in side.runs:
+        for name in side.numeric(run):
+            counts[name] = counts.get(name, 0) + 1
+    return [name for name, count in counts.items() if count >= min(2, len(side.runs))]
+
+
+def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
+    """A metric of all runs: a line for each run, or for each group with the interval of its mean.
+
+    Args:
+        side: The runs.
+        metric: The metric.
+        bands: Whether runs that differ in their seed only become one line with a band.
+    """
+    tables: list[pl.DataFrame] = []
+    lines: list[str] = []
+    found: dict[str, tuple[str, str]] = {}
+    notes: list[str] = []
+    for group in side.groups:
+        held = [run for run in group.runs if metric in side.numeric(run)]
+        distinct = [run for run in group.distinct.values() if run in held]
+        if bands and len(distinct) > 1:
+            try:
+                table = band([_path(side, run, metric) for run in distinct])
+            except PopulaceError as error:
+                notes.append(f"{group.label}: no band. {error}")
+            else:
+                low, high = f"{group.label} low", f"{group.label} high"
+                tables.append(
+                    table.select("step", pl.col("mean", "low", "high").cast(pl.Float64)).rename(
+                        {"mean": group.label, "low": low, "high": high}
+                    )
+                )
+                lines.append(group.label)
+                found[group.label] = (low, high)
+                continue
+        for run in held:
+            tables.append(side.metrics[run.name].select("step", pl.col(metric).cast(pl.Float64).alias(run.name)))
+            lines.append(run.name)
+    if found:
+        notes.insert(0, "Bands are 95 % t intervals of the mean over seeds, step by step.")
+    return Overlay(joined(tables), lines, found, " ".join(notes))
+
+
+def differences(side: Together, reference: str, step: int) -> pl.DataFrame:
+    """Every shared metric at a step: each group's mean, and how far it lies from the group of the reference.
+
+    Where both have two or more runs, the difference has its interval: paired where they have the same seeds.
+    """
+    base = next(group for group in side.groups if side.run(reference) in group.runs)
+    rows: list[dict[str, Any]] = []
+    for metric in metrics_shared(side):
+        ours = _values(side, base, metric, step)
+        for group in side.groups:
+            theirs = _values(side, group, metric, step)
+            mean = _mean(theirs)
+            row: dict[str, Any] = {"metric": metric, "runs": group.label, "n": len(theirs), "value": mean}
+            row |= dict.fromkeys(("difference", "low", "high"))
+            if group is not base and mean is not None and ours:
+                row["difference"] = mean - (_mean(ours) or 0.0)
+                row |= _interval(theirs, ours)
+            rows.append(row)
+    numbers = dict.fromkeys(("value", "difference", "low", "high"), pl.Float64())
+    return pl.DataFrame(rows, schema={"metric": pl.String(), "runs": pl.String(), "n": pl.Int64(), **numbers})
+
+
+def settings_table(runs: Sequence[Reading]) -> pl.DataFrame:
+    """A row for each setting and parameter, a column for each run, and whether all runs have it alike."""
+    each = {run.name: _settings(run) for run in runs}
+    names = list(dict.fromkeys(name for settings in each.values() for name in settings))
+    columns = {run: [_written(settings.get(name)) for name in names] for run, settings in each.items()}
+    table = pl.DataFrame({"setting": names} | columns, schema=dict.fromkeys(["setting", *columns], pl.String()))
+    differ = [len({settings[place] for settings in columns.values()}) > 1 for place in range(len(names))]
+    return table.with_columns(differs=pl.Series(differ, dtype=pl.Boolean)).sort(
+        "differs", descending=True, maintain_order=True
+    )
+
+
+def relations(runs: Sequence[Reading]) -> list[Relation]:
+    """Which runs are forks, and of what."""
+    names = {run.name for run in runs}
+    parents = [(run.name, run.manifest.parent) for run in runs]
+    return [Relation(name, parent.run, parent.at, parent.run in names) for name, parent in parents if parent]
+
+
+def partings(reference: Reading, others: Sequence[Reading]) -> list[Parted]:
+    """The first decision in which each run differs from the reference."""
+    found = []
+    for run in others:
+        if run.manifest.scenario != reference.manifest.scenario:
+            found.append(Parted(run.name, None, "Another scenario asks other questions; decisions cannot be compared."))
+            continue
+        try:
+            parting = first_difference(reference, run)
+        except PopulaceError as error:
+            found.append(Parted(run.name, None, f"It cannot be told: {error.what}"))
+            continue
+        shared = len(set(reference.steps) & set(run.steps)) - 1
+        note = "" if parting else f"Every recorded decision of the {shared} shared steps is equal."
+        found.append(Parted(run.name, parting, note))
+    return found
+
+
+def remarks(side: Together) -> list[str]:
+    """What cannot be compared, and what to mind."""
+    said, runs = [], side.runs
+    scenarios = dict.fromkeys(run.manifest.scenario for run in runs)
+    if len(scenarios) > 1:
+        said.append(
+            f"These runs are of {len(scenarios)} scenarios ({', '.join(scenarios)}). Parameters and first differences "
+            "cannot be compared between them; metrics only where they have the same name, which need not be the "
+            "same thing."
+        )
+        shared = set(metrics_shared(side))
+        for run in runs:
+            own = [name for name in side.numeric(run) if name not in shared]
+            if own:
+                said.append(f"Only {run.name} has {', '.join(own)}.")
+    elif len({run.manifest.scenario_hash for run in runs}) > 1:
+        said.append("The code of the scenario changed between these runs; what differs may be due to that.")
+    lengths = {len(run.steps) for run in runs}
+    if len(lengths) > 1 and len(runs) > 1:
+        said.append(f"They have {min(lengths) - 1} to {max(lengths) - 1} steps; lines end where runs do.")
+    return said
+
+
+def last_shared(runs: Sequence[Reading]) -> int:
+    """The last step that all runs have."""
+    return max(0, min((run.steps[-1] for run in runs if run.steps), default=0))
+
+
+def diffed(first: str, second: str) -> list[tuple[str, str]]:
+    """Two texts line by line: marked with `-` and `+` where they differ, and with a blank where not."""
+    one, two = (text[:_LONGEST_TEXT].splitlines()[:_LONGEST_DIFF] for text in (first, second))
+    return [(line[0], line[2:]) for line in difflib.ndiff(one, two) if line[0] in "+- "]
+
+
+def _but_seed(run: Reading) -> str:
+    """Everything that makes a run what it is, without its seeds and its name."""
+    manifest = run.manifest
+    regimes = [regime.model_dump(mode="json", exclude={"seed"}) for regime in manifest.regimes]
+    at = manifest.parent.at if manifest.parent else None
+    what = [manifest.scenario, manifest.scenario_hash, regimes, manifest.interventions, manifest.recording, at]
+    return json.dumps(what, sort_keys=True)
+
+
+def _label(members: Sequence[Reading], kinds: Sequence[Reading], several: bool) -> str:
+    if len(members) == 1:
+        return members[0].name
+    seeds = f"{len(members)} seeds"
+    if not several:
+        return f"mean of {seeds}"
+    each = [_settings(run) for run in kinds]
+    mine = _settings(members[0])
+    apart = [n for n in mine if n not in ("seed", "fork of") and len({_written(s.get(n)) for s in each}) > 1]
+    told = ", ".join(f"{name}={_written(mine[name])[:40]}" for name in apart[:3])
+    return f"{told or members[0].name}: {seeds}"
+
+
+def _settings(run: Reading) -> dict[str, Any]:
+    manifest = run.manifest
+    made = settings_of(run) | {"variation": manifest.regime.variation or None}
+    if manifest.parent:
+        made["fork of"] = f"{manifest.parent.run} at step {manifest.parent.at}"
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _path(side: Together, run: Reading, metric: str) -> list[list[float | None]]:
+    metrics = side.metrics[run.name]
+    return [metrics["step"].to_list(), metrics[metric].cast(pl.Float64).to_list()]
+
+
+def joined(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Lines over the same steps as one table; a line that is shorter has nothing at its end."""
+    if not tables:
+        return pl.DataFrame(schema={"step": pl.Int64})
+    made = tables[0].with_columns(pl.col("step").cast(pl.Int64))
+    for table in tables[1:]:
+        other = table.with_columns(pl.col("step").cast(pl.Int64))
+        made = made.join(other, on="step", how="full", coalesce=True)
+    return made.sort("step")
+
+
+def _values(side: Together, group: Group, metric: str, step: int) -> dict[tuple[int, ...], float]:
+    """The metric at a step in every run of a group, by seed."""
+    found = {}
+    for seeds, run in group.distinct.items():
+        rows = side.metrics[run.name].filter(pl.col("step") == step)
+        if metric in side.numeric(run) and rows.height and rows[metric][0] is not None:
+            found[seeds] = float(rows[metric][0])
+    return found
+
+
+def _mean(values: dict[tuple[int, ...], float]) -> float | None:
+    return sum(values.values()) / len(values) if values else None
+
+
+def _interval(theirs: dict[tuple[int, ...], float], ours: dict[tuple[int, ...], float]) -> dict[str, float]:
+    """The interval of a difference, where both sides have several runs and the extra `analysis` is there."""
+    if min(len(theirs), len(ours)) < 2:
+        return {}
+    from populace.statistics import difference
+
+    # A fork has the seed of its parent in front, so runs are paired by their first seed where that tells them apart.
+    first = [{seeds[0]: value for seeds, value in side.items()} for side in (theirs, ours)]
+    paired = set(first[0]) == set(first[1]) and [*map(len, first)] == [len(theirs), len(ours)]
+    if paired:
+        one, two = ([side[seed] for seed in sorted(side)] for side in first)
+    else:
+        one, two = list(theirs.values()), list(ours.values())
+    try:
+        found = difference(one, two, paired=paired)
+    except PopulaceError:
+        return {}  # without scipy, and where nothing varies, the difference stands without an interval
+    return {"low": found.estimate.low, "high": found.estimate.high}
