@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -102,3 +103,15 @@ def _cells(x: Floats, y: Floats, seconds: Floats) -> pl.DataFrame:
     middle = [np.floor(along / CELL) * CELL + CELL / 2 for along in (x, y)]
     table = pl.DataFrame({"x": middle[0], "y": middle[1], "person_hours": seconds / HOUR})
     return table.group_by("x", "y").agg(pl.sum("person_hours"))
+
+
+def heat_data(found: Heat) -> dict[str, Any]:
+    """A heat map as plain data, its buildings in the order of the map."""
+    return {
+        "buildings": found.buildings["person_hours"].round(3).to_list(),
+        "streets": found.streets.with_columns(pl.col("person_hours").round(4)).to_dict(as_series=False),
+        "cell": CELL,
+        "person_hours": found.person_hours,
+        "begins": found.begins,
+        "ends": found.ends,
+    }

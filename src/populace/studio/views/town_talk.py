@@ -16,6 +16,7 @@ SPEECH = {
     "step": pl.Int64,
     "time": pl.Int64,
     "shown": pl.Float64,
+    "until": pl.Float64,
     "row": pl.Int64,
     "name": pl.String,
     "to": pl.List(pl.Int64),
@@ -24,10 +25,10 @@ SPEECH = {
 
 
 def speech(town: TownRun, first: int, last: int) -> pl.DataFrame:
-    """What was said in these steps: step, time, shown, row and name of the speaker, rows of the hearers, text.
+    """What was said in these steps: step, time, shown, until, row and name of the speaker, rows of the hearers, text.
 
-    The utterances of a conversation are recorded in order, all at the time of their step. `shown` spreads them over
-    the step, so that they can be read one after another.
+    The utterances of a conversation are recorded in order, all at the time of their step. `shown` and `until` spread
+    them over the step, so that they can be read one after another.
     """
     happened = town.events_between(first, last)
     talks = (pl.col("kind") == "talked").cum_sum()
@@ -44,11 +45,19 @@ def speech(town: TownRun, first: int, last: int) -> pl.DataFrame:
         "step",
         pl.col("at").alias("time"),
         (pl.col("at") + turn * lasts).cast(pl.Float64).alias("shown"),
+        (pl.col("at") + (turn + 1) * lasts).cast(pl.Float64).alias("until"),
         pl.col("person").replace_strict(ids, rows).alias("row"),
         pl.col("person").replace_strict(ids, pl.Series(town.names)).alias("name"),
         pl.col("to").list.eval(pl.element().replace_strict(ids, rows, return_dtype=pl.Int64)),
         pl.col("text"),
     ).sort("shown", maintain_order=True)
+
+
+def transcript(town: TownRun, first: int, last: int) -> pl.DataFrame:
+    """What was said in these steps with everybody's name: step, time, name, to, text."""
+    rows, names = pl.int_range(len(town.names), eager=True), pl.Series(town.names)
+    hearers = pl.element().replace_strict(rows, names, return_dtype=pl.String)
+    return speech(town, first, last).select("step", "time", "name", pl.col("to").list.eval(hearers).list.join("; "), "text")
 
 
 @dataclass(frozen=True)
@@ -138,3 +147,14 @@ def news(town: TownRun) -> pl.DataFrame:
     made = pl.DataFrame(rows, schema=schema, orient="row")
     ids = pl.Series("id", [town.ids[row] for row in made["row"]], dtype=pl.Series(town.ids).dtype)
     return made.insert_column(1, ids)
+
+
+def last_said(town: TownRun, time: float, most: int = 12) -> pl.DataFrame:
+    """The last utterances up to a time, as `speech` gives them, the newest at the end."""
+    last, reach = town.step_at(time), 3
+    while True:
+        first = max(last - reach, 0)
+        found = speech(town, first, last).filter(pl.col("shown") <= time)
+        if found.height >= most or first == 0:
+            return found.tail(most)
+        reach *= 6
