@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from populace.studio.pages import home
+from populace.studio.pages import home, town
 from populace.studio.studio import Studio
 
-PAGES: tuple[Callable[[Studio], None], ...] = (home.register,)
+PAGES: tuple[Callable[[Studio], None], ...] = (home.register, town.register)
 """What makes each page known."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import quote
 
 import polars as pl
-from nicegui import run, ui
+from nicegui import ui
 from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
 from populace.errors import UnknownNameError, UsageError
@@ -18,7 +19,7 @@ from populace.studio.studio import Studio
 from populace.studio.text import shown
 from populace.studio.views.town import TownRun, town_of
 from populace.studio.views.town_frames import positions
-from populace.studio.views.town_heat import Heat, heat, heat_data
+from populace.studio.views.town_heat import heat, heat_data
 from populace.studio.views.town_talk import follows_news, last_said, news, resident, transcript
 from populace.worlds.town.places import DAY
 
@@ -40,7 +41,7 @@ def register(studio: Studio) -> None:
                 empty(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
                 studio.changes.listen(name, lambda: ui.navigate.reload() if len(opened.steps) > 1 else None)
                 return
-            town = await run.io_bound(town_of, opened)
+            town = await asyncio.to_thread(town_of, opened)
             seen = Seen(town, time, speed, follow, layer)
             await TownPage(studio, town, shell, seen).build()
 
@@ -59,7 +60,9 @@ class Seen:
             self.speed = min(SPEEDS, key=lambda each: abs(each - self.speed))
         known = {str(who): row for who, row in town.row.items()}
         if follow and follow not in known:
-            raise UsageError(f"nobody in {town.run.name} has the id {shown(follow, 60)}.", "Choose somebody on the map.")
+            raise UsageError(
+                f"nobody in {town.run.name} has the id {shown(follow, 60)}.", "Choose somebody on the map."
+            )
         self.follow = known[follow] if follow else -1
         self.playing = False
 
@@ -71,11 +74,9 @@ class TownPage:
         self.studio, self.town, self.shell, self.seen = studio, town, shell, seen
         self.name = town.run.name
         self.span = "day"
-        self._shown = (-1, -1)
         self._busy = False
         self._again = False
         self._warm: tuple[int, int] | None = None
-        self._heat: Heat | None = None
 
     async def build(self) -> None:
         """Put everything onto the page."""
@@ -109,7 +110,9 @@ class TownPage:
         people = {row: shown(name, 60) for row, name in enumerate(self.town.names)}
         with ui.row().classes("w-full items-center gap-3"):
             self.layers = tested(
-                ui.toggle(LAYERS, value=self.seen.layer, on_change=told(self._layer_chosen)).props("no-caps unelevated"),
+                ui.toggle(LAYERS, value=self.seen.layer, on_change=told(self._layer_chosen)).props(
+                    "no-caps unelevated"
+                ),
                 "town-layer",
             ).props('aria-label="Layer"')
             chosen = self.seen.follow if self.seen.follow >= 0 else None
@@ -173,7 +176,7 @@ class TownPage:
         self.shell.command(command("show", self.name, "--step", str(self.town.step_at(self.seen.time))))
 
     async def _panels(self) -> None:
-        """What is said and what the one followed does; while that is read, later wishes wait and only the last counts."""
+        """What is said and what the one followed does; of wishes that come while it is read, only the last counts."""
         if self._busy:
             self._again = True
             return
@@ -181,7 +184,7 @@ class TownPage:
         try:
             while True:
                 self._again = False
-                said, person, step = await run.io_bound(_beside, self.town, self.seen.time, self.seen.follow)
+                said, person, step = await asyncio.to_thread(_beside, self.town, self.seen.time, self.seen.follow)
                 self.transcript.show(said)
                 self.followed.show(person, step)
                 if not self._again:
@@ -194,7 +197,7 @@ class TownPage:
         self.map.follow(row)
         self.choice.set_value(row if row >= 0 else None)
 
-    async def _person_chosen(self, event: ValueChangeEventArguments) -> None:
+    async def _person_chosen(self, event: ValueChangeEventArguments[Any]) -> None:
         row = -1 if event.value is None else int(event.value)
         if row != self.seen.follow:
             self.seen.follow = row
@@ -202,7 +205,7 @@ class TownPage:
             self._keep_address()
             await self._panels()
 
-    async def _layer_chosen(self, event: ValueChangeEventArguments) -> None:
+    async def _layer_chosen(self, event: ValueChangeEventArguments[Any]) -> None:
         self.seen.layer = str(event.value)
         self.news_panel.set_visibility(self.seen.layer == "news")
         self.heat_panel.set_visibility(self.seen.layer == "heat")
@@ -210,21 +213,21 @@ class TownPage:
         self._keep_address()
         await self._layered()
 
-    async def _span_chosen(self, event: ValueChangeEventArguments) -> None:
+    async def _span_chosen(self, event: ValueChangeEventArguments[Any]) -> None:
         self.span = str(event.value)
         await self._layered()
 
     async def _layered(self) -> None:
         """What the chosen layer shows, where it is not there yet."""
         if self.seen.layer == "news" and self.tree is not None:
-            self.tree.show(await run.io_bound(news, self.town))
+            self.tree.show(await asyncio.to_thread(news, self.town))
         if self.seen.layer == "heat":
             span = self._span()
             if span != self._warm:
                 self._warm = span
-                self._heat = await run.io_bound(heat, self.town, *span)
-                self.warmest.show(self._heat)
-                self.map.heat(heat_data(self._heat))
+                found = await asyncio.to_thread(heat, self.town, *span)
+                self.warmest.show(found)
+                self.map.heat(heat_data(found))
 
     def _span(self) -> tuple[int, int]:
         """The steps over which presence is added up."""
@@ -239,23 +242,23 @@ class TownPage:
 
     async def _changed(self) -> None:
         """The run has come further, or has ended."""
-        self.town = await run.io_bound(town_of, self.studio.library.run(self.name))
+        self.town = await asyncio.to_thread(town_of, self.studio.library.run(self.name))
         last = self.town.steps[-1]
         self.map.set_live(self._live())
         self.map.extend(last, self.town.time_of(last))
         await self._layered()
 
     async def _save_positions(self) -> None:
-        self._save(await run.io_bound(positions, self.town, *self._day()), "positions")
+        self._save(await asyncio.to_thread(positions, self.town, *self._day()), "positions")
 
     async def _save_speech(self) -> None:
-        self._save(await run.io_bound(transcript, self.town, *self._day()), "said")
+        self._save(await asyncio.to_thread(transcript, self.town, *self._day()), "said")
 
     async def _save_heat(self) -> None:
-        self._save((await run.io_bound(heat, self.town, *self._span())).table(), "presence")
+        self._save((await asyncio.to_thread(heat, self.town, *self._span())).table(), "presence")
 
     async def _save_news(self) -> None:
-        self._save(await run.io_bound(news, self.town), "news")
+        self._save(await asyncio.to_thread(news, self.town), "news")
 
     def _day(self) -> tuple[int, int]:
         midnight = self.seen.time - self.seen.time % DAY

@@ -28,9 +28,7 @@ class TownMap(ui.element, component=STATIC / "town_map.js", esm={"populace-town"
 
     def __init__(self, api: str, *, time: int, speed: int, follow: int, layer: str, live: bool) -> None:
         super().__init__()
-        self._props.update(
-            api=api, time=time, speed=speed, follow=follow, layer=layer, live=live, speeds=list(SPEEDS)
-        )
+        self._props.update(api=api, time=time, speed=speed, follow=follow, layer=layer, live=live, speeds=list(SPEEDS))
 
     def set_live(self, live: bool) -> None:
         """Say whether the run goes on."""

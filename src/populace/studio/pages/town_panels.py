@@ -27,7 +27,9 @@ class Followed:
         with section("Followed") as self._panel:
             with ui.row().classes("w-full items-center justify-between no-wrap"):
                 self._name = tested(ui.link("", "#").classes("plain"), "town-person")
-                close = ui.button(on_click=leave).props('flat round dense size=sm icon=close aria-label="Stop following"')
+                close = ui.button(on_click=leave).props(
+                    'flat round dense size=sm icon=close aria-label="Stop following"'
+                )
                 tested(close, "town-unfollow")
             self._about = ui.label().classes("soft small foreign")
             self._now = tested(ui.label().classes("foreign"), "town-doing")
@@ -97,7 +99,7 @@ class Warmest:
         outdoors = found.streets["person_hours"].sum()
         self._note.set_text(
             f"{said_time(found.begins)} to {said_time(found.ends)}: {found.person_hours:,.0f} person-hours, of which "
-            f"{outdoors:,.1f} on the way. Colours grow with the root of the time; buildings and streets have a scale each."
+            f"{outdoors:,.1f} on the way. Colours grow with the root of the time; streets have their own scale."
         )
 
 

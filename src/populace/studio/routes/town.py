@@ -42,7 +42,9 @@ def router(studio: Studio) -> APIRouter:
         """What was said at some steps; each utterance up to a number of characters."""
         town = opened(name)
         said = speech(town, *town.bounds(first, last))
-        return said.with_columns(pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit).to_dicts()
+        return said.with_columns(
+            pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit
+        ).to_dicts()
 
     @made.get("/news")
     def the_news(name: str) -> dict[str, Any]:

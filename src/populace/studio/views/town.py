@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,7 @@ class TownRun:
 
 _KEPT: dict[tuple[str, str], TownRun] = {}
 _MOST_KEPT = 4
+_KEEPING = Lock()
 
 
 def town_of(run: Reading) -> TownRun:
@@ -181,13 +183,12 @@ def town_of(run: Reading) -> TownRun:
     if not isinstance(run.record, Journal):
         return TownRun(run)
     key = str(run.folder), run.manifest.created
-    kept = _KEPT.pop(key, None)
-    if kept is None:
-        kept = TownRun(run)
-    kept.run = run
-    _KEPT[key] = kept
-    while len(_KEPT) > _MOST_KEPT:
-        _KEPT.pop(next(iter(_KEPT)))
+    with _KEEPING:
+        kept = _KEPT.pop(key, None) or TownRun(run)
+        kept.run = run
+        _KEPT[key] = kept
+        while len(_KEPT) > _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
     return kept
 
 

@@ -12,7 +12,7 @@ from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.party import Party, diffusion_of
 from populace.studio.views.town import TownRun, said_time
 
-SPEECH = {
+SPEECH: dict[str, Any] = {
     "step": pl.Int64,
     "time": pl.Int64,
     "shown": pl.Float64,
@@ -57,7 +57,9 @@ def transcript(town: TownRun, first: int, last: int) -> pl.DataFrame:
     """What was said in these steps with everybody's name: step, time, name, to, text."""
     rows, names = pl.int_range(len(town.names), eager=True), pl.Series(town.names)
     hearers = pl.element().replace_strict(rows, names, return_dtype=pl.String)
-    return speech(town, first, last).select("step", "time", "name", pl.col("to").list.eval(hearers).list.join("; "), "text")
+    return speech(town, first, last).select(
+        "step", "time", "name", pl.col("to").list.eval(hearers).list.join("; "), "text"
+    )
 
 
 @dataclass(frozen=True)
