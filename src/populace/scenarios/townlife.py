@@ -52,6 +52,13 @@ class TownLife(Scenario):
     start: ClassVar[datetime] = datetime(2026, 2, 13, 5)
     tick: ClassVar[timedelta] = timedelta(seconds=TICK)
 
+    def make_town(self, rng: np.random.Generator) -> Town:
+        """Where they live, made from the parameters and random numbers alone, so that readers of a run can make it too.
+
+        A scenario with another town than Sallow Ferry defines this, and calls it first in its `setup` with `self.rng`.
+        """
+        return Town.shipped()
+
     def inhabit(self, town: Town, people: People, relations: pl.DataFrame, routines: pl.DataFrame) -> People:
         """Put people into a town; a scenario calls this at the end of its `setup`.
 
@@ -379,22 +386,3 @@ class TownLife(Scenario):
         if self.mind.memory is not None:
             for name, table in self.mind.memory.gathered().items():
                 self.tables[name] = table
-
-
-def ordinary_days(people: People) -> pl.DataFrame:
-    """A routine for generated people, as a table like that of `routines`: work, leisure, the evening at home."""
-    frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
-    parts = [
-        (9 * HOUR, "workplace_place", "works"),
-        (16 * HOUR, "leisure_place", "spends free time"),
-        (19 * HOUR, "home_place", "has supper and a quiet evening"),
-    ]
-    return pl.concat(
-        frame.select(
-            pl.col("id").alias("person"),
-            pl.lit(time, pl.Int64).alias("time"),
-            pl.col(column).cast(pl.Int64).alias("place"),
-            pl.lit(what).alias("what"),
-        )
-        for time, column, what in parts
-    ).sort("person", "time")

@@ -72,6 +72,19 @@ class Diffusion:
             path.insert(0, source)
         return path
 
+    def by_branch(self) -> list[Id]:
+        """People so that everybody stands below whoever told them, branch by branch, the earliest first."""
+        heard_from: dict[Id | None, list[Id]] = {}
+        for who, heard in sorted(self.knows.items(), key=lambda item: item[1].time):
+            heard_from.setdefault(heard.source, []).append(who)
+        order: list[Id] = []
+        waiting = list(reversed(heard_from.get(None, [])))
+        while waiting:
+            who = waiting.pop()
+            order.append(who)
+            waiting += reversed(heard_from.get(who, []))
+        return order
+
     def table(self, names: dict[Id, str]) -> pl.DataFrame:
         """Everybody who knows: since when, from whom, and through which chain."""
         rows = [

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import polars as pl
 
 from populace.minds import Line, Memory, Talk, clock
@@ -20,8 +21,9 @@ from populace.questions import Choice
 from populace.scenario import Field, Finding, metric
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.pictures import draw_diffusion
-from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife, ordinary_days
+from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife
 from populace.worlds.town import Town, draw, generated_relations, generated_residents, relations, residents, routines
+from populace.worlds.town.generate_people import ordinary_days
 
 NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
 INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
@@ -49,13 +51,16 @@ class Party(TownLife):
 
     chart: ClassVar[tuple[str, ...]] = ("know", "invited", "came")
 
+    def make_town(self, rng: np.random.Generator) -> Town:
+        """Sallow Ferry for its 25 residents, a made-up town for any other number."""
+        return Town.shipped() if self.residents == 25 else Town.generated(self.residents, rng)
+
     def setup(self) -> People:
         """The town, its people, and one secret."""
+        town = self.make_town(self.rng)
         if self.residents == 25:
-            town, people = Town.shipped(), residents(Town.shipped())
-            ties, days = relations(town), routines(town)
+            people, ties, days = residents(town), relations(town), routines(town)
         else:
-            town = Town.generated(self.residents, self.rng)
             people = generated_residents(town, self.residents, self.rng)
             ties, days = generated_relations(town, people, self.rng), ordinary_days(people)
         people = self.inhabit(town, people, ties, days)

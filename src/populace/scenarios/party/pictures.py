@@ -25,7 +25,7 @@ def draw_diffusion(news: Diffusion, names: dict[Id, str], came: set[Id], path: P
     """
     from matplotlib.figure import Figure
 
-    order = _by_branch(news)
+    order = news.by_branch()
     height = max(3.0, 0.26 * len(order) + 1.6)
     figure = Figure(figsize=(10, height + 2.2), layout="constrained")
     tree, line = figure.subplots(2, 1, height_ratios=[height, 2.0], sharex=True)
@@ -54,17 +54,3 @@ def draw_diffusion(news: Diffusion, names: dict[Id, str], came: set[Id], path: P
     tree.grid(alpha=0.2, axis="x")
     figure.savefig(path, dpi=150)
     return path
-
-
-def _by_branch(news: Diffusion) -> list[Id]:
-    """People so that everybody stands below whoever told them, branch by branch, the earliest first."""
-    heard_from: dict[Id | None, list[Id]] = {}
-    for who, heard in sorted(news.knows.items(), key=lambda item: item[1].time):
-        heard_from.setdefault(heard.source, []).append(who)
-    order: list[Id] = []
-    waiting = list(reversed(heard_from.get(None, [])))
-    while waiting:
-        who = waiting.pop()
-        order.append(who)
-        waiting += reversed(heard_from.get(who, []))
-    return order

@@ -25,4 +25,8 @@ PAGES: tuple[Callable[[Studio], None], ...] = (
     experiment.register,
     feedback.register,
 )
+from populace.studio.pages import home, town
+from populace.studio.studio import Studio
+
+PAGES: tuple[Callable[[Studio], None], ...] = (home.register, town.register)
 """What makes each page known."""

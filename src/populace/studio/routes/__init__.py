@@ -25,4 +25,8 @@ ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (
     runs.router,
     comparing.router,
 )
+from populace.studio.routes import runs, town
+from populace.studio.studio import Studio
+
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, town.router)
 """What makes the routes of each part."""

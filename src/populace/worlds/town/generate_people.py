@@ -328,3 +328,22 @@ def _friends(age: Ints, rng: np.random.Generator) -> _Ties:
     other = one + rng.integers(1, 31, len(one))
     inside = other < len(age)
     return _tied(order[one[inside]], order[other[inside]], "friends")
+
+
+def ordinary_days(people: People) -> pl.DataFrame:
+    """A routine for generated people, as a table like that of `routines`: work, leisure, the evening at home."""
+    frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
+    parts = [
+        (9 * 3600, "workplace_place", "works"),
+        (16 * 3600, "leisure_place", "spends free time"),
+        (19 * 3600, "home_place", "has supper and a quiet evening"),
+    ]
+    return pl.concat(
+        frame.select(
+            pl.col("id").alias("person"),
+            pl.lit(time, pl.Int64).alias("time"),
+            pl.col(column).cast(pl.Int64).alias("place"),
+            pl.lit(what).alias("what"),
+        )
+        for time, column, what in parts
+    ).sort("person", "time")

@@ -31,6 +31,19 @@ class Ways(Protocol):
     def corners(self, a: Spots, b: Spots) -> Floats:
         """The points at which the way from the one point of `a` to that of `b` begins, turns and ends."""
 
+    def lines(self, a: Spots, b: Spots) -> Lines:
+        """The ways from each point of `a` to that of `b`, many at once."""
+
+    def joined(self, x: Floats, y: Floats) -> Spots:
+        """Points anywhere, joined to the ways so that one can walk on from them."""
+
+
+class Lines(NamedTuple):
+    """Many ways for drawing, a row each: the points at which it begins, turns and ends, some of them repeated."""
+
+    x: Floats
+    y: Floats
+
 
 class Straight:
     """Everybody walks in a straight line.
@@ -53,6 +66,14 @@ class Straight:
     def corners(self, a: Spots, b: Spots) -> Floats:
         """The two ends of the line."""
         return np.array([[a.x[0], a.y[0]], [b.x[0], b.y[0]]])
+
+    def lines(self, a: Spots, b: Spots) -> Lines:
+        """The two ends of each line."""
+        return Lines(np.stack([a.x, b.x], axis=1), np.stack([a.y, b.y], axis=1))
+
+    def joined(self, x: Floats, y: Floats) -> Spots:
+        """The points themselves."""
+        return Spots.at(x, y)
 
 
 class _Course(NamedTuple):
@@ -206,6 +227,29 @@ class Streets:
         kept = np.concatenate([[True], (np.abs(np.diff(line, axis=0)) > 1e-9).any(axis=1)])
         turns: Floats = line[kept]
         return turns
+
+    def lines(self, a: Spots, b: Spots) -> Lines:
+        """The ways from each point of `a` to that of `b`, all walkers from junction to junction at once."""
+        course = self._course(a, b)
+        indoors = (a.building >= 0) & (a.building == b.building)
+        on_streets = ~(indoors | course.direct) & np.isfinite(course.metres)
+        begins, ends = (self._point(spot.section, spot.offset) for spot in (a, b))
+        x, y = (np.where(indoors, here, door) for here, door in zip((a.x, a.y), begins, strict=True))
+        xs, ys = [a.x, x], [a.y, y]
+        here, walking = course.out, on_streets
+        while walking.any():
+            x, y = np.where(walking, self.x[here], x), np.where(walking, self.y[here], y)
+            xs.append(x)
+            ys.append(y)
+            walking = walking & (here != course.into)
+            here = np.where(walking, self._leaving[0][here, self._hop[here, course.into]], here)
+        xs += [np.where(indoors, b.x, ends[0]), b.x]
+        ys += [np.where(indoors, b.y, ends[1]), b.y]
+        return Lines(np.stack(xs, axis=1), np.stack(ys, axis=1))
+
+    def joined(self, x: Floats, y: Floats) -> Spots:
+        """Points joined to the nearest street."""
+        return self.doors(x, y)
 
     def _point(self, section: Ints, offset: Floats) -> tuple[Floats, Floats]:
         first, second = self.ends[section].T

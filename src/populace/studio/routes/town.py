@@ -1,0 +1,65 @@
+"""A town as JSON: its map, the film of a window of steps, what is said, where people are, who knows the news."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import polars as pl
+from fastapi import APIRouter, Query
+
+from populace.studio.studio import Studio
+from populace.studio.views.town import TownRun, town_map, town_of
+from populace.studio.views.town_frames import frames
+from populace.studio.views.town_heat import heat, heat_data
+from populace.studio.views.town_talk import follows_news, news, speech
+
+From = Annotated[int | None, Query(alias="from", ge=0, description="The first step; the first of all by default.")]
+To = Annotated[int | None, Query(alias="to", ge=0, description="The last step, included.")]
+
+
+def router(studio: Studio) -> APIRouter:
+    """`/api/runs/NAME/town` and what is below it."""
+    made = APIRouter(prefix="/runs/{name}/town")
+
+    def opened(name: str) -> TownRun:
+        return town_of(studio.library.run(name))
+
+    @made.get("")
+    def the_map(name: str) -> dict[str, Any]:
+        """The map, the people and the timeline."""
+        return town_map(opened(name))
+
+    @made.get("/frames")
+    def the_frames(name: str, first: From = None, last: To = None) -> dict[str, Any]:
+        """Where everybody is at some steps, and the ways between them."""
+        town = opened(name)
+        return frames(town, *town.bounds(first, last))
+
+    @made.get("/speech")
+    def the_speech(
+        name: str, first: From = None, last: To = None, limit: Annotated[int, Query(ge=1, le=100_000)] = 2000
+    ) -> list[dict[str, Any]]:
+        """What was said at some steps; each utterance up to a number of characters."""
+        town = opened(name)
+        said = speech(town, *town.bounds(first, last))
+        return said.with_columns(
+            pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit
+        ).to_dicts()
+
+    @made.get("/news")
+    def the_news(name: str) -> dict[str, Any]:
+        """Who knows the news, since when and from whom, branch by branch."""
+        town = opened(name)
+        followed = follows_news(town)
+        return {"followed": followed, "people": len(town.ids), "news": news(town).to_dicts() if followed else []}
+
+    @made.get("/heat")
+    def the_heat(name: str, first: From = None, last: To = None) -> dict[str, Any]:
+        """Person-hours by building and along the streets."""
+        town = opened(name)
+        steps = town.steps
+        begin = steps[0] if first is None else min(max(first, steps[0]), steps[-1])
+        end = steps[-1] if last is None else min(max(last, begin), steps[-1])
+        return heat_data(heat(town, begin, end))
+
+    return made
