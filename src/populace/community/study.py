@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from populace.community.community import Community
