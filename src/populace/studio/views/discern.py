@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote, urlencode
 
 import polars as pl
 
 from populace.community.discerned import PUBLISHED, Discerned, discerned
 from populace.community.study import Study, studies
 from populace.errors import PopulaceError, UsageError
+from populace.studio.library import Library
 from populace.workspace import Workspace
 
 Chosen = Literal["first", "second"]
@@ -117,10 +119,48 @@ class Session:
 
 
 def rates_table(found: Discerned) -> pl.DataFrame:
-    """Error rates in a form to be read: a row for each arm that was rated, then published arms that were not."""
-    seen = found.rates.select("arm", "who", "raters", "answers", "wrong", "error", "low", "high", "published")
-    others = PUBLISHED.filter(~pl.col("arm").is_in(seen["arm"].implode())).select("arm", "published")
-    return pl.concat([seen, others], how="diagonal")
+    """Error rates in a form to be read: a row for each arm that was rated, then published arms that were not.
+
+    Args:
+        found: The results.
+    """
+    others = PUBLISHED.filter(~pl.col("arm").is_in(found.rates["arm"].implode())).select("arm", "published")
+    table = pl.concat([found.rates.drop("rated_by", "conversations_by", "published_sd"), others], how="diagonal")
+    return table.select(
+        "arm",
+        "who",
+        "raters",
+        "answers",
+        "wrong",
+        error=_percent("error"),
+        interval=pl.concat_str([_percent("low"), pl.lit(" to "), _percent("high")]),
+        published=_percent("published"),
+        error_share="error",
+        published_share="published",
+    )
+
+
+def _percent(name: str) -> pl.Expr:
+    return (100 * pl.col(name)).round(1).cast(pl.String) + pl.lit(" %")
+
+
+def generated_runs(library: Library) -> list[str]:
+    """Runs whose threads can be set beside real ones: those of a community, the newest first."""
+    return [name for name in library.names() if _is_forum(library, name)]
+
+
+def _is_forum(library: Library, name: str) -> bool:
+    try:
+        run = library.run(name)
+        return "design" in run.manifest.regimes[0].parameters and len(run.steps) > 1
+    except PopulaceError:
+        return False  # The home page says what is wrong with it.
+
+
+def study_address(name: str, **query: object) -> str:
+    """The address of a study."""
+    path = f"/discern/{quote(name, safe='')}"
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def real_files(workspace: Workspace, limit: int = 200) -> list[str]:

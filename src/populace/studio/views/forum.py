@@ -161,7 +161,11 @@ class ForumView:
         )
 
     def threads(self, sorting: Sorting | None = None, *, search: str = "", flagged: bool = False) -> pl.DataFrame:
-        """A row for each thread, in the order of a sorting; as `Community.threads` with `flags`, `hidden` and `found`.
+        """A row for each thread, in the order of a sorting.
+
+        The columns are those of `Community.threads` with `flags` (how many posts have some), `hidden` (whether the
+        filter hides its opening), `found` (the posts that were searched for) and `heading`, which shows the title
+        only where it is neither hidden nor removed.
 
         Args:
             sorting: `new`, `top` or `hot`; the design's own way by default.
@@ -183,6 +187,7 @@ class ForumView:
             self.community.threads(sorting)
             .join(marks, on="thread", how="left", maintain_order="left")
             .join(found, on="thread", how="inner", maintain_order="left")
+            .with_columns(heading=_heading())
         )
         return listed.filter(pl.col("flags") > 0) if flagged else listed
 
@@ -293,6 +298,18 @@ def thread_facts(utterances: Sequence[Utterance]) -> dict[str, Any]:
         "removed": sum(each.removed for each in utterances),
         "flagged": sum(bool(each.flags) for each in utterances),
     }
+
+
+def _heading() -> pl.Expr:
+    number = pl.concat_str([pl.lit("Thread "), pl.col("thread")])
+    own = pl.when(pl.col("title").fill_null("") != "").then("title").when(pl.col("opening") != "").then("opening")
+    return (
+        pl.when(pl.col("status") == "removed")
+        .then(number + pl.lit(", whose opening a moderator removed"))
+        .when("hidden")
+        .then(number + pl.lit(", hidden by the filter"))
+        .otherwise(own.otherwise(number))
+    )
 
 
 def _name(people: pl.DataFrame) -> pl.Expr:
