@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nicegui import events, ui
 from nicegui import run as elsewhere
 
@@ -28,6 +30,8 @@ from populace.studio.views.discern import (
 )
 
 _KEYS: dict[str, Chosen] = {"1": "first", "ArrowLeft": "first", "2": "second", "ArrowRight": "second"}
+_SPOKEN = re.compile(r"[A-Z]: ")
+_DEEPEST = 6
 _COLUMNS = {
     "arm": "conversations made by",
     "who": "rated by",
@@ -190,7 +194,7 @@ class Rating:
         with ui.row().classes("items-center gap-3 w-full"):
             ui.label(f"Pair {task.number} of {task.of}").classes("panel-title").props("role=status")
             bar = ui.linear_progress((task.number - 1) / task.of, show_value=False, size="8px")
-            bar.classes("grow").style("min-width: 120px").props('aria-label="Progress"')
+            bar.classes("stretch").props('aria-label="Progress"')
         with ui.column().classes("gap-0"):
             ui.label(shown(task.community, 120)).classes("thread-title").props("dir=auto")
             if task.goal:
@@ -199,7 +203,7 @@ class Rating:
             for number, text in ((1, task.first), (2, task.second)):
                 with tested(ui.column().classes("panel conversation"), f"conversation-{number}"):
                     ui.label(f"Conversation {number}").classes("panel-title").props("role=heading aria-level=2")
-                    ui.label(shown(text, 20_000)).classes("foreign").props("dir=auto")
+                    _conversation(text)
         with ui.element("div").classes("answers"):
             tested(ui.button("1 is real", on_click=lambda: self.answer("first")), "first").props(
                 "no-caps unelevated icon=west"
@@ -222,6 +226,16 @@ class Rating:
         chosen = _KEYS.get(str(event.key))
         if chosen is not None and event.action.keydown and not event.action.repeat and self.session is not None:
             self.answer(chosen)
+
+
+def _conversation(text: str) -> None:
+    """A conversation line by line, replies set in."""
+    for number, line in enumerate(text.split("\n")):
+        words = line.lstrip(" ")
+        depth = min((len(line) - len(words)) // 2, _DEEPEST)
+        title = number == 0 and not _SPOKEN.match(line)
+        label = ui.label(shown(words, 4_000)).classes("foreign line" + (" thread-title" if title else ""))
+        label.style(f"padding-left: {14 * depth}px").props("dir=auto")
 
 
 def _results(session: Session) -> None:

@@ -14,7 +14,7 @@ from populace.errors import UsageError
 from populace.studio.clock import when
 from populace.studio.frame import Page, empty, frame, run_address, tested, told
 from populace.studio.jobs import command
-from populace.studio.pages.forum_about import about
+from populace.studio.pages.forum_about import about, masthead
 from populace.studio.pages.forum_member import member_panel, members_panel
 from populace.studio.pages.forum_post import STYLE, Reader, opened, post_card, tag, votes
 from populace.studio.pages.whatif_dialog import Turning
@@ -94,6 +94,7 @@ class ForumPage:
         await self._read()
         turning = Turning(self.studio, self.name, lambda: self.view)
         self.reader.turn = turning.ask
+        masthead(self.view)
         self._controls()
         with ui.element("div").classes("forum"):
             self.main = ui.column().classes("w-full gap-4")
@@ -116,7 +117,9 @@ class ForumPage:
         with ui.column().classes("panel gap-2"):
             with ui.element("div").classes("bar"):
                 way = ui.toggle(SORTINGS, value=self.wanted.sort or self.view.community.design.sorting)
-                tested(way, "sort").props("no-caps dense unelevated").on_value_change(lambda e: self._sort(e.value))
+                tested(way, "sort").props("no-caps unelevated padding='4px 12px'").on_value_change(
+                    lambda e: self._sort(e.value)
+                )
                 words = ui.input(placeholder="Search posts and people", value=self.wanted.search)
                 tested(words, "search").props('dense outlined debounce=300 clearable type=search aria-label="Search"')
                 words.classes("grow").style("min-width: 180px").on_value_change(lambda e: self._search(e.value or ""))
@@ -129,9 +132,7 @@ class ForumPage:
                 self.slider = ui.slider(
                     min=0, max=max(last, 1), value=last if self.wanted.at is None else self.wanted.at
                 )
-                tested(self.slider, "as-of").classes("grow").style("min-width: 140px").props(
-                    'aria-label="As of which step"'
-                )
+                tested(self.slider, "as-of").classes("stretch").props('aria-label="As of which step"')
                 self.slider.on("change", lambda: self._as_of(int(self.slider.value)))
 
     def draw(self) -> None:

@@ -16,14 +16,8 @@ from populace.studio.views.forum import ForumView
 _KINDS = {"prescriptive": "wanted", "restrictive": "not wanted"}
 
 
-def about(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]]) -> None:
-    """Everything about the community.
-
-    Args:
-        studio: The Studio.
-        view: The community.
-        again: Draws the page again, once a judge is done.
-    """
+def masthead(view: ForumView) -> None:
+    """The name of the community, what it is for, and that it is none."""
     design = view.community.design
     with ui.column().classes("panel masthead").style(f"--hue:{zlib.crc32(design.name.encode()) % 360}"):
         ui.label(shown(design.name, 120)).classes("page-title").props("role=heading aria-level=2 dir=auto")
@@ -32,6 +26,16 @@ def about(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]])
         ui.label("A simulation: the people do not exist, and a model wrote what does not say otherwise.").classes(
             "soft small"
         )
+
+
+def about(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]]) -> None:
+    """Rules, figures and judges.
+
+    Args:
+        studio: The Studio.
+        view: The community.
+        again: Draws the page again, once a judge is done.
+    """
     with section("Rules"):
         rules = view.rules()
         if not rules.height:

@@ -135,7 +135,7 @@ def _words(said: Utterance, reader: Reader) -> None:
                 _plainly(said)
 
         tested(ui.button(f"{why} Show it", on_click=reveal), f"reveal-{said.post}").props(
-            "outline dense no-caps size=sm icon=visibility_off"
+            "outline dense no-caps icon=visibility_off"
         )
 
 
@@ -159,7 +159,8 @@ def _found(said: Utterance) -> None:
         tested(opened_up, f"why-{said.post}")
         for flag in said.flags:
             sure = f" ({flag.chance:.0%})" if flag.chance is not None else ""
-            told = f"{flag.text}: {shown(flag.judge, 80)} says {shown(flag.answer, 20)}{sure} to “{shown(flag.wording, 600)}”"
+            asked = shown(flag.wording, 600)
+            told = f"{flag.text}: {shown(flag.judge, 80)} says {shown(flag.answer, 20)}{sure} to “{asked}”"
             ui.label(told).classes("foreign small").props("dir=auto")
         ui.label("A judge may err.").classes("soft small")
 
@@ -169,9 +170,9 @@ def _actions(said: Utterance, reader: Reader) -> None:
     with ui.row().classes("items-center gap-1 w-full"):
         if turn is not None:
             first = ui.button("What if…", on_click=lambda: turn(said, False))
-            tested(first, f"whatif-{said.post}").props("flat dense no-caps size=sm icon=call_split")
+            tested(first, f"whatif-{said.post}").props("flat dense no-caps icon=call_split")
             second = ui.button("Multiverse", on_click=lambda: turn(said, True))
-            tested(second, f"multiverse-{said.post}").props("flat dense no-caps size=sm icon=account_tree")
+            tested(second, f"multiverse-{said.post}").props("flat dense no-caps icon=account_tree")
         if said.origin != "hand":
             target = run_address(reader.run, "decision", step=said.step, person=said.author, path=said.path or None)
             tested(ui.link("decision", target).classes("plain small"), f"decision-{said.post}")
