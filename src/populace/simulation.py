@@ -51,6 +51,9 @@ from populace.scenario import Scenario, Stage, plain_metric
 from populace.scopes import Driver, Scope
 from populace.variation import Variation
 
+_A_MOMENT = 0.1
+"""How often, in seconds of the wall clock, a paused run looks whether it may go on."""
+
 
 class Watch:
     """Somebody who looks on while a run goes; every method may be left out."""
@@ -140,6 +143,7 @@ class Simulation:
         try:
             await self._begin()
             while not (reason := self._ending(until)):
+                await self._unless_paused()
                 self._check_stop()
                 await self._advance()
         except StoppedError as stop:
@@ -297,6 +301,10 @@ class Simulation:
         if self.planned is not None and self.step >= self.planned:
             return f"all {self.planned} steps are done"
         return self.scenario.stop() or "" if self.step else ""
+
+    async def _unless_paused(self) -> None:
+        while not self.stopping and self.record.paused():
+            await asyncio.sleep(_A_MOMENT)
 
     def _check_stop(self) -> None:
         if self.stopping:

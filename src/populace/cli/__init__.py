@@ -18,10 +18,13 @@ import click
 from populace.errors import PopulaceError, UnknownNameError, UsageError
 
 COMMANDS = {
+    "studio": ("studio", "Open Studio, the web application: start, watch, open, fork and compare runs."),
     "run": ("running", "Run a scenario to its end; what was paid for before is reused."),
     "resume": ("running", "Go on with a run that stopped; nothing is paid for twice."),
     "replay": ("running", "Run a recorded run again without any model, and stop where it parts from the record."),
     "fork": ("running", "Start a run that shares RUN up to a step; earlier answers are reused, not bought again."),
+    "pause": ("studio", "Have a run that is under way wait after its step; resume lets it go on."),
+    "stop": ("studio", "Have a run that is under way stop as Ctrl-C does; it can be resumed."),
     "whatif": ("whatifs", "Let somebody answer an utterance of a community, and see how its thread goes on."),
     "multiverse": ("whatifs", "Run a community, or what follows one utterance, several times with other draws."),
     "interview": ("asking", "Ask people of a run something on the side; the run does not change."),

@@ -25,6 +25,7 @@ from populace.cli.summary import describe, show_run, warnings
 from populace.deciders import DECIDERS
 from populace.discovery import find_scenario
 from populace.errors import StoppedError, UsageError
+from populace.holding import go_on
 from populace.interventions import Intervention, read_interventions
 from populace.models import SMOLLM2
 from populace.run import Run, simulate
@@ -83,6 +84,12 @@ def resume_command(run: str, workspace: str | None, as_json: bool, chart: bool, 
     found = Run(Workspace(workspace).open(run))
     if found.manifest.status.state == "complete":
         err.print(f"{found.name} is complete already: {found.manifest.status.reason}.")
+    elif found.journal.busy() and found.journal.paused():
+        go_on(found.journal)
+        err.print(f"{found.name} goes on in its own process.")
+        if as_json:
+            emit({"run": found.name, "asked": "go on"})
+        return
     else:
         regime = found.manifest.regime
         fetch_if_needed(regime.model if regime.decider == "model" else "")

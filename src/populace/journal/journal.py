@@ -30,6 +30,11 @@ from populace.journal.segments import (
 START = "start"
 """What the first segment of a run follows from."""
 
+PAUSE = ".pause"
+"""While a run folder holds this file, whoever writes the run waits between two steps."""
+
+_WAITING = "waiting"
+
 
 class Record:
     """What a run left behind, step by step, wherever it is kept."""
@@ -66,6 +71,10 @@ class Record:
     def usage(self) -> list[dict[str, Any]]:
         """What each of this run's own steps used."""
         raise NotImplementedError
+
+    def paused(self) -> bool:
+        """Whether somebody asked the run to wait between two steps."""
+        return False
 
     def set_status(self, **changes: Any) -> None:
         """Change the status in the manifest, the only thing in it that changes."""
@@ -244,6 +253,7 @@ class Journal(Record):
         file.write(f"pid {os.getpid()}")
         file.flush()
         self._lock = file
+        self.pause(False)
 
     def release(self) -> None:
         """Let other processes write the run."""
@@ -251,11 +261,48 @@ class Journal(Record):
             self._lock.close()
             self._lock = None
 
+    def writer(self) -> int | None:
+        """The process that is writing the run now, where one is."""
+        if not self.busy():
+            return None
+        word, _, number = (self.folder / ".lock").read_text().partition(" ")
+        return int(number) if word == "pid" and number.strip().isdecimal() else None
+
+    def pause(self, wanted: bool = True) -> None:
+        """Ask whoever writes the run to wait after the step under way, or to go on."""
+        with writing(self.folder / PAUSE):
+            if wanted:
+                (self.folder / PAUSE).touch()
+            else:
+                (self.folder / PAUSE).unlink(missing_ok=True)
+
+    def paused(self) -> bool:
+        """Whether the run is to wait; asked by its own writer, it is noted that it does."""
+        try:
+            # Without O_CREAT: whoever lets the run go on in this moment is not overruled.
+            file = os.open(self.folder / PAUSE, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        with os.fdopen(file, "r+") as open_file:
+            if self._lock is not None and not open_file.read():
+                open_file.write(_WAITING)
+        return True
+
+    def waiting(self) -> bool:
+        """Whether the run was asked to wait and does, rather than being in a step still."""
+        try:
+            return (self.folder / PAUSE).read_text() == _WAITING
+        except FileNotFoundError:
+            return False
+
     def busy(self) -> bool:
         """Whether a process is writing the run now."""
-        if self._lock is not None:
-            return True
-        path = self.folder / ".lock"
+        return self._lock is not None or self.busy_folder(self.folder)
+
+    @staticmethod
+    def busy_folder(folder: Path) -> bool:
+        """Whether a process is writing the run in a folder now, readable or not."""
+        path = folder / ".lock"
         if not path.is_file():
             return False
         with path.open("a") as file:

@@ -1,0 +1,121 @@
+"""Who looks at what is told when it changes: by watching folders, not by reading them again and again.
+
+A run replaces its manifest with every step, so one watch on its folder tells of everything. Only a
+process that dies leaves no trace; of the few runs that go, it is looked now and then whether
+somebody still holds their lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import Client, background_tasks, context
+from watchfiles import awatch
+
+from populace.experiments.folder import home
+from populace.journal import Journal
+from populace.studio.library import Library
+
+Callback = Callable[[], Awaitable[None] | None]
+
+_LOOK_MS = 1_000
+_GATHER_MS = 100
+
+
+class Changes:
+    """Tells pages that a folder changed.
+
+    Args:
+        library: The runs of the workspace.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._listeners: dict[str, list[tuple[Client, Callback]]] = {}
+        self._watching: asyncio.Task[Any] | None = None
+        self._again = asyncio.Event()
+        self._going: dict[str, bool] = {}
+
+    def listen(self, name: str, callback: Callback) -> None:
+        """Call back, within the page that is being built, whenever a run changes; until the page is closed.
+
+        Args:
+            name: The run; `experiments/NAME` for an experiment; nothing for whatever happens in the workspace.
+            callback: What to do.
+        """
+        client = context.client
+        entry = (client, callback)
+        self._listeners.setdefault(name, []).append(entry)
+
+        def forget() -> None:
+            listeners = self._listeners.get(name, [])
+            if entry in listeners:
+                listeners.remove(entry)
+
+        client.on_delete(forget)
+        self._again.set()
+        if self._watching is None or self._watching.done():
+            self._watching = background_tasks.create(self._watch(), name="watch the workspace")
+
+    def tell(self, name: str) -> None:
+        """Tell everybody who looks at a run, and everybody who looks at all of them."""
+        for key in dict.fromkeys((name, "")):
+            for client, callback in list(self._listeners.get(key, ())):
+                if client.is_deleted:
+                    continue
+                with client:
+                    made = callback()
+                    if inspect.isawaitable(made):
+                        background_tasks.create(_awaited(made), name=f"a change of {name}")
+
+    async def _watch(self) -> None:
+        while any(self._listeners.values()):
+            self._again.clear()
+            folders = self._folders()
+            async for batch in awatch(
+                *folders,
+                recursive=False,
+                debounce=_GATHER_MS,
+                step=_GATHER_MS // 2,
+                rust_timeout=_LOOK_MS,
+                yield_on_timeout=True,
+                stop_event=self._again,
+            ):
+                for name in sorted({self._name(Path(path)) for _, path in batch} | self._died()):
+                    self.tell(name)
+                if not any(self._listeners.values()) or self._folders() != folders:
+                    break
+
+    def _folders(self) -> list[Path]:
+        runs, experiments = self._library.workspace.runs, home(self._library.workspace)
+        runs.mkdir(parents=True, exist_ok=True)
+        named = {name for name, listeners in self._listeners.items() if listeners and name}
+        wanted = {self._library.workspace.folder / n for n in named if n.startswith("experiments/")}
+        wanted |= {folder / "rows" for folder in wanted}
+        wanted |= {
+            runs / name for name in named | set(self._library.under_way()) if not name.startswith("experiments/")
+        }
+        return [runs, *([experiments] if experiments.is_dir() else []), *sorted(w for w in wanted if w.is_dir())]
+
+    def _name(self, path: Path) -> str:
+        workspace = self._library.workspace.folder.resolve()
+        path = path if path.is_absolute() else Path.cwd() / path
+        parts = path.relative_to(workspace).parts if path.is_relative_to(workspace) else path.parts
+        if len(parts) > 1 and parts[0] == "experiments":
+            return f"experiments/{parts[1]}"
+        return parts[1] if len(parts) > 1 and parts[0] == "runs" else ""
+
+    def _died(self) -> set[str]:
+        """Runs whose process came or went since the last look."""
+        now = {name: Journal.busy_folder(self._library.workspace.runs / name) for name in self._library.under_way()}
+        changed = {name for name, busy in now.items() if name in self._going and self._going[name] != busy}
+        self._going = now
+        return changed
+
+
+async def _awaited(made: Awaitable[None]) -> None:
+    await made

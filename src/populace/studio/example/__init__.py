@@ -1,0 +1,23 @@
+"""A finished run that ships, so that a newcomer sees one before waiting for one.
+
+It is norms with default parameters on the embedded model, seed 1, recorded on 15 November 2026.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from populace.workspace import Workspace
+
+NAME = "norms-example"
+_ARCHIVE = Path(__file__).with_name(f"{NAME}.zip")
+
+
+def place(workspace: Workspace) -> str:
+    """Put the example among the runs of a workspace, unless it is there; returns its name."""
+    if not (workspace.runs / NAME).exists():
+        workspace.runs.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(_ARCHIVE) as archive:
+            archive.extractall(workspace.runs)
+    return NAME

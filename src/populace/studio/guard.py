@@ -1,0 +1,119 @@
+"""Who may come in: this machine alone, or whoever has the token.
+
+Every request and every web socket passes here first. A page of another site that is open in the
+same browser can reach a local server too; it is told apart by the names it comes from and goes to.
+"""
+
+from __future__ import annotations
+
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "populace-token"
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss:; object-src 'none'; "
+    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class Guard:
+    """Lets requests through to an application, or not.
+
+    Args:
+        app: The application.
+        token: What a visitor must show; without one, only this machine's own names are served.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None = None) -> None:
+        self.app = app
+        self.token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        problem = self._foreign(headers)
+        if problem:
+            await _refuse(scope, receive, send, 403, problem)
+            return
+        if self.token is not None and not self._known(scope, headers):
+            given = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+            if scope["type"] == "http" and self._right(given.pop("token", "")):
+                await _admit(scope, send, self.token, given)
+                return
+            said = "This Studio asks for a token: open the address that `populace studio` printed.\n"
+            await _refuse(scope, receive, send, 401, said)
+            return
+        await self.app(scope, receive, _with_headers(send))
+
+    def _foreign(self, headers: dict[str, str]) -> str:
+        """Why a request is not from one of our own pages, where it is not."""
+        host = headers.get("host", "")
+        if self.token is None and _name(host) not in LOCAL:
+            return "Studio answers to localhost and 127.0.0.1 only. To reach it from elsewhere, start it with --host.\n"
+        origin = headers.get("origin")
+        if origin is not None and origin != "null" and urlsplit(origin).netloc != host:
+            return "Studio takes no requests from the pages of other sites.\n"
+        return "Studio takes no requests from pages without an origin.\n" if origin == "null" else ""
+
+    def _known(self, scope: Scope, headers: dict[str, str]) -> bool:
+        bearer = headers.get("authorization", "")
+        if bearer.startswith("Bearer ") and self._right(bearer.removeprefix("Bearer ").strip()):
+            return True
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        return COOKIE in cookies and self._right(cookies[COOKIE].value)
+
+    def _right(self, given: str) -> bool:
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0].lower()
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+        await send(message)
+
+    return sending
+
+
+async def _admit(scope: Scope, send: Send, token: str, query: dict[str, str]) -> None:
+    """Keep the token in a cookie, and take it out of the address."""
+    target = scope["path"] + (f"?{urlencode(query)}" if query else "")
+    # A path that begins with two slashes would name another host.
+    target = "/" + target.lstrip("/")
+    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
+    headers = [(b"location", target.encode("latin-1", "replace")), (b"set-cookie", cookie.encode()), *_HEADERS]
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, text: str) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text.encode()})

@@ -1,0 +1,13 @@
+"""The same data as JSON, under `/api`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter
+
+from populace.studio.routes import runs
+from populace.studio.studio import Studio
+
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router,)
+"""What makes the routes of each part."""

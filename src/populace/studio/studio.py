@@ -1,0 +1,26 @@
+"""What all pages share: the workspace, its runs, the commands under way, and who looks at what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from populace.studio.changes import Changes
+from populace.studio.jobs import Jobs
+from populace.studio.library import Library
+from populace.workspace import Workspace
+
+
+class Studio:
+    """One Studio over one workspace.
+
+    Args:
+        workspace: The workspace, or its folder; the current one by default.
+    """
+
+    def __init__(self, workspace: Workspace | str | Path | None = None) -> None:
+        found = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
+        # Absolute, so that watching, children and names agree whatever the current folder is.
+        self.workspace = Workspace(found.folder.resolve())
+        self.library = Library(self.workspace)
+        self.jobs = Jobs(self.workspace)
+        self.changes = Changes(self.library)
