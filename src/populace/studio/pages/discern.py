@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from nicegui import events, ui
-from nicegui import run as elsewhere
 
 from populace.community.discerned import PUBLISHED_TEST
 from populace.community.study import Study, rater_name
@@ -54,7 +54,7 @@ def register(studio: Studio) -> None:
                 "A rater sees a real and a generated conversation of one community and says which one is real. "
                 "Who cannot tell is wrong half of the time."
             ).classes("soft")
-            found = await elsewhere.io_bound(cards, studio.workspace)
+            found = await asyncio.to_thread(cards, studio.workspace)
             with section("Studies"):
                 if not found:
                     empty("There is none yet. Make one below, from runs of a forum and a file of real threads.")
@@ -73,14 +73,14 @@ def register(studio: Studio) -> None:
         shows = command("discern", "--study", name, *(["--rater", rater] if rater else []))
         crumbs = [("Real or generated?", "/discern")]
         with frame(studio, f"Study {name}", command=shows, crumbs=crumbs) as page:
-            opened = await elsewhere.io_bound(Study, studio.workspace, name)
+            opened = await asyncio.to_thread(Study, studio.workspace, name)
             Rating(opened, page).build(rater)
 
 
 async def _new(studio: Studio) -> None:
     """A form that makes a study."""
-    runs = await elsewhere.io_bound(generated_runs, studio.library)
-    files = await elsewhere.io_bound(real_files, studio.workspace)
+    runs = await asyncio.to_thread(generated_runs, studio.library)
+    files = await asyncio.to_thread(real_files, studio.workspace)
     with section("A new study"):
         if not runs:
             empty(

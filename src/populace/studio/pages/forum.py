@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from nicegui import run as elsewhere
 from nicegui import ui
 
 from populace.community.community import Sorting
@@ -17,6 +17,7 @@ from populace.studio.jobs import command
 from populace.studio.pages.forum_about import about, masthead
 from populace.studio.pages.forum_member import member_panel, members_panel
 from populace.studio.pages.forum_post import STYLE, Reader, opened, post_card, tag, votes
+from populace.studio.pages.redrawing import Redrawing
 from populace.studio.pages.whatif_dialog import Turning
 from populace.studio.studio import Studio
 from populace.studio.text import shown
@@ -99,6 +100,7 @@ class ForumPage:
         with ui.element("div").classes("forum"):
             self.main = ui.column().classes("w-full gap-4")
             self.side = ui.column().classes("w-full gap-4")
+        self.refresh = Redrawing(told(self._again))
         self.draw()
         self.studio.changes.listen(self.name, self.refresh)
 
@@ -109,7 +111,7 @@ class ForumPage:
             view.posts, view.community.people  # noqa: B018 - read here, off the loop that serves everybody
             return view
 
-        self.view = await elsewhere.io_bound(read)
+        self.view = await asyncio.to_thread(read)
 
     def _controls(self) -> None:
         steps = self.view.run.steps
@@ -231,8 +233,7 @@ class ForumPage:
         self.wanted.read += _READ
         self.draw()
 
-    @told
-    async def refresh(self) -> None:
+    async def _again(self) -> None:
         """Read again and draw again, as when the run went on."""
         await self._read()
         last = self.view.run.steps[-1]

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import polars as pl
-from nicegui import run as elsewhere
 from nicegui import ui
 
 from populace.errors import PopulaceError, UsageError
 from populace.run import Run
-from populace.studio.frame import Page, chip, empty, error_card, frame, run_address, run_link, section, tested, told
+from populace.studio.frame import (
+    Page,
+    chip,
+    empty,
+    error_card,
+    frame,
+    later,
+    run_address,
+    run_link,
+    section,
+    tested,
+    told,
+)
 from populace.studio.jobs import Job, command
 from populace.studio.pages.forum import whole
 from populace.studio.pages.forum_post import STYLE, Reader, forum_address, opened, post_card
+from populace.studio.pages.redrawing import Redrawing
 from populace.studio.pages.whatif_dialog import BEFORE, Turning
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.forum import ForumView
 from populace.studio.views.whatifs import Continuation, Side, comparison, continuations, parted, side
 
+_GOING = ("starting", "running")
 _UNITS = {
     "utterances": "utterances",
     "people": "people",
@@ -64,16 +78,20 @@ class Beside:
         """Draw all, and again whenever a fork goes on."""
         run = self.studio.library.run(self.name)
         self.reader = Reader(self.name, opened(run))
-        self.original = await elsewhere.io_bound(ForumView, run)
+        self.original = await asyncio.to_thread(ForumView, run)
         self.turning = Turning(self.studio, self.name, lambda: self.original)
         self.place = ui.column().classes("w-full gap-4")
+        self.refresh = Redrawing(told(self._draw))
         await self._draw()
         self.studio.changes.listen("", self.refresh)
+        if self.job is not None and self.job.state in _GOING:
+            later(self._to_the_end)
 
-    @told
-    async def refresh(self) -> None:
-        """Read the forks again."""
-        await self._draw()
+    async def _to_the_end(self) -> None:
+        """Draw once more when the command is over, which no folder tells of."""
+        while self.job is not None and self.job.state in _GOING:
+            await asyncio.sleep(0.2)
+        await self.refresh()
 
     def _chosen(self) -> list[Continuation]:
         library = self.studio.library
@@ -102,7 +120,7 @@ class Beside:
 
     async def _draw(self) -> None:
         try:
-            sides, runs, table = await elsewhere.io_bound(self._sides)
+            sides, runs, table = await asyncio.to_thread(self._sides)
         except PopulaceError as error:
             self.place.clear()
             with self.place:
@@ -142,7 +160,7 @@ class Beside:
                 ui.label(f"{made} done, {len(sides) - 1 - made} under way: {shown(command(*self.job.arguments), 300)}")
 
     def _nothing(self) -> None:
-        if self.job is not None and self.job.state in ("starting", "running"):
+        if self.job is not None and self.job.state in _GOING:
             empty("The first continuation is being started.")
         else:
             empty("Nobody has asked what else could have followed this utterance. The buttons above do.")

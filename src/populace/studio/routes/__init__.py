@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from populace.studio.routes import runs
+from populace.studio.routes import discern, forum, runs
 from populace.studio.studio import Studio
 
-ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router,)
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, forum.router, discern.router)
 """What makes the routes of each part."""
