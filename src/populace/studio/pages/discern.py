@@ -104,7 +104,7 @@ async def _new(studio: Studio) -> None:
         community = ui.input("Name of the real community, where it differs").props("dense outlined").classes("w-full")
         most = ui.number("Pairs at most, for each way to generate", value=None, min=1, step=1, format="%d")
         tested(most.props("dense outlined clearable").classes("w-full"), "study-pairs")
-        line = ui.label().classes("commandline w-full")
+        line = ui.label().classes("commandline wrapped w-full")
 
         def wanted() -> tuple[str, ...]:
             return study_arguments(

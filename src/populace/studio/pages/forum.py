@@ -22,6 +22,7 @@ from populace.studio.pages.whatif_dialog import Turning
 from populace.studio.studio import Studio
 from populace.studio.text import shown
 from populace.studio.views.forum import ForumView, thread_facts
+from populace.studio.views.whatifs import continuations, counted, fork_manifests
 
 SORTINGS = {"new": "New", "top": "Top", "hot": "Hot"}
 _LISTED = 30
@@ -105,10 +106,12 @@ class ForumPage:
         self.studio.changes.listen(self.name, self.refresh)
 
     async def _read(self) -> None:
+        library = self.studio.library
+
         def read() -> ForumView:
-            run = self.studio.library.run(self.name)
-            view = ForumView(run, self.wanted.at, None if self.wanted.filtered else Filter([]))
-            view.posts, view.community.people  # noqa: B018 - read here, off the loop that serves everybody
+            viewing = None if self.wanted.filtered else Filter([])
+            view = ForumView(library.run(self.name), self.wanted.at, viewing).loaded()
+            self.reader.continued = counted(continuations(fork_manifests(library, self.name), view))
             return view
 
         self.view = await asyncio.to_thread(read)

@@ -81,7 +81,7 @@ def _judges(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]
         regime = view.run.manifest.regime
         model = tested(ui.input("Model that judges", value=regime.model), "judge-model")
         model.props("dense outlined").classes("w-full")
-        line = ui.label().classes("commandline w-full")
+        line = ui.label().classes("commandline wrapped w-full")
 
         def arguments() -> tuple[str, ...]:
             return ("judge", view.run.name, "--model", (model.value or "").strip() or regime.model)

@@ -16,6 +16,7 @@ from populace.studio.frame import run_address, tested
 from populace.studio.text import prose, shown
 from populace.studio.views.forum import Mark, Utterance
 
+_PLACES = ("whatif", "multiverse")
 STYLE = '<link rel="stylesheet" href="/studio-static/forum.css">'
 
 
@@ -29,6 +30,7 @@ class Reader:
         query: What every link within the forum keeps, such as the step and the filter.
         revealed: The posts that were asked for though they are hidden.
         turn: Opens the dialog for a what-if, and for a multiverse.
+        continued: How many what-ifs, and how many forks of a multiverse, there are of a post.
     """
 
     run: str
@@ -36,6 +38,7 @@ class Reader:
     query: dict[str, str] = field(default_factory=dict)
     revealed: set[int] = field(default_factory=set)
     turn: Callable[[Utterance, bool], None] | None = None
+    continued: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def moment(self, seconds: int | None) -> str:
         """A time of the community in words."""
@@ -158,7 +161,7 @@ def _found(said: Utterance) -> None:
     with ui.expansion("Why it is flagged").classes("w-full found").props("dense header-class=q-pa-none") as opened_up:
         tested(opened_up, f"why-{said.post}")
         for flag in said.flags:
-            sure = f" ({flag.chance:.0%})" if flag.chance is not None else ""
+            sure = f" ({100 * flag.chance:.0f} %)" if flag.chance is not None else ""
             asked = shown(flag.wording, 600)
             told = f"{flag.text}: {shown(flag.judge, 80)} says {shown(flag.answer, 20)}{sure} to “{asked}”"
             ui.label(told).classes("foreign small").props("dir=auto")
@@ -173,6 +176,14 @@ def _actions(said: Utterance, reader: Reader) -> None:
             tested(first, f"whatif-{said.post}").props("flat dense no-caps icon=call_split")
             second = ui.button("Multiverse", on_click=lambda: turn(said, True))
             tested(second, f"multiverse-{said.post}").props("flat dense no-caps icon=account_tree")
+        for count, name, place in zip(
+            reader.continued.get(said.post, ()), ("what-if", "multiverse"), _PLACES, strict=False
+        ):
+            if count:
+                link = ui.link(f"{count} {name}", forum_address(reader.run, place, post=said.post)).classes(
+                    "plain small"
+                )
+                tested(link, f"{place}s-{said.post}")
         if said.origin != "hand":
             target = run_address(reader.run, "decision", step=said.step, person=said.author, path=said.path or None)
             tested(ui.link("decision", target).classes("plain small"), f"decision-{said.post}")

@@ -31,7 +31,7 @@ from populace.studio.pages.whatif_dialog import BEFORE, Turning
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.forum import ForumView
-from populace.studio.views.whatifs import Continuation, Side, comparison, continuations, parted, side
+from populace.studio.views.whatifs import Continuation, Side, comparison, continuations, fork_manifests, parted, side
 
 _GOING = ("starting", "running")
 _UNITS = {
@@ -78,7 +78,7 @@ class Beside:
         """Draw all, and again whenever a fork goes on."""
         run = self.studio.library.run(self.name)
         self.reader = Reader(self.name, opened(run))
-        self.original = await asyncio.to_thread(ForumView, run)
+        self.original = await asyncio.to_thread(lambda: ForumView(run).loaded())
         self.turning = Turning(self.studio, self.name, lambda: self.original)
         self.place = ui.column().classes("w-full gap-4")
         self.refresh = Redrawing(told(self._draw))
@@ -94,9 +94,7 @@ class Beside:
         await self.refresh()
 
     def _chosen(self) -> list[Continuation]:
-        library = self.studio.library
-        forks = [library.run(each).manifest for each in library.forks(self.name)]
-        found = continuations(forks, self.original, self.post)
+        found = continuations(fork_manifests(self.studio.library, self.name), self.original, self.post)
         if self.names is not None:
             by_name = {each.run: each for each in found}
             lost = [name for name in self.names if name not in by_name]
@@ -221,7 +219,7 @@ def _figure(name: str, value: float | None) -> str:
     if value is None:
         return "–"
     if name == "violations":
-        return f"{value:.0%}"
+        return f"{100 * value:.0f} %"
     return str(value) if isinstance(value, int) else f"{value:.2f}"
 
 

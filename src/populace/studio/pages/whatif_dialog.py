@@ -67,7 +67,9 @@ class Turning:
             tested(words, "whatif-words").classes("w-full")
             model = ui.input("Model", value=regime.model if regime.decider == "model" else "").props("dense outlined")
             tested(model, "whatif-model").classes("w-full")
-            line = tested(ui.label().classes("commandline w-full"), "whatif-command")
+            judge = ui.input("Model that judges all of them; empty: nobody").props("dense outlined").classes("w-full")
+            tested(judge, "multiverse-judge").set_visibility(several)
+            line = tested(ui.label().classes("commandline wrapped w-full"), "whatif-command")
             waiting = ui.row().classes("items-center gap-2")
             with waiting:
                 ui.spinner(size="sm")
@@ -84,6 +86,7 @@ class Turning:
                     line=(words.value or "") if who.value != "draw" else "",
                     count=int(count.value or 0) if count is not None else 0,
                     model="" if other == regime.model else other,
+                    judge=(judge.value or "") if several else "",
                 )
 
             def follow() -> None:
@@ -106,7 +109,7 @@ class Turning:
                 dialog.close()
                 ui.navigate.to(target)
 
-            for field in (who, person, described, words, model, *([count] if count is not None else [])):
+            for field in (who, person, described, words, model, judge, *([count] if count is not None else [])):
                 field.on_value_change(follow)
             follow()
             with ui.row().classes("justify-end w-full gap-2"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -112,6 +112,11 @@ class ForumView:
         self.run = run
         self.community = Community(run, at)
         self.viewing = Filter.read() if viewing is None else viewing
+
+    def loaded(self) -> Self:
+        """All that takes time, read now and not when it is drawn."""
+        _ = self.posts, self.community.people, self.community.moderation
+        return self
 
     @functools.cached_property
     def posts(self) -> pl.DataFrame:

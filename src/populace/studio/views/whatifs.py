@@ -10,13 +10,11 @@ import polars as pl
 
 from populace.community.multiverse import Multiverse
 from populace.community.whatif import utterance
-from populace.errors import PopulaceError
+from populace.errors import PopulaceError, RunNotFoundError
 from populace.journal import Manifest
 from populace.run import Run
+from populace.studio.library import Library
 from populace.studio.views.forum import ForumView, Utterance
-
-RESPONDERS = {"a troll": "a troll", "a moderator": "a moderator", "somebody": "somebody of the community"}
-"""Who can be made to answer, beside own words."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,19 @@ def continuation(manifest: Manifest, parent: str, names: dict[Any, str] | None =
     return Continuation(manifest.run, int(asked["post"]), told or "by another draw", int(asked.get("draw") or 0))
 
 
+def fork_manifests(library: Library, name: str) -> list[Manifest]:
+    """The manifests of all forks of a run."""
+    found = []
+    for fork in library.forks(name):
+        try:
+            found.append(library.run(fork).manifest)
+        except RunNotFoundError:
+            continue  # Deleted in this moment.
+    return found
+
+
 def continuations(manifests: Iterable[Manifest], view: ForumView, post: int | None = None) -> list[Continuation]:
-    """The forks that continue an utterance of a run, or any utterance, the newest last.
+    """The forks that continue an utterance of a run, or any utterance, by their draws and names.
 
     Args:
         manifests: Of the forks to look through.
@@ -86,9 +95,18 @@ def continuations(manifests: Iterable[Manifest], view: ForumView, post: int | No
     """
     people = view.community.people.frame
     names = dict(people.select("id", "name").iter_rows()) if "name" in people.columns else {}
-    ordered = sorted(manifests, key=lambda each: each.created)
-    found = [continuation(manifest, view.run.name, names) for manifest in ordered]
-    return [each for each in found if each is not None and post in (None, each.post)]
+    found = (continuation(manifest, view.run.name, names) for manifest in manifests)
+    wanted = [each for each in found if each is not None and post in (None, each.post)]
+    return sorted(wanted, key=lambda each: (each.draw, each.run))
+
+
+def counted(found: Iterable[Continuation]) -> dict[int, tuple[int, int]]:
+    """How many what-ifs, and how many forks of a multiverse, there are of each utterance."""
+    counts: dict[int, tuple[int, int]] = {}
+    for each in found:
+        asked, drawn = counts.get(each.post, (0, 0))
+        counts[each.post] = (asked + (each.draw == 0), drawn + (each.draw > 0))
+    return counts
 
 
 def side(view: ForumView, original: ForumView, post: int, told: str = "") -> Side:
@@ -126,6 +144,7 @@ def arguments(
     line: str = "",
     count: int = 0,
     model: str = "",
+    judge: str = "",
 ) -> tuple[str, ...]:
     """The command that makes one continuation, or several where there is a count.
 
@@ -137,6 +156,7 @@ def arguments(
         line: What is said.
         count: How many continuations; 0 for a what-if.
         model: Another model than the run's.
+        judge: A model that judges all continuations.
 
     Example:
         >>> arguments("forum-1", 3, who="a troll")
