@@ -19,7 +19,7 @@ from populace.scenarios.forum import Forum
 from support.board import judge as knowing
 from support.board import luck
 from support.forums import SMALL, writer
-from support.hostile import AROUND
+from support.hostile_run import SCRIPT, hostile_run
 from support.studio import Visit, visiting
 
 RUDE = "You idiot, clover is for cows."
@@ -205,9 +205,7 @@ def test_a_whatif_that_cannot_be_is_told_in_words(tmp_path: Path) -> None:
 
 def test_posts_appear_while_the_run_goes_on(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
-        simulate(
-            Forum(design=SMALL, expand=False), model=writer(), seed=3, workspace=tmp_path, budget=Budget(max_calls=6)
-        )
+        simulate(Forum(design=SMALL, expand=False), model=writer(), seed=3, workspace=tmp_path, budget=Budget(calls=6))
     (name,) = (each.name for each in (tmp_path / "runs").iterdir())
     run = Run.open(tmp_path / "runs" / name)
     before = run.steps[-1]
@@ -223,61 +221,38 @@ def test_posts_appear_while_the_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_hostile_posts_and_names_are_shown_as_text(tmp_path: Path) -> None:
-    texts = [around.replace("{}", "chain") for around in AROUND.values()]
-
-    def say(request: Request) -> str:
-        return f"Posts {luck(request):.6f}"
-
-    run = forum(tmp_path, Scripted(say, spec="scripted:say"), name="<img src=x onerror=alert(1)>", posts=2)
-    # A scenario cleans what people write, so the journal itself is made to hold what must never act.
-    for step in run.steps:
-        for path in (run.folder / "steps").glob(f"*{step}*/**/posts*"):
-            del path
-    raw = run.record.table
-
-    def hostile(step: int, table: str) -> pl.DataFrame | None:
-        found = raw(step, table)
-        if table != "tables/posts" or found is None or not found.height:
-            return found
-        words = [texts[number % len(texts)] for number in found["post"]]
-        titles = [None if title is None else "<script>alert('t')</script>" for title in found["title"]]
-        return found.with_columns(pl.Series("text", words), pl.Series("title", titles, pl.String))
+    run = hostile_run(tmp_path)
 
     async def story(visit: Visit) -> None:
-        opened = visit.studio.library.run(run.name)
-        opened.record.table = hostile  # type: ignore[method-assign]
-        posts = Community(opened).posts
-        for thread in posts["thread"].unique():
-            await visit.open(f"/forum/{run.name}?thread={thread}&filter=off")
-            await visit.sees("<script>alert('t')</script>")
-        await visit.open(f"/forum/{run.name}?member={posts['author'][0]}")
-        await visit.sees("<img src=x onerror=alert(1)>")
-        assert "\x00" not in visit.texts() and "\u202e" not in visit.texts()
-        # Only these elements turn what they are given into markup.
-        assert not any(type(each).__name__ in ("Html", "Markdown") for each in _elements(visit))
+        for path in ("", "?thread=1", "?thread=1&filter=off", *(f"?member={who}" for who in run.people().ids)):
+            await visit.open(f"/forum/{run.name}{path}")
+            await visit.sees(SCRIPT)
+            told = visit.texts()
+            assert "\x00" not in told and "\u202e" not in told and len(told) < 200_000
+            # Only these elements make markup of what they are given.
+            assert not any(type(each).__name__ in ("Html", "Markdown") for each in _elements(visit))
 
     visiting(tmp_path, story)
 
 
-@pytest.mark.parametrize(
-    ("path", "what"),
-    [
-        ("?thread=999", "no post 999"),
-        ("?thread=x", "is no number"),
-        ("?sort=odd", "sorted by new, top, hot"),
-        ("?at=99", "no step 99"),
-        ("?member=nobody", "no member named 'nobody'"),
-        ("/whatif", "names no utterance"),
-        ("/whatif?post=1&with=none", "none does not continue post 1"),
-        ("/multiverse?post=999", "no post 999"),
-    ],
-)
-def test_an_address_that_leads_nowhere_says_so(tmp_path: Path, path: str, what: str) -> None:
+def test_an_address_that_leads_nowhere_says_so(tmp_path: Path) -> None:
     run = forum(tmp_path, posts=2)
+    lost = {
+        "?thread=999": "no post 999",
+        "?thread=x": "is no number",
+        "?sort=odd": "sorted by new, top, hot",
+        "?at=99": "no step 99",
+        "?member=nobody": "no member named 'nobody'",
+        "/whatif": "names no utterance",
+        "/whatif?post=1&with=none": "none does not continue post 1",
+        "/multiverse?post=999": "no post 999",
+        "-none": "there is no run",
+    }
 
     async def story(visit: Visit) -> None:
-        await visit.open(f"/forum/{run.name}{path}")
-        await visit.sees(what)
+        for path, what in lost.items():
+            await visit.open(f"/forum/{run.name}{path}")
+            await visit.sees(what)
 
     visiting(tmp_path, story)
 
@@ -290,7 +265,7 @@ def test_the_same_is_there_as_json(tmp_path: Path) -> None:
         listed = (await get(f"/api/runs/{run.name}/forum?sort=new&limit=3")).json()
         assert listed["total"] == 8 and len(listed["threads"]) == 3 and listed["name"] == "Hives"
         thread = (await get(f"/api/runs/{run.name}/forum/threads/1")).json()
-        assert [post["post"] for post in thread["posts"]][0] == 1 and thread["posts"][0]["path"]
+        assert thread["posts"][0]["post"] == 1 and thread["posts"][0]["path"]
         author = thread["posts"][0]["author"]
         assert (await get(f"/api/runs/{run.name}/forum/members/{author}")).json()["posts"] >= 1
         lost = await get("/api/runs/none/forum")
