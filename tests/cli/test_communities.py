@@ -107,3 +107,26 @@ def test_pairs_are_rated_with_one_key_and_the_session_goes_on(place: Path, tmp_p
     told = data(called(place, *usual, "--report", "--json"))
     assert told["rates"][0]["answers"] == len(rows)
     assert told["rates"][0]["published"] == 0.41
+
+
+def test_a_study_is_made_with_runs_and_rated_without_them(place: Path) -> None:
+    made = data(called(place, "discern", name(place), "--real", str(place / "real2.jsonl"), "--study", "s1", "--json"))
+    assert made["study"] == "s1" and made["pairs"] > 1 and made["arms"] == {"full": made["pairs"]}
+    called(place, "discern", "--study", "s1", "--rater", "Ann", keys="1q")
+    called(place, "discern", "--study", "s1", "--model", "scripted:first")
+    told = data(called(place, "discern", "--study", "s1", "--report", "--json"))
+    assert {row["who"]: row["answers"] for row in told["rates"]} == {"persons": 1, "models": made["pairs"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((), "which runs are the generated ones"),
+        (("RUN",), "where are the real threads"),
+        (("--study", "none"), "no study named 'none'"),
+        (("--study", "s", "--answers", "x"), "exclude one another"),
+    ],
+)
+def test_discern_says_what_is_missing(place: Path, arguments: tuple[str, ...], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        CliRunner().invoke(cli, ["discern", *arguments, "--workspace", str(place)], catch_exceptions=False)

@@ -44,7 +44,7 @@ COMMANDS = {
     "judge": ("communities", "Have models judge every post of a community; the run does not change."),
     "digest": ("communities", "Show what stands out in a community: unusual posts, broken rules, what no rule covers."),
     "discern": (
-        "communities",
+        "discerning",
         "Tell real conversations from generated ones, by hand or by a model, and see the error.",
     ),
     "feedback": ("feedback", "Show what raters said of answers and how far they agree; with runs, make a blind queue."),

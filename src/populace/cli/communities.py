@@ -1,11 +1,9 @@
-"""judge, digest, discern, and what show and export do with a community."""
+"""judge, digest, and what show and export do with a community."""
 
 from __future__ import annotations
 
-import getpass
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +19,10 @@ from populace.community import Community
 from populace.community.asking import Asking
 from populace.community.comparing import change_of_design
 from populace.community.digest import Digest, digest
-from populace.community.discerned import PUBLISHED, PUBLISHED_TEST, Discerned, discerned
-from populace.community.discrimination import Pair, Ratings, arm_of, pairs
 from populace.community.display import plain
 from populace.community.judgements import Judgements
 from populace.community.judging import judge, judged
 from populace.community.page import write_page
-from populace.community.raters import rate_by_model
-from populace.community.real import Conversation, generated, read_threads
 from populace.community.terminal import thread_lines
 from populace.community.viewing import Filter
 from populace.errors import UsageError
@@ -199,129 +193,3 @@ def _show_digest(community: Community, found: Digest) -> None:
 def _readable(posts: pl.DataFrame) -> pl.DataFrame:
     text = [plain(" ".join(each.split()))[:160] for each in posts["text"]]
     return posts.with_columns(pl.Series("text", text), pl.Series("name", [plain(each) for each in posts["name"]]))
-
-
-@click.command("discern", help=COMMANDS["discern"][1])
-@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@click.option("--real", required=True, metavar="FILE", help="Real threads as JSONL, one a line.")
-@click.option(
-    "--crowd", metavar="FILE", help="Threads that people wrote to imitate the community, as an arm of their own."
-)
-@click.option(
-    "--community", "named", metavar="NAME", help="The real community that the runs model, where names differ."
-)
-@click.option("--rater", metavar="NAME", help="Who rates.  [default: the login name]")
-@_MODELS
-@click.option("--answers", default="discern.jsonl", show_default=True, metavar="FILE", help="Where answers are kept.")
-@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
-@click.option("--report", is_flag=True, help="Rate nothing; show what came out so far.")
-@call_options
-@workspace_option
-@json_option
-def discern_command(
-    runs: tuple[str, ...],
-    real: str,
-    crowd: str | None,
-    named: str | None,
-    rater: str | None,
-    models: tuple[str, ...],
-    answers: str,
-    most: int | None,
-    seed: int,
-    report: bool,
-    as_json: bool,
-    workspace: str | None,
-    **options: Any,
-) -> None:
-    among = _pairs(runs, real, crowd, named, workspace, seed, most)
-    ratings = Ratings(answers)
-    spending = budget(options)
-    for model in models if not report else ():
-        fetch_if_needed(model)
-        asking = Asking(model, spending, options["concurrency"], options["timeout_s"])
-        rate_by_model(among, asking, ratings, workspace=Workspace(workspace).folder)
-    if not models and not report:
-        _by_hand(among, ratings, rater or getpass.getuser())
-    if not ratings.table.height:
-        out.print("Nothing was rated yet.")
-        return
-    found = discerned(ratings.table)
-    if as_json:
-        emit(
-            {
-                "rates": found.rates,
-                "anova": found.anova.table() if found.anova else None,
-                "tukey": found.tukey,
-                "mixed": found.mixed.table() if found.mixed else None,
-            },
-            list(found.notes),
-        )
-        return
-    _show_discerned(found)
-
-
-def _pairs(
-    runs: Sequence[str],
-    real: str,
-    crowd: str | None,
-    named: str | None,
-    workspace: str | None,
-    seed: int,
-    most: int | None,
-) -> list[Pair]:
-    made: dict[str, list[Conversation]] = {}
-    goals: dict[str, str] = {}
-    for run in runs:
-        community = Community(Reading(Workspace(workspace).open(run)))
-        name = named or community.design.name
-        goals[name] = community.design.goal
-        made.setdefault(arm_of(community), []).extend(replace(each, community=name) for each in generated(community))
-    if crowd:
-        made["crowd"] = read_threads(crowd)
-    found = pairs(read_threads(real), made, goals=goals, seed=seed, most=most)
-    if not found:
-        raise UsageError("there is no pair of a real and a generated thread.")
-    return found
-
-
-def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
-    left = list(ratings.left(among, rater))
-    out.print(
-        f"{len(among) - len(left)} of {len(among)} pairs are rated by {rater}. One of the two is real: which? q ends."
-    )
-    for number, pair in enumerate(left, 1):
-        first, second = pair.shown(rater)
-        out.rule(f"{number} of {len(left)} · {pair.real.community}")
-        if pair.goal:
-            out.print(pair.goal, markup=False, style="dim")
-        for label, text in (("1", first), ("2", second)):
-            out.print(f"\n[bold]Conversation {label}[/bold]")
-            out.print(text, markup=False)
-        out.print("\n[bold]Which one is real?[/bold] 1 or 2, q to stop ", end="")
-        key = ""
-        while key not in ("1", "2", "q"):
-            key = click.getchar().lower()
-        out.print(key)
-        if key == "q":
-            return
-        ratings.add([pair.rating(rater, "person", "first" if key == "1" else "second")])
-
-
-def _show_discerned(found: Discerned) -> None:
-    shares = [pl.col(n).map_elements(percent, return_dtype=pl.String) for n in ("error", "low", "high", "published")]
-    rates = found.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
-    table(rates, "Taken for real though generated (50 % is chance), with Wilson's interval, beside the published rate")
-    out.print("  [dim]published (Park et al. 2022), every arm rated by people:[/dim] " + PUBLISHED["rated_by"][0])
-    for arm, by, rate in PUBLISHED.select("arm", "conversations_by", "published").iter_rows():
-        out.print(f"    {percent(rate):>5}  {arm:<15} conversations by {by}")
-    out.print(f"    {PUBLISHED_TEST}")
-    if found.anova is not None:
-        out.print(f"\n[bold]Between raters[/bold]  {found.anova}")
-    if found.tukey is not None:
-        table(found.tukey, "Tukey's test")
-    if found.mixed is not None:
-        table(found.mixed.table(), f"Mixed model of single answers, {' and '.join(found.mixed.levels)} random")
-        out.print(f"  {found.mixed.words}")
-    for note in found.notes:
-        out.print(f"  [dim]{note}[/dim]")

@@ -62,10 +62,12 @@ class Community:
 
     Args:
         run: The run.
+        at: As it was after this step; at the end by default.
     """
 
-    def __init__(self, run: Reading) -> None:
+    def __init__(self, run: Reading, at: int | None = None) -> None:
         self.run = run
+        self.at = at
         if not run.history("posts").width:
             raise UsageError(f"{run.name} holds no posts, so it is no community.", "`populace run forum` makes one.")
 
@@ -74,17 +76,17 @@ class Community:
 
     @functools.cached_property
     def design(self) -> Design:
-        """The design as it was at the end of the run."""
+        """The design as it was then."""
         for regime in reversed(self.run.manifest.regimes):
-            if "design" in regime.parameters:
+            if "design" in regime.parameters and (self.at is None or regime.since <= self.at):
                 return Design.model_validate(regime.parameters["design"])
         # A scenario of somebody's own may write posts without a design.
         return Design.model_construct(name=self.run.name, goal="")
 
     @functools.cached_property
     def people(self) -> People:
-        """Everybody, as they were at the end."""
-        return self.run.people()
+        """Everybody, as they were then."""
+        return self.run.people(self.at)
 
     @functools.cached_property
     def votes(self) -> pl.DataFrame:
@@ -179,7 +181,7 @@ class Community:
         missing = [pl.lit(None, dtype).alias(column) for column, dtype in schema.items() if column not in found.columns]
         if not found.width:
             return pl.DataFrame(schema={"step": pl.Int64(), **schema})
-        return found.with_columns(missing)
+        return (found if self.at is None else found.filter(pl.col("step") <= self.at)).with_columns(missing)
 
 
 def _name(people: pl.DataFrame) -> pl.Expr:

@@ -59,7 +59,7 @@ def read_threads(path: str | Path) -> list[Conversation]:
     Args:
         path: The file.
     """
-    return [_conversation(entry, where) for where, entry in json_lines(path)]
+    return [conversation(entry, where) for where, entry in json_lines(path)]
 
 
 def write_threads(conversations: Iterable[Conversation], path: str | Path) -> Path:
@@ -108,7 +108,8 @@ def json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, entry
 
 
-def _conversation(entry: dict[str, Any], where: str) -> Conversation:
+def conversation(entry: dict[str, Any], where: str) -> Conversation:
+    """A conversation from its JSON; `where` names it in errors."""
     community, title, posts = entry.get("community"), entry.get("title") or "", entry.get("posts")
     if not isinstance(community, str) or not community.strip():
         raise UsageError(f"{where}: `community` is missing.", "It is the name of the community, as text.")

@@ -70,7 +70,7 @@ class Changes:
                 with client:
                     made = callback()
                     if inspect.isawaitable(made):
-                        background_tasks.create(_awaited(made), name=f"a change of {name}")
+                        background_tasks.create(_awaited(made, client), name=f"a change of {name}")
 
     async def _watch(self) -> None:
         while any(self._listeners.values()):
@@ -117,5 +117,7 @@ class Changes:
         return changed
 
 
-async def _awaited(made: Awaitable[None]) -> None:
-    await made
+async def _awaited(made: Awaitable[None], client: Client) -> None:
+    # A task has no page of its own, and what the callback does belongs into the one that listens.
+    with client:
+        await made

@@ -29,4 +29,8 @@ from populace.studio.pages import home, town
 from populace.studio.studio import Studio
 
 PAGES: tuple[Callable[[Studio], None], ...] = (home.register, town.register)
+from populace.studio.pages import discern, forum, home, whatif
+from populace.studio.studio import Studio
+
+PAGES: tuple[Callable[[Studio], None], ...] = (home.register, forum.register, whatif.register, discern.register)
 """What makes each page known."""

@@ -29,4 +29,8 @@ from populace.studio.routes import runs, town
 from populace.studio.studio import Studio
 
 ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, town.router)
+from populace.studio.routes import discern, forum, runs
+from populace.studio.studio import Studio
+
+ROUTERS: tuple[Callable[[Studio], APIRouter], ...] = (runs.router, forum.router, discern.router)
 """What makes the routes of each part."""

@@ -1,0 +1,154 @@
+"""discern: the discrimination test, for once or as a study that several raters take part in."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import polars as pl
+
+from populace.cli import COMMANDS
+from populace.cli.options import budget, call_options, json_option, workspace_option
+from populace.cli.output import emit, out, percent, table
+from populace.cli.running import fetch_if_needed
+from populace.community.asking import Asking
+from populace.community.discerned import PUBLISHED, PUBLISHED_TEST, Discerned, discerned
+from populace.community.discrimination import Pair, Ratings
+from populace.community.raters import rate_by_model
+from populace.community.study import Material, Study, rater_name
+from populace.errors import UsageError
+from populace.workspace import Workspace
+
+
+@click.command("discern", help=COMMANDS["discern"][1])
+@click.argument("runs", nargs=-1, metavar="[RUN…]")
+@click.option("--real", metavar="FILE", help="Real threads as JSONL, one a line, or as a CSV with a row for each post.")
+@click.option("--comments", metavar="FILE", help="Comments, where --real is the submissions of a Reddit dump.")
+@click.option(
+    "--crowd", metavar="FILE", help="Threads that people wrote to imitate the community, as an arm of their own."
+)
+@click.option("--community", metavar="NAME", help="The real community that the runs model, where names differ.")
+@click.option(
+    "--study",
+    metavar="NAME",
+    help="With runs: keep the pairs as a study of this name, and rate nothing yet. Without: rate that study.",
+)
+@click.option("--rater", metavar="NAME", help="Who rates.  [default: the login name]")
+@click.option("--model", "models", multiple=True, metavar="MODEL", help="Who answers; may be given several times.")
+@click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
+@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
+@click.option("--report", is_flag=True, help="Rate nothing; show what came out so far.")
+@call_options
+@workspace_option
+@json_option
+def discern_command(
+    runs: tuple[str, ...],
+    real: str | None,
+    study: str | None,
+    rater: str | None,
+    models: tuple[str, ...],
+    answers: str | None,
+    report: bool,
+    as_json: bool,
+    workspace: str | None,
+    **options: Any,
+) -> None:
+    place = Workspace(workspace)
+    if study and answers:
+        raise UsageError("--study and --answers exclude one another.", "A study keeps its answers itself.")
+    if study and not runs:
+        kept = Study(place, study)
+        among, ratings = kept.pairs, kept.ratings()
+    else:
+        material = _material(runs, real, options)
+        if study:
+            _made(Study.make(place, study, material), as_json)
+            return
+        among, ratings = material.pairs(place), Ratings(answers or "discern.jsonl")
+    spending = budget(options)
+    for model in models if not report else ():
+        fetch_if_needed(model)
+        asking = Asking(model, spending, options["concurrency"], options["timeout_s"])
+        rate_by_model(among, asking, ratings, workspace=place.folder)
+    if not models and not report:
+        _by_hand(among, ratings, rater_name(rater or getpass.getuser()))
+    if not ratings.table.height:
+        emit({"rates": []}, ["Nothing was rated yet."]) if as_json else out.print("Nothing was rated yet.")
+        return
+    found = discerned(ratings.table)
+    if as_json:
+        emit(
+            {
+                "rates": found.rates,
+                "anova": found.anova.table() if found.anova else None,
+                "tukey": found.tukey,
+                "mixed": found.mixed.table() if found.mixed else None,
+            },
+            list(found.notes),
+        )
+        return
+    _show_discerned(found)
+
+
+def _material(runs: tuple[str, ...], real: str | None, options: dict[str, Any]) -> Material:
+    if not runs:
+        raise UsageError("which runs are the generated ones?", "Name them, or a study with --study.")
+    if real is None:
+        raise UsageError("where are the real threads?", "Name their file with --real.")
+    named = {name: options[name] for name in ("comments", "crowd", "community", "most", "seed")}
+    return Material(runs, real, **named)
+
+
+def _made(study: Study, as_json: bool) -> None:
+    arms = pl.Series([pair.arm for pair in study.pairs]).value_counts().sort("count", descending=True).rows()
+    if as_json:
+        emit({"study": study.name, "folder": str(study.folder), "pairs": len(study.pairs), "arms": dict(arms)})
+        return
+    told = ", ".join(f"{count} of {arm}" for arm, count in arms)
+    out.print(f"[bold]{study.name}[/bold]  {len(study.pairs)} pairs ({told}), kept in {study.folder}")
+    out.print(f"  [dim]to rate them:[/dim]  populace discern --study {study.name} --rater NAME")
+
+
+def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
+    left = list(ratings.left(among, rater))
+    out.print(
+        f"{len(among) - len(left)} of {len(among)} pairs are rated by {rater}. One of the two is real: which? q ends."
+    )
+    for number, pair in enumerate(left, 1):
+        first, second = pair.shown(rater)
+        out.rule(f"{number} of {len(left)} · {pair.real.community}")
+        if pair.goal:
+            out.print(pair.goal, markup=False, style="dim")
+        for label, text in (("1", first), ("2", second)):
+            out.print(f"\n[bold]Conversation {label}[/bold]")
+            out.print(text, markup=False)
+        out.print("\n[bold]Which one is real?[/bold] 1 or 2, q to stop ", end="")
+        key = ""
+        while key not in ("1", "2", "q"):
+            key = click.getchar().lower()
+        out.print(key)
+        if key == "q":
+            return
+        ratings.add([pair.rating(rater, "person", "first" if key == "1" else "second")])
+
+
+def _show_discerned(found: Discerned) -> None:
+    shares = [pl.col(n).map_elements(percent, return_dtype=pl.String) for n in ("error", "low", "high", "published")]
+    rates = found.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
+    table(rates, "Taken for real though generated (50 % is chance), with Wilson's interval, beside the published rate")
+    out.print("  [dim]published (Park et al. 2022), every arm rated by people:[/dim] " + PUBLISHED["rated_by"][0])
+    for arm, by, rate in PUBLISHED.select("arm", "conversations_by", "published").iter_rows():
+        out.print(f"    {percent(rate):>5}  {arm:<15} conversations by {by}")
+    out.print(f"    {PUBLISHED_TEST}")
+    if found.anova is not None:
+        out.print(f"\n[bold]Between raters[/bold]  {found.anova}")
+    if found.tukey is not None:
+        table(found.tukey, "Tukey's test")
+    if found.mixed is not None:
+        table(found.mixed.table(), f"Mixed model of single answers, {' and '.join(found.mixed.levels)} random")
+        out.print(f"  {found.mixed.words}")
+    for note in found.notes:
+        out.print(f"  [dim]{note}[/dim]")

@@ -1,0 +1,34 @@
+"""Drawing again when something changed: one at a time, and once more where it changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import Client, context
+
+
+class Redrawing:
+    """Calls a function that draws, never twice at once.
+
+    Args:
+        draw: The function.
+    """
+
+    def __init__(self, draw: Callable[[], Awaitable[None]]) -> None:
+        self._draw = draw
+        self._client: Client = context.client
+        self._busy = self._stale = False
+
+    async def __call__(self) -> None:
+        """Draw; where it is being drawn already, it is drawn once more after that."""
+        self._stale = True
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._stale and not self._client.is_deleted:
+                self._stale = False
+                with self._client:
+                    await self._draw()
+        finally:
+            self._busy = False
