@@ -14,7 +14,7 @@ from populace.errors import PopulaceError, UsageError
 from populace.studio.catalogue import Catalogue
 from populace.studio.clock import when
 from populace.studio.fields import field, fields, form_style
-from populace.studio.frame import Page, error_card, figure, frame, run_address, section, tested, told
+from populace.studio.frame import Page, error_card, figure, frame, later, run_address, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.change_forms import KINDS, Read, change_form
 from populace.studio.starting import follow
@@ -37,8 +37,9 @@ def register(studio: Studio) -> None:
             start = await asyncio.to_thread(beginning, parent, _step(query.get("at")))
             fork = Fork.read(parent.name, start.at, query)
             fork.move(start.at)
-            parameters, problem = await _parameters(catalogue, parent.manifest.scenario, start)
-            await _ForkPage(studio, page, fork, parameters).show(start, problem)
+            built = _ForkPage(studio, page, fork, guessed(start.parameters))
+            await built.show(start)
+            later(lambda: built.learn(catalogue, parent.manifest.scenario))
 
 
 def _step(text: str | None) -> int | None:
@@ -49,16 +50,6 @@ def _step(text: str | None) -> int | None:
     return int(text)
 
 
-async def _parameters(
-    catalogue: Catalogue, scenario: str, start: Beginning
-) -> tuple[tuple[Parameter, ...], PopulaceError | None]:
-    """The parameters that may change; from their values where the scenario is elsewhere or cannot be loaded."""
-    try:
-        return read_parameters(await catalogue.described(scenario)), None
-    except PopulaceError as error:
-        return guessed(start.parameters), error
-
-
 class _ForkPage:
     """The fork that is being put together, on one page."""
 
@@ -66,7 +57,18 @@ class _ForkPage:
         self.studio, self.page, self.fork, self.parameters = studio, page, fork, parameters
         self._read: Read | None = None
 
-    async def show(self, start: Beginning, problem: PopulaceError | None) -> None:
+    async def learn(self, catalogue: Catalogue, scenario: str) -> None:
+        """Ask the scenario for its parameters; where it cannot be asked, what their values tell has to do."""
+        try:
+            self.parameters = read_parameters(await catalogue.described(scenario))
+        except PopulaceError as error:
+            with self._unasked:
+                ui.label("The scenario could not be asked for its parameters; bounds are not checked here.")
+                error_card(error)
+            return
+        await self._follow()
+
+    async def show(self, start: Beginning) -> None:
         """Build the page."""
         self._beginning = start
         with section("Where it leaves its parent"):
@@ -80,9 +82,7 @@ class _ForkPage:
             self._number.on_value_change(told(self._numbered))
             self._summary = tested(ui.column().classes("w-full gap-2"), "fork-parent")
         with section("Changes", note="what is done to the society from outside"):
-            if problem is not None:
-                ui.label("The scenario could not be asked for its parameters; bounds are not checked here.")
-                error_card(problem)
+            self._unasked = ui.column().classes("w-full")
             self._list = tested(ui.element("div").classes("changes"), "changes")
             self._show_adding()
         with section("The fork itself", note="left empty, it keeps what its parent has"), fields():

@@ -25,6 +25,9 @@ from populace.studio.views.starting import BUDGET, SETTINGS, Form, expected
 _PAUSE_S = 0.7
 """How long nobody types before an estimate begins."""
 
+_PATIENCE_S = 30.0
+"""How long a page may take: the first one loads all scenarios."""
+
 _KNOWN_MODELS = ("embedded", "scripted:uniform", "scripted:first")
 
 
@@ -32,7 +35,7 @@ def register(studio: Studio) -> None:
     """`/new`."""
     catalogue = Catalogue(studio.jobs)
 
-    @ui.page("/new")
+    @ui.page("/new", response_timeout=_PATIENCE_S)
     async def new_run() -> None:
         query = dict(context.client.request.query_params)
         form_style()
@@ -42,7 +45,7 @@ def register(studio: Studio) -> None:
             _pick(offers, chosen, query)
             # Only here, below the scenarios, so that another can be picked where one cannot be loaded.
             try:
-                described = await catalogue.described(chosen)
+                described = await _described(catalogue, chosen)
                 form = Form.read(described["name"], read_parameters(described), query)
             except PopulaceError as error:
                 page.command(command("scenarios", chosen))
@@ -51,6 +54,20 @@ def register(studio: Studio) -> None:
                 return
             models = await asyncio.to_thread(_models, studio)
             _NewRun(studio, page, form).show(described, models)
+
+
+async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
+    """A scenario's description; for a file the page is sent first, as a child has to load it."""
+    if name in known_scenarios():
+        return await catalogue.described(name)
+    with ui.row().classes("items-center gap-2") as waiting:
+        ui.spinner(size="sm")
+        ui.label(f"Loading {shown(name, 120)}…").classes("soft")
+    await context.client.connected()
+    try:
+        return await catalogue.described(name)
+    finally:
+        waiting.delete()
 
 
 def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
