@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from nicegui import ui
 
@@ -34,6 +35,7 @@ class Interview:
 
     def __init__(self, studio: Studio, name: str, person: Portrait, step: Callable[[], int]) -> None:
         self.studio, self.name, self.person, self.step = studio, name, person, step
+        self._listed: list[dict[str, Any]] | None = None
         with section("Ask this person") as panel:
             panel.classes("aside")
             with ui.row().classes("items-center gap-2"):
@@ -95,9 +97,12 @@ class Interview:
 
     def _list(self) -> None:
         run = self.studio.library.run(self.name)
+        interviews = interviews_with(run, self.person.id)
+        if interviews == self._listed:
+            return
+        self._listed = interviews
         self.held.clear()
         with self.held:
-            interviews = interviews_with(run, self.person.id)
             if not interviews:
                 empty("Nobody has asked them anything on the side yet. Ask below: they answer as of the step above.")
             for entry in interviews[-30:]:

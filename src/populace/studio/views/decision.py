@@ -102,9 +102,18 @@ def fields_of(given: str, wording: str, text: str) -> dict[str, str]:
         >>> fields_of("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
         {'blue': '12', 'name': 'Ann'}
     """
+    opening = next(iter(string.Formatter().parse(wording)))[0]
+    asked = text.find(f"\n\n{opening}") if given and opening else -1
+    if asked < 0:
+        return _read_back(f"{given}\n\n{wording}\n" if given else f"{wording}\n", text)
+    told = _read_back(f"{given}\n\n", text[: asked + 2])
+    return told | {n: v for n, v in _read_back(f"{wording}\n", text[asked + 2 :]).items() if n not in told}
+
+
+def _read_back(template: str, text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     place, waiting = 0, None
-    for literal, name, _, _ in string.Formatter().parse(f"{given}\n\n{wording}\n" if given else f"{wording}\n"):
+    for literal, name, _, _ in string.Formatter().parse(template):
         at = text.find(literal, place)
         if at < 0:
             return {}
