@@ -11,6 +11,7 @@ from populace.errors import UsageError
 from populace.studio.clock import when
 from populace.studio.frame import chip, empty, section, tested, told
 from populace.studio.jobs import command
+from populace.studio.pages.command_line import command_line
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.person import Portrait, interviews_with
@@ -64,7 +65,7 @@ class Interview:
             self.send = tested(ui.button("Ask", on_click=told(self._ask)).props("no-caps"), "ask-send")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
-        self.line = tested(ui.label("").classes("commandline w-full").props("tabindex=0"), "ask-command")
+        self.line = command_line("ask-command")
         for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
             field.on_value_change(self._say)
         self._say()
@@ -87,7 +88,7 @@ class Interview:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(shown(f"$ {command(*self.arguments())}"))
+        self.line.set_text(shown(command(*self.arguments())))
 
     def show(self, person: Portrait, step: int) -> None:
         """Show what was asked so far, and ask as of another step."""

@@ -255,3 +255,19 @@ def again_beside(recorded: Decision, asked: Mapping[str, Any]) -> Decision:
     """What `populace again` reports as asked, in the form of a decision."""
     kept = ("question", "value", "status", "prompts", "temperature", "draw")
     return replace(recorded, **{name: asked[name] for name in kept})
+
+
+def settings_changed(recorded: Decision, asked: Decision) -> list[tuple[str, str, str]]:
+    """What differs besides the words of the prompt: its name, as it was and as it is."""
+    then, now = (_settings(decision) for decision in (recorded, asked))
+    return [(name, then[name], now[name]) for name in then if then[name] != now[name]]
+
+
+def _settings(decision: Decision) -> dict[str, str]:
+    first = decision.prompts[0] if decision.prompts else {}
+    return {
+        "model": str(first.get("model") or "none"),
+        "answer": {"scored": "read as a distribution", "sampled": "written"}.get(first.get("method", ""), "by rule"),
+        "orders shown": str(len(decision.prompts)),
+        "temperature": f"{decision.temperature:g}",
+    }
