@@ -26,7 +26,7 @@ NASTY = [
     '"><img src=x onerror=alert(1)>',
     "{{ constructor.constructor('alert(1)')() }}",
     "x" * 1_000_000,
-    *hostile()[::40],
+    *hostile()[::100],
 ]
 
 
