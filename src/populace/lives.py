@@ -29,7 +29,7 @@ class Life:
         events: What happened to them, besides talk.
         said: What they said and what was said to them: step, who, said.
         memories: What they remember: memory, step, kind, time, importance, text, evidence.
-        names: How everybody is called, by id.
+        names: How everybody is called, by id; empty where nothing happened to the person.
     """
 
     person: Person
@@ -48,8 +48,6 @@ def life_of(run: Reading, who: Id, *, at: int | None = None) -> Life:
     """The life of a person, by id or name, up to a step; to the end by default."""
     people = run.people(at)
     person = people.person(who)
-    ids = people.ids.to_list()
-    names = dict(zip(ids, people["name"].to_list() if "name" in people else map(str, ids), strict=True))
     mine, spoken = pl.col("person") == person.id, pl.col("kind") == "said"
     memories = run.rows("tables/memories", mine, until=at)
     events = run.rows("events", mine | spoken, until=at)
@@ -57,6 +55,10 @@ def life_of(run: Reading, who: Id, *, at: int | None = None) -> Life:
         events = pl.DataFrame(
             schema={"step": pl.Int64, "kind": pl.String, "person": people.ids.dtype, "data": pl.String}
         )
+    names: dict[Id, str] = {}
+    if events.height:
+        ids = people.ids.to_list()
+        names = dict(zip(ids, people["name"].to_list() if "name" in people else map(str, ids), strict=True))
     return Life(person, events.filter(~spoken), _talk(events.filter(spoken), person.id, names), memories, names)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import polars as pl
@@ -7,10 +8,14 @@ import pytest
 from nicegui import ui
 
 from populace import Choice, People, Run, Scenario, Text, simulate
+from populace.broker import Budget
+from populace.errors import BudgetError
 from populace.models import Scripted
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
+from populace.studio.views.person import happenings, portrait, stream, talk
+from populace.workspace import Workspace
 from support.hostile import hostile
 from support.society import debater, resident
 from support.studio import Visit, another, visiting
@@ -21,7 +26,7 @@ NASTY = [
     '"><img src=x onerror=alert(1)>',
     "{{ constructor.constructor('alert(1)')() }}",
     "x" * 1_000_000,
-    *hostile()[::40],
+    *hostile()[::100],
 ]
 
 
@@ -89,7 +94,7 @@ def test_an_interview_on_the_side_is_shown_and_changes_nothing(norms: Run, tmp_p
         visit.enter("ask-question", "Is it cold?")
         visit.enter("ask-kind", "options")
         visit.enter("ask-options", "yes,no")
-        line = f"$ populace interview {norms.name} 'Is it cold?' --person 2 --step 3 --options yes,no"
+        line = f"populace interview {norms.name} 'Is it cold?' --person 2 --step 3 --options yes,no"
         assert visit.one("ask-command").text == line
         second = another(visit)
         await second.open(f"/run/{norms.name}/person/2")
@@ -117,8 +122,42 @@ def test_what_the_command_complains_about_is_told(norms: Run, tmp_path: Path) ->
     assert not norms.interviews()
 
 
-def test_memories_are_filtered_by_kind_and_text(tmp_path: Path) -> None:
-    run = simulate(Party(embedder="hashing", days=1), model=resident(0.8, talks=0.8), seed=1, workspace=tmp_path)
+def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
+    with pytest.raises(BudgetError):
+        simulate(Norms(workers=4, days=5), model="scripted:uniform", workspace=tmp_path, budget=Budget(calls=6))
+    run = Run(Workspace(tmp_path).open("last"))
+    reached = run.steps[-1]
+    assert reached < 5
+
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/run/{run.name}/person/2")
+        await visit.sees(f"step {reached} ·")
+        await asyncio.to_thread(run.resume)
+        await visit.sees("step 5 ·", seconds=20)
+        assert visit.one("step-slider").props["max"] == 5
+        assert len(rows(visit, "decisions")) == 5
+
+    visiting(tmp_path, story)
+
+
+@pytest.fixture(scope="module")
+def party(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    home = tmp_path_factory.mktemp("party")
+    return simulate(Party(embedder="hashing", days=1), model=resident(0.8, talks=0.8), seed=1, workspace=home)
+
+
+def test_a_life_in_a_town_has_plans_talk_and_memories(party: Run) -> None:
+    host = portrait(party, "0")
+    last = party.steps[-1]
+    assert set(happenings(host, last)["what"]) >= {"planned"}
+    lines = talk(host, last)
+    assert lines and lines == sorted(lines, key=lambda part: -part[0])
+    assert all(host.name in who for _, part in lines for who, _ in part)
+    assert stream(party, host, last).height > stream(party, host, last // 2).height
+
+
+def test_memories_are_filtered_by_kind_and_text(party: Run) -> None:
+    run = party
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{run.name}/person/0")
@@ -139,7 +178,7 @@ def test_memories_are_filtered_by_kind_and_text(tmp_path: Path) -> None:
         told = answer.json()
         assert told["step"] == 60 and told["memories"] and told["said"]
 
-    visiting(tmp_path, story)
+    visiting(run.folder.parent.parent, story)
 
 
 def test_a_discussion_has_scores_in_the_step_in_which_something_came_to_mind(tmp_path: Path) -> None:

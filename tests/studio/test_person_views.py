@@ -10,7 +10,6 @@ from populace.errors import UnknownNameError
 from populace.questions import Choice, Text
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
-from populace.scenarios.party import Party
 from populace.studio.views.person import (
     changing,
     decided,
@@ -24,7 +23,7 @@ from populace.studio.views.person import (
 )
 from support.models import Counting
 from support.scenarios import Forms, Shirts
-from support.society import debater, resident
+from support.society import debater
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +33,6 @@ def discussion(tmp_path_factory: pytest.TempPathFactory) -> Run:
         model=debater(),
         seed=1,
         workspace=tmp_path_factory.mktemp("discussion"),
-    )
-
-
-@pytest.fixture(scope="module")
-def party(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return simulate(
-        Party(embedder="hashing", days=1),
-        model=resident(0.8, talks=0.8),
-        seed=1,
-        workspace=tmp_path_factory.mktemp("party"),
     )
 
 
@@ -130,16 +119,6 @@ def test_memories_are_those_up_to_the_step_with_the_scores_of_that_step(discussi
     scored = last.filter(pl.col("score").is_not_null())
     assert set(scored["memory"]) == set(mine["memory"])
     assert set(scored["last_used"]) == {2}
-
-
-def test_a_life_in_a_town_has_plans_talk_and_memories(party: Run) -> None:
-    host = portrait(party, "0")
-    last = party.steps[-1]
-    assert set(happenings(host, last)["what"]) >= {"planned"}
-    lines = talk(host, last)
-    assert lines and lines == sorted(lines, key=lambda part: -part[0])
-    assert all(host.name in who for _, part in lines for who, _ in part)
-    assert stream(party, host, last).height > stream(party, host, last // 2).height
 
 
 def test_interviews_are_those_held_with_the_person(shirts_run: Run) -> None:

@@ -11,10 +11,11 @@ from populace.errors import UsageError
 from populace.reading import Decision
 from populace.studio.frame import chip, section, tested, told
 from populace.studio.jobs import command
-from populace.studio.pages.decision_parts import draw_line, probability_chart, prompt_text
+from populace.studio.pages.command_line import command_line
+from populace.studio.pages.decision_parts import draw_line, probability_chart, prompt_text, value_text
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
-from populace.studio.views.decision import Opened, again_beside, usable
+from populace.studio.views.decision import Opened, again_beside, settings_changed, usable
 
 _ORDERS = {"": "as it was", "reversed": "reversed", "given": "as declared", "own": "an order of my own"}
 _LONGEST = 20_000
@@ -73,7 +74,7 @@ class AskAgain:
             self.send = tested(ui.button("Ask again", on_click=told(self._ask)).props("no-caps"), "again-send")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
-        self.line = tested(ui.label("").classes("commandline w-full").props("tabindex=0"), "again-command")
+        self.line = command_line("again-command")
         for field in (self.part, *self.fields.values()):
             field.on_value_change(self._say)
         self._say()
@@ -110,24 +111,23 @@ class AskAgain:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(shown(f"$ {command(*self.arguments())}"))
+        self.line.set_text(shown(command(*self.arguments())))
 
     async def _ask(self) -> None:
         if self.fields["--temperature"].value is None:
             raise UsageError("there is no temperature.", "Write a number from 0 on.")
         self.send.disable()
         self.busy.set_visibility(True)
-        arguments = self.arguments()
         try:
-            found = await self.studio.jobs.ask(*arguments)
+            found = await self.studio.jobs.ask(*self.arguments())
         finally:
             self.send.enable()
             self.busy.set_visibility(False)
         self.result.clear()
         with self.result:
-            self._show(found, arguments)
+            self._show(found)
 
-    def _show(self, found: dict[str, Any], arguments: tuple[str, ...]) -> None:
+    def _show(self, found: dict[str, Any]) -> None:
         recorded, asked = self.opened.decision, again_beside(self.opened.decision, found["asked"])
         same = "They would have answered the same." if found["same_answer"] else "They would have answered otherwise."
         paid = "no call was needed" if not found["calls"] else f"{found['calls']} call{'s' * (found['calls'] > 1)} made"
@@ -138,15 +138,16 @@ class AskAgain:
                 with tested(ui.column().classes("w-full gap-2"), f"again-{marker}"):
                     ui.label(name).classes("panel-title").props("role=heading aria-level=3")
                     with ui.row().classes("items-center gap-3"):
-                        with ui.column().classes("answer min-w-0"):
-                            prose("no answer" if decision.value is None else decision.value, 1200)
+                        value_text(decision)
                         chip(decision.status)
                     if usable(decision):
                         draw_line(decision, "The draw", f"draw-{marker}")
                     elif decision.prompts and decision.prompts[0]["replies"]:
                         prose(decision.prompts[0]["replies"][-1], 2000, fixed=True)
         with ui.column().classes("w-full gap-1"):
-            ui.label("What changed in the prompt").classes("panel-title").props("role=heading aria-level=3")
+            ui.label("What changed").classes("panel-title").props("role=heading aria-level=3")
+            for name, then, now in settings_changed(recorded, asked):
+                ui.label(shown(f"{name}: {then}  →  {now}", 300)).classes("small")
             if not found["lines"]:
                 ui.label("Not a word: the prompt is the same.").classes("soft")
             for line in found["lines"][:200]:
@@ -156,7 +157,6 @@ class AskAgain:
         with ui.expansion("The new prompt, exactly").classes("w-full"):
             for at, prompt in enumerate(asked.prompts):
                 prompt_text(prompt, f"again-prompt-{at}")
-        ui.label(shown(f"$ {command(*arguments)}")).classes("commandline w-full soft")
 
     def _chart(self, recorded: Decision, asked: Decision) -> None:
         before, after = recorded.tempered or {}, asked.tempered or {}

@@ -83,7 +83,7 @@ def _page(studio: Studio, name: str, seen: _Seen) -> None:
             situation(told)
             memories(told)
         with ui.column().classes("gap-4"):
-            charts(told.decision)
+            charts(told)
             prompts(told.decision)
             calls(told)
     AskAgain(studio, name, told)

@@ -15,6 +15,7 @@ from populace.studio.text import prose, shown
 from populace.studio.views.decision import Call, Opened, cumulative, distribution, form_fields, usable
 
 _SCORES = ("recency", "importance", "relevance")
+_SHORT = 60
 METHODS = {"scored": "read as a distribution", "sampled": "written by the model"}
 
 
@@ -26,13 +27,20 @@ def answer(told: Opened, clock: str) -> None:
         with ui.row().classes("items-center gap-3"):
             fields = form_fields(decision.value) if decision.question.get("kind") == "form" else None
             if fields is None:
-                with ui.column().classes("answer min-w-0"):
-                    tested(prose("no answer" if decision.value is None else decision.value, 1200), "answer")
+                tested(value_text(decision), "answer")
             chip(decision.status)
         if fields is not None:
             _fields(fields)
         kind = decision.question.get("kind", "question")
         ui.label(f"{kind}, counted under “{shown(decision.purpose, 60)}”, at {decision.path}").classes("soft small")
+
+
+def value_text(decision: Decision) -> ui.column:
+    """The answer, large where it is short."""
+    short = decision.value is None or len(decision.value) <= _SHORT
+    with ui.column().classes("answer min-w-0" if short else "min-w-0") as made:
+        prose("no answer" if decision.value is None else decision.value, 1200)
+    return made
 
 
 def situation(told: Opened) -> None:
@@ -113,10 +121,11 @@ def prompt_text(prompt: dict[str, Any], marker: str) -> None:
                 prose(text, 3000, fixed=True)
 
 
-def charts(decision: Decision) -> None:
-    """The distribution before and after temperature and the draw; or the reply in words."""
+def charts(told: Opened) -> None:
+    """The distribution before and after temperature and the draw; or the reply in words and what was cleaned away."""
+    decision = told.decision
     if decision.distribution is None:
-        _replies(decision)
+        _replies(told)
         return
     with section("Distribution", note=f"temperature {decision.temperature:g}"):
         table = distribution(decision).rename({"before": "before temperature", "after": "after temperature"})
@@ -177,28 +186,28 @@ def draw_line(decision: Decision, title: str, name: str) -> Chart:
     return made
 
 
-def _replies(decision: Decision) -> None:
+def _replies(told: Opened) -> None:
     with section("Reply", note="as the model wrote it"):
-        replies = [reply for prompt in decision.prompts for reply in prompt["replies"] or []]
+        replies = [reply for prompt in told.decision.prompts for reply in prompt["replies"] or []]
         if not replies:
             empty("There is no reply in words.")
         for at, reply in enumerate(replies):
             if len(replies) > 1:
                 ui.label("reply" if at == 0 else f"after reminder {at}").classes("soft small")
             prose(reply, 3000, fixed=True)
+        for made in told.cleaning:
+            rules = ", ".join(made["rules"]) or "nothing"
+            ended = f"; nothing was left: {made['reason']}" if made["left"] is None else ""
+            ui.label(shown(f"Cleaned away by rule: {rules}{ended}.", 400)).classes("small")
 
 
 def calls(told: Opened) -> None:
-    """The calls behind the decision: tokens, money, whether they were known, and what was cleaned."""
+    """The calls behind the decision: tokens, money, whether they were known."""
     with section("Calls"):
         if not told.calls:
             empty("No call to a model lies behind it.")
         for call in told.calls:
             _call(call)
-        for made in told.cleaning:
-            rules = ", ".join(made["rules"]) or "nothing"
-            ended = f"; nothing was left: {made['reason']}" if made["left"] is None else ""
-            ui.label(shown(f"Cleaned by rule: {rules}{ended}.", 400)).classes("small")
 
 
 def _call(call: Call) -> None:

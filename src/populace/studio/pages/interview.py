@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from nicegui import ui
 
@@ -10,6 +11,7 @@ from populace.errors import UsageError
 from populace.studio.clock import when
 from populace.studio.frame import chip, empty, section, tested, told
 from populace.studio.jobs import command
+from populace.studio.pages.command_line import command_line
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.person import Portrait, interviews_with
@@ -34,6 +36,7 @@ class Interview:
 
     def __init__(self, studio: Studio, name: str, person: Portrait, step: Callable[[], int]) -> None:
         self.studio, self.name, self.person, self.step = studio, name, person, step
+        self._listed: list[dict[str, Any]] | None = None
         with section("Ask this person") as panel:
             panel.classes("aside")
             with ui.row().classes("items-center gap-2"):
@@ -62,7 +65,7 @@ class Interview:
             self.send = tested(ui.button("Ask", on_click=told(self._ask)).props("no-caps"), "ask-send")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
-        self.line = tested(ui.label("").classes("commandline w-full").props("tabindex=0"), "ask-command")
+        self.line = command_line("ask-command")
         for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
             field.on_value_change(self._say)
         self._say()
@@ -85,7 +88,7 @@ class Interview:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(shown(f"$ {command(*self.arguments())}"))
+        self.line.set_text(shown(command(*self.arguments())))
 
     def show(self, person: Portrait, step: int) -> None:
         """Show what was asked so far, and ask as of another step."""
@@ -95,9 +98,12 @@ class Interview:
 
     def _list(self) -> None:
         run = self.studio.library.run(self.name)
+        interviews = interviews_with(run, self.person.id)
+        if interviews == self._listed:
+            return
+        self._listed = interviews
         self.held.clear()
         with self.held:
-            interviews = interviews_with(run, self.person.id)
             if not interviews:
                 empty("Nobody has asked them anything on the side yet. Ask below: they answer as of the step above.")
             for entry in interviews[-30:]:

@@ -223,11 +223,14 @@ def _memories(studio: Studio, name: str) -> Panel:
 def _talk(studio: Studio, name: str) -> Panel:
     with section("Conversations", note="what they said and what was said to them, the latest first"):
         box = tested(ui.column().classes("w-full gap-3"), "talk")
-    state = {"most": _TALKS}
+    state: dict[str, Any] = {"most": _TALKS, "shown": None}
 
     def show(person: Portrait, step: int) -> None:
         run = studio.library.run(name)
         held = talk(person, step)
+        if (held, state["most"]) == state["shown"]:
+            return
+        state["shown"] = (held, state["most"])
         box.clear()
         with box:
             if not held:

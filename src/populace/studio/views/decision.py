@@ -102,9 +102,18 @@ def fields_of(given: str, wording: str, text: str) -> dict[str, str]:
         >>> fields_of("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
         {'blue': '12', 'name': 'Ann'}
     """
+    opening = next(iter(string.Formatter().parse(wording)))[0]
+    asked = text.find(f"\n\n{opening}") if given and opening else -1
+    if asked < 0:
+        return _read_back(f"{given}\n\n{wording}\n" if given else f"{wording}\n", text)
+    told = _read_back(f"{given}\n\n", text[: asked + 2])
+    return told | {n: v for n, v in _read_back(f"{wording}\n", text[asked + 2 :]).items() if n not in told}
+
+
+def _read_back(template: str, text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     place, waiting = 0, None
-    for literal, name, _, _ in string.Formatter().parse(f"{given}\n\n{wording}\n" if given else f"{wording}\n"):
+    for literal, name, _, _ in string.Formatter().parse(template):
         at = text.find(literal, place)
         if at < 0:
             return {}
@@ -246,3 +255,19 @@ def again_beside(recorded: Decision, asked: Mapping[str, Any]) -> Decision:
     """What `populace again` reports as asked, in the form of a decision."""
     kept = ("question", "value", "status", "prompts", "temperature", "draw")
     return replace(recorded, **{name: asked[name] for name in kept})
+
+
+def settings_changed(recorded: Decision, asked: Decision) -> list[tuple[str, str, str]]:
+    """What differs besides the words of the prompt: its name, as it was and as it is."""
+    then, now = (_settings(decision) for decision in (recorded, asked))
+    return [(name, then[name], now[name]) for name in then if then[name] != now[name]]
+
+
+def _settings(decision: Decision) -> dict[str, str]:
+    first = decision.prompts[0] if decision.prompts else {}
+    return {
+        "model": str(first.get("model") or "none"),
+        "answer": {"scored": "read as a distribution", "sampled": "written"}.get(first.get("method", ""), "by rule"),
+        "orders shown": str(len(decision.prompts)),
+        "temperature": f"{decision.temperature:g}",
+    }
