@@ -131,14 +131,9 @@ def line_options(
             "data": [{"xAxis": mark}],
         }
     share = table.height > 0 and all(_is_share(table[y]) for y in ys)
+    top = 14 + 20 * (len(ys) > 1) + 14 * bool(unit)
     return {
-        "grid": {
-            "left": 8,
-            "right": 18,
-            "top": 14 + 20 * (len(ys) > 1) + 14 * bool(unit),
-            "bottom": 8,
-            "containLabel": True,
-        },
+        "grid": {"left": 8, "right": 18, "top": top, "bottom": 8, "containLabel": True},
         "xAxis": {"type": "value", "name": "", "min": "dataMin", "max": "dataMax", "minInterval": 1, **_AXIS},
         "yAxis": {"type": "value", "name": unit, "scale": True, **({"min": 0, "max": 1} if share else {}), **_AXIS},
         "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll", "data": [shown(y, 60) for y in ys]},
