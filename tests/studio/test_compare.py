@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from populace import Run, simulate
 from populace.models import Scripted
@@ -124,5 +125,20 @@ def test_the_same_comes_as_json(tmp_path: Path) -> None:
         assert found["runs"] == [parent.name, fork.name] and found["missing"][0]["name"] == "nothing"
         assert found["partings"][0]["parting"]["step"] >= 2
         assert found["at"] == 3 and len(found["metrics"]["share_blue"]["table"]["step"]) == 4
+
+    visiting(tmp_path, story)
+
+
+def test_the_name_of_a_folder_never_becomes_an_attribute(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    evil = 'x" onmouseover=evil y="'
+    shutil.copytree(run.folder, tmp_path / "runs" / evil)
+
+    async def story(visit: Visit) -> None:
+        for address in ("/", f"/compare?runs={run.name},{quote(evil)}"):
+            client = await visit.open(address)
+            await visit.until(lambda: evil in visit.texts())
+            props = {name for element in client.elements.values() for name in element._props}
+            assert not {name for name in props if name.startswith("on")}
 
     visiting(tmp_path, story)

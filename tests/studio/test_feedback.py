@@ -74,17 +74,17 @@ def test_nothing_on_the_page_names_run_arm_or_model(tmp_path: Path) -> None:
         replicates=2, outcomes=["share_blue"], keep="run",
     ).run(workers=1, workspace=tmp_path)  # fmt: skip
     own = made(tmp_path)
-    name = queue(tmp_path, results.name, own.name)
+    name = queue(tmp_path, results.name, own.name, size=5)
     hidden = [results.name, own.name, "secret", "groups=", "scripted", *results.runs["run"].to_list()]
 
     async def story(visit: Visit) -> None:
         client = await visit.open(f"/feedback?queue={name}&seed=3&rater=ada")
-        for number in range(6):
+        for number in range(5):
             sent = json.dumps([element._to_dict() for element in client.elements.values()], default=str)
             sent += visit.texts() + (await visit.user.http_client.get(f"/feedback?queue={name}&seed=3&rater=ada")).text
             assert [word for word in hidden if word in sent] == []
             press(visit, "3")
-            await judged(visit, number + 1)
+            await judged(visit, number + 1, 5)
         arms = Feedback(tmp_path).table()["arm"].unique().to_list()
         assert {"groups=1", "groups=3"} <= set(arms)
 
@@ -157,11 +157,10 @@ def test_every_kind_of_answer_can_be_shown(tmp_path: Path) -> None:
     run = made(tmp_path, Forms())
 
     async def story(visit: Visit) -> None:
-        for kind, most in (("decision", 12), ("utterance", 6)):
-            name = queue(tmp_path, run.name, kind=kind, size=60)
+        for kind, most in (("decision", 6), ("utterance", 4)):
+            name = queue(tmp_path, run.name, kind=kind, size=most)
             await visit.open(f"/feedback?queue={name}&rater={kind}")
             items = len(Sitting.begin(Workspace(tmp_path), name, 0, kind).items)
-            assert items >= most // 2
             for number in range(items):
                 press(visit, "r")
                 await visit.sees_marked("save")

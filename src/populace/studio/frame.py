@@ -221,7 +221,8 @@ def run_link(name: str) -> ui.link:
 def tested(element: ElementT, name: str) -> ElementT:
     """Give an element the name under which tests find it, with a browser and without."""
     element.mark(name)
-    element.props(f"data-testid={name}")
+    # Not as a line of props: a name with a blank in it would become further attributes.
+    element.props["data-testid"] = name
     return element
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from urllib.parse import quote
 
 from nicegui import events, ui
 
@@ -34,7 +35,7 @@ def register(studio: Studio) -> None:
 
 def address(names: list[str]) -> str:
     """The address of a comparison."""
-    return f"/compare?runs={','.join(names)}"
+    return f"/compare?runs={','.join(quote(name, safe='') for name in names)}"
 
 
 def _command(names: list[str]) -> str:
@@ -150,8 +151,8 @@ class _Comparing:
     def _remove(self, name: str) -> None:
         left = [each for each in self.names if each != name]
         button = ui.button(on_click=partial(ui.navigate.to, address(left)))
-        label = f'aria-label="Take {shown(name, 60)} away"'.replace("'", "")
-        tested(button.props(f"flat round dense size=sm icon=close {label}"), f"remove-{name}")
+        button.props["aria-label"] = f"Take {shown(name, 60)} away"
+        tested(button.props("flat round dense size=sm icon=close"), f"remove-{name}")
 
     def _picker(self) -> None:
         offered = [name for name in self.studio.library.names()[:_MOST_OFFERED] if name not in self.names]
@@ -167,7 +168,7 @@ class _Comparing:
             empty("There are no runs yet.", "New run", "/new")
 
     def _drawn(self) -> list[str]:
-        return view.metrics_shared(self.side)[:_MOST_CHARTS]
+        return view.metrics_with_values(self.side)[:_MOST_CHARTS]
 
     def _mark(self) -> float | None:
         """Where the first fork on the page goes its own way."""
@@ -178,6 +179,7 @@ class _Comparing:
         """A chart for each metric that runs share."""
         self.metrics.clear()
         self.charts.clear()
+        self.metrics.set_visibility(bool(self.side.runs))
         if not self.side.runs:
             return
         metrics = self._drawn()
@@ -206,9 +208,10 @@ class _Comparing:
                     )
                     self.charts[metric] = made
                     self.note.set_text(shown(found.note, 400))
-            left = len(view.metrics_shared(self.side)) - len(metrics)
-            if left > 0:
-                ui.label(f"{left} further metrics stand in the table below.").classes("soft small")
+            left = [name for name in view.metrics_shared(self.side) if name not in metrics]
+            if left:
+                told = f"Not drawn, as they have no value yet or there are many: {', '.join(left)}."
+                ui.label(shown(told, 400)).classes("soft small foreign")
 
     def draw(self) -> None:
         """Put new numbers into the charts."""
@@ -228,12 +231,13 @@ class _Comparing:
         """Metrics at one step, beside those of the reference."""
         self.step.clear()
         self.slider = None
-        if len(self.side.runs) < 2 or not view.metrics_shared(self.side):
+        self.step.set_visibility(len(self.side.runs) > 1 and bool(view.metrics_shared(self.side)))
+        if not self.step.visible:
             return
         with self.step, section("Differences at a step"):
-            with ui.row().classes("w-full items-center gap-4"):
-                self.slider = ui.slider(min=0, max=self._last(), value=self._at(), step=1).classes("grow")
-                tested(self.slider.style("min-width: 180px").props('label aria-label="Step"'), "at")
+            with ui.row().classes("w-full items-center gap-4 px-2"):
+                self.slider = ui.slider(min=0, max=self._last(), value=self._at(), step=1)
+                tested(self.slider.style("flex: 1 1 180px").props('label aria-label="Step"'), "at")
                 self.moment = ui.label("").classes("small")
             self.slider.on_value_change(self._moved)
             headings = {"metric": "metric", "runs": "runs", "n": "n", "value": "value", "difference": "difference"}
@@ -309,7 +313,8 @@ class _Comparing:
 def _rows(side: Together, at: int) -> list[dict[str, str]]:
     made = []
     for row in view.differences(side, side.runs[0].name, at).iter_rows(named=True):
-        gap = "reference" if row["difference"] is None else f"{row['difference']:+.4g}"
+        gap = "–" if row["difference"] is None else f"{row['difference']:+.4g}"
+        gap = "reference" if row["reference"] else gap
         if row["low"] is not None:
             gap += f" [{row['low']:.4g}, {row['high']:.4g}]"
         value = "–" if row["value"] is None else f"{row['value']:.4g}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import polars as pl
-from nicegui import events, ui
+from nicegui import ui
 
 from populace.experiments import Results
 from populace.studio.charts import bars, lines
@@ -19,7 +19,9 @@ from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views import experiment as view
 
-_SHOWN_ROWS = 25
+_SHOWN_ROWS = 10
+_BREATH_S = 1.5
+"""How long a page stands still at the least while runs end, so that it can be read and pressed."""
 
 
 @dataclass
@@ -48,54 +50,67 @@ class _Showing:
 
     def __init__(self, studio: Studio, page: Page, name: str, choice: _Choice) -> None:
         self.studio, self.page, self.name, self.choice = studio, page, name, choice
-        self.busy = False
+        self.busy = self.waiting = False
 
     async def build(self, results: Results) -> None:
         """Make the parts of the page."""
         self.head = ui.column().classes("w-full gap-3")
-        self.found = ui.column().classes("w-full gap-3")
+        self.chosen = ui.row().classes("w-full items-center gap-3")
+        self.findings = ui.column().classes("w-full gap-3")
         self.worth = ui.column().classes("w-full gap-3")
         await self.show(results)
 
     @told
     async def changed(self) -> None:
-        """The folder changed; while that is being shown, further changes wait for the next one."""
+        """The folder changed; what changes while that is being shown is shown after a breath."""
+        self.waiting = True
         if self.busy:
             return
         self.busy = True
         try:
-            await self.show(await asyncio.to_thread(view.opened, self.studio.workspace, self.name))
+            while self.waiting:
+                self.waiting = False
+                await self.show(await asyncio.to_thread(view.opened, self.studio.workspace, self.name))
+                await asyncio.sleep(_BREATH_S)
         finally:
             self.busy = False
 
     async def show(self, results: Results) -> None:
         """Show it as it is now."""
         overview = await asyncio.to_thread(view.overview, results)
+        card = await asyncio.to_thread(view.card, results)
         if self.choice.outcome not in overview.outcomes:
             self.choice.outcome = overview.primary
         arms = [arm.name for arm in results.folder.arms]
         if self.choice.reference not in arms:
             self.choice.reference = arms[0]
+        self.results, self.overview = results, overview
         self.head.clear()
         with self.head:
             self._head(overview)
             self._go_on(overview)
-        self.found.clear()
-        with self.found:
-            if overview.done:
-                self._choices(results, overview, arms)
-                self._findings(results, overview)
-            else:
-                with section("Findings"):
-                    empty("No run has ended yet. What is found appears here as runs end.")
-            _arms(results)
-        card = await asyncio.to_thread(view.card, results)
+        if overview.done and not self.chosen.default_slot.children:
+            with self.chosen:
+                self._choices(overview, arms)
+        self.show_findings()
         self.worth.clear()
         with self.worth:
+            _arms(results)
             show_card(card, self.name)
             _failures(results)
             _kept(results, self.name)
             self._report()
+
+    def show_findings(self) -> None:
+        """The chosen outcome against the chosen arm, and metrics over time."""
+        self.findings.clear()
+        with self.findings:
+            if not self.overview.done:
+                with section("Findings"):
+                    empty("No run has ended yet. What is found appears here as runs end.")
+                return
+            _findings(self.results, self.overview, self.choice)
+            show_over_time(self.results)
 
     def _head(self, overview: view.Overview) -> None:
         with section("Where it stands"):
@@ -153,32 +168,23 @@ class _Showing:
 
                 ui.button("Save its file", on_click=save).props("no-caps outline")
 
-    def _choices(self, results: Results, overview: view.Overview, arms: list[str]) -> None:
-        with ui.row().classes("w-full items-center gap-3"):
-            outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.choice.outcome)
-            tested(outcome.props("dense outlined").classes("w-full max-w-xs"), "outcome")
-            reference = ui.select(arms, label="Reference arm", value=self.choice.reference, with_input=len(arms) > 12)
-            tested(reference.props("dense outlined").classes("w-full max-w-xs"), "reference")
+    def _choices(self, overview: view.Overview, arms: list[str]) -> None:
+        outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.choice.outcome)
+        tested(outcome.props("dense outlined").classes("w-full max-w-xs"), "outcome")
+        reference = ui.select(arms, label="Reference arm", value=self.choice.reference, with_input=len(arms) > 12)
+        tested(reference.props("dense outlined").classes("w-full max-w-xs"), "reference")
 
-        async def chosen(event: events.ValueChangeEventArguments[str | None]) -> None:
+        def chosen() -> None:
             self.choice.outcome = outcome.value or self.choice.outcome
             self.choice.reference = reference.value or self.choice.reference
             self.page.address(
                 outcome=None if self.choice.outcome == overview.primary else self.choice.outcome,
                 reference=None if self.choice.reference == arms[0] else self.choice.reference,
             )
-            self.findings.clear()
-            with self.findings:
-                _findings(results, overview, self.choice)
+            self.show_findings()
 
         outcome.on_value_change(chosen)
         reference.on_value_change(chosen)
-
-    def _findings(self, results: Results, overview: view.Overview) -> None:
-        self.findings = ui.column().classes("w-full gap-3")
-        with self.findings:
-            _findings(results, overview, self.choice)
-        show_over_time(results)
 
     def _report(self) -> None:
         @told
@@ -271,7 +277,7 @@ def rows_table(table: pl.DataFrame, key: str) -> ui.table:
         for n in table.columns
     ]
     rows = [{name: _cell(value) for name, value in row.items()} for row in table.iter_rows(named=True)]
-    pages = _SHOWN_ROWS if table.height > _SHOWN_ROWS else 0
+    pages = _SHOWN_ROWS if table.height > _SHOWN_ROWS else None
     made = ui.table(columns=columns, rows=rows, row_key=key, pagination=pages)
     return made.props("flat dense wrap-cells").classes("w-full")
 

@@ -132,5 +132,5 @@ def _p(p: float) -> str:
 
 def _table(columns: list[str], rows: list[dict[str, object]], name: str) -> None:
     headings = [{"name": n, "label": shown(n, 60), "field": n, "align": "left"} for n in columns]
-    made = ui.table(columns=headings, rows=rows, row_key=columns[0], pagination=25 if len(rows) > 25 else 0)
+    made = ui.table(columns=headings, rows=rows, row_key=columns[0], pagination=25 if len(rows) > 25 else None)
     tested(made.props("flat dense wrap-cells").classes("w-full"), f"{name}-table")

@@ -150,7 +150,8 @@ def _menu(studio: Studio, card: RunCard, refresh: object) -> None:
                 ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
                 tested(ui.button("Keep", on_click=partial(keep_tags, field, dialog)), "keep-tags").props("no-caps")
 
-    button = ui.button().props(f'flat round dense icon=more_vert aria-label="More about {card.name}"')
+    button = ui.button().props("flat round dense icon=more_vert")
+    button.props["aria-label"] = f"More about {shown(card.name, 80)}"
     with tested(button, f"menu-{card.name}"), ui.menu():
         if not card.problem:
             ui.menu_item("Compare with…", lambda: ui.navigate.to(f"/compare?runs={card.name}"))

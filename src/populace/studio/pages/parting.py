@@ -19,7 +19,7 @@ _MOST_LINES = 120
 
 
 def show_partings(reference: Reading, others: Mapping[str, Reading], found: Sequence[Parted]) -> None:
-    """The first difference of every run from the reference."""
+    """The first difference of every run from the reference; of several, each opens on a click."""
     for parted in found:
         with tested(ui.column().classes("w-full gap-2 min-w-0"), f"parting-{parted.run}"):
             with ui.row().classes("items-center gap-2"):
@@ -28,8 +28,11 @@ def show_partings(reference: Reading, others: Mapping[str, Reading], found: Sequ
                     ui.label(shown(parted.note, 300)).classes("soft")
                 else:
                     ui.label(_where(reference, parted.parting)).classes("foreign")
-            if parted.parting is not None:
+            if parted.parting is not None and len(found) == 1:
                 _texts(reference, others[parted.run], parted.parting)
+            elif parted.parting is not None:
+                with ui.expansion("Both texts").props("dense").classes("w-full"):
+                    _texts(reference, others[parted.run], parted.parting)
 
 
 def _where(run: Reading, parting: Parting) -> str:

@@ -42,10 +42,10 @@ class Rating:
 
     def build(self) -> None:
         """Make the parts of the page, and listen to the keyboard."""
-        with ui.row().classes("w-full items-center gap-4"):
-            self.count = tested(ui.label("").classes("small"), "progress")
-            self.bar = ui.linear_progress(0, show_value=False).props("rounded aria-label=Progress").classes("grow")
-            self.bar.style("min-width: 120px")
+        with ui.row().classes("w-full items-center gap-4 no-wrap"):
+            self.count = tested(ui.label("").classes("small").style("flex: 0 0 auto"), "progress")
+            self.bar = ui.linear_progress(0, show_value=False).props("rounded aria-label=Progress")
+            self.bar.style("flex: 1 1 60px; min-width: 0")
             ui.label(shown(self.sitting.rater, 80)).classes("chip soft")
         if self.sitting.missing:
             text = f"{self.sitting.missing} of the runs of this queue are gone; their answers are left out."

@@ -159,6 +159,16 @@ def metrics_shared(side: Together) -> list[str]:
     return [name for name, count in counts.items() if count >= min(2, len(side.runs))]
 
 
+def metrics_with_values(side: Together) -> list[str]:
+    """The shared metrics that have a value somewhere; days until something that never came have none."""
+    tables = side.metrics.values()
+    return [
+        name
+        for name in metrics_shared(side)
+        if any(name in table.columns and table[name].null_count() < table.height for table in tables)
+    ]
+
+
 def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
     """A metric of all runs: a line for each run, or for each group with the interval of its mean.
 
@@ -210,13 +220,15 @@ def differences(side: Together, reference: str, step: int) -> pl.DataFrame:
             theirs = _values(side, group, metric, step)
             mean = _mean(theirs)
             row: dict[str, Any] = {"metric": metric, "runs": group.label, "n": len(theirs), "value": mean}
+            row["reference"] = group is base
             row |= dict.fromkeys(("difference", "low", "high"))
             if group is not base and mean is not None and ours:
                 row["difference"] = mean - (_mean(ours) or 0.0)
                 row |= _interval(theirs, ours)
             rows.append(row)
     numbers = dict.fromkeys(("value", "difference", "low", "high"), pl.Float64())
-    return pl.DataFrame(rows, schema={"metric": pl.String(), "runs": pl.String(), "n": pl.Int64(), **numbers})
+    known = {"metric": pl.String(), "runs": pl.String(), "reference": pl.Boolean(), "n": pl.Int64()}
+    return pl.DataFrame(rows, schema={**known, **numbers})
 
 
 def settings_table(runs: Sequence[Reading]) -> pl.DataFrame:

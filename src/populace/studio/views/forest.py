@@ -43,6 +43,7 @@ def forest(
                 "name": "runs",
                 "data": [list(point) for point in points],
                 "symbolSize": 6,
+                "symbolOffset": [0, 10],
                 "itemStyle": {"color": colours[1], "opacity": 0.5},
             }
         )
