@@ -27,6 +27,7 @@ NAMES = (
     "memory",
     "town_world",
     "town",
+    "studio_town",
     "forum",
     "experiments",
 )

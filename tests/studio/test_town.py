@@ -143,6 +143,8 @@ def test_foreign_words_are_text_in_the_panels(tmp_path: Path, monkeypatch: pytes
         await visit.open(f"/town/{made.name}?time=86000")
         await visit.sees("<img src=x onerror=alert(1)>")
         assert "\u202e" not in visit.texts() and "\x00" not in visit.texts()
+        answer = await visit.user.http_client.get(f"/api/runs/{made.name}/town/speech?from=1&to=114")
+        assert NASTY in {line["text"] for line in json.loads(answer.text)}
 
     visiting(tmp_path, story)
 
@@ -173,3 +175,16 @@ def test_routes_give_the_same_as_the_views(workspace: Path) -> None:
         assert status == 400 and "no town" in refused["error"] and "populace run party" in refused["hint"]
 
     visiting(workspace, story)
+
+
+def test_a_run_deleted_while_open_is_told_of(tmp_path: Path) -> None:
+    party = Party(residents=12, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
+    made = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/town/{made.name}")
+        await visit.sees_marked("town")
+        made.folder.rename(tmp_path / "elsewhere")
+        await visit.sees(f"there is no run '{made.name}' in this workspace.")
+
+    visiting(tmp_path, story)

@@ -17,7 +17,7 @@ from populace.errors import UsageError, WorldError
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from populace.scenarios.party.party import diffusion_of
-from populace.studio.views.town import TownRun, town_map, town_of
+from populace.studio.views.town import TownRun, has_town, town_map, town_of
 from populace.studio.views.town_frames import frames, positions, walks
 from populace.studio.views.town_heat import heat
 from populace.studio.views.town_talk import follows_news, last_said, news, resident, speech, transcript
@@ -205,7 +205,7 @@ def test_a_run_without_a_town_says_what_to_do() -> None:
     norms = simulate(Norms(workers=3, days=1), decider="rule", keep="nothing")
     with pytest.raises(UsageError, match="norms, which has no town") as caught:
         TownRun(norms)
-    assert "populace run party" in str(caught.value)
+    assert "populace run party" in str(caught.value) and not has_town(norms)
 
 
 def test_a_map_that_is_not_the_one_of_the_run_is_noticed(run: Run) -> None:
@@ -221,4 +221,4 @@ def test_a_town_is_kept_while_its_run_goes_on(tmp_path: Path) -> None:
     first = town_of(Run.open(made.folder))
     first.window(1, 3)
     again = town_of(Run.open(made.folder))
-    assert again is first and follows_news(again)
+    assert again is first and follows_news(again) and has_town(again.run)

@@ -118,6 +118,22 @@ def test_who_turns_on_the_way_walks_on_from_there(case: tuple[Ways, Spots], shar
     assert ways.metres(doors.take(np.array([0])), here)[0] <= walked + NEAR
 
 
+@given(ways_and_doors())
+@settings(max_examples=60, deadline=None)
+def test_many_ways_at_once_turn_where_each_alone_does(case: tuple[Ways, Spots]) -> None:
+    ways, doors = case
+    pairs = np.array(list(itertools.product(range(len(doors)), repeat=2)))
+    origins, goals = doors.take(pairs[:, 0]), doors.take(pairs[:, 1])
+    lines = ways.lines(origins, goals)
+    assert np.allclose(np.hypot(np.diff(lines.x), np.diff(lines.y)).sum(axis=1), ways.metres(origins, goals), atol=NEAR)
+    for row in range(len(pairs)):
+        points = np.stack([lines.x[row], lines.y[row]], axis=1)
+        fresh = np.concatenate([[True], (np.abs(np.diff(points, axis=0)) > 1e-9).any(axis=1)])
+        alone = ways.corners(origins.take(np.array([row])), goals.take(np.array([row])))
+        alone = alone[np.concatenate([[True], (np.abs(np.diff(alone, axis=0)) > 1e-9).any(axis=1)])]
+        assert np.allclose(points[fresh], alone)
+
+
 TOWN = Town.shipped()
 a_place = st.integers(1, len(TOWN) - 1)
 

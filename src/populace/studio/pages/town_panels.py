@@ -44,14 +44,17 @@ class Followed:
         if person is None:
             self._seen = None
             return
-        self._name.props["href"] = run_address(self._town.run.name, "person", person.id, step=step)
-        self._name.update()
+        target = run_address(self._town.run.name, "person", person.id, step=step)
+        if self._name.props["href"] != target:
+            self._name.props["href"] = target
+            self._name.update()
         if person == self._seen:
             return
         self._seen = person
         self._name.set_text(shown(person.name, 80))
         self._about.set_text(shown(person.about, 200))
-        self._now.set_text(f"{shown(person.doing, 300)}, at {shown(person.place, 200)}")
+        where = "on the way" if person.place == "on the way" else f"at {shown(person.place, 200)}"
+        self._now.set_text(f"{shown(person.doing, 300)}, {where}")
         self._said.set_text(f"Said last, {shown(person.said, 400)}" if person.said else "Has said nothing yet.")
         self._plan.set_text(shown("\n".join(person.plan), 1500) if person.plan else "No plan yet today.")
 

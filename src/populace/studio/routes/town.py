@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import polars as pl
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import JSONResponse
 
 from populace.studio.studio import Studio
 from populace.studio.views.town import TownRun, town_map, town_of
@@ -30,21 +31,20 @@ def router(studio: Studio) -> APIRouter:
         return town_map(opened(name))
 
     @made.get("/frames")
-    def the_frames(name: str, first: From = None, last: To = None) -> dict[str, Any]:
+    def the_frames(name: str, first: From = None, last: To = None) -> JSONResponse:
         """Where everybody is at some steps, and the ways between them."""
         town = opened(name)
-        return frames(town, *town.bounds(first, last))
+        return JSONResponse(frames(town, *town.bounds(first, last)))
 
     @made.get("/speech")
     def the_speech(
         name: str, first: From = None, last: To = None, limit: Annotated[int, Query(ge=1, le=100_000)] = 2000
-    ) -> list[dict[str, Any]]:
+    ) -> Response:
         """What was said at some steps; each utterance up to a number of characters."""
         town = opened(name)
         said = speech(town, *town.bounds(first, last))
-        return said.with_columns(
-            pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit
-        ).to_dicts()
+        cut = said.with_columns(pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit)
+        return Response(cut.write_json(), media_type="application/json")
 
     @made.get("/news")
     def the_news(name: str) -> dict[str, Any]:

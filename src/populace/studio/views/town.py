@@ -173,6 +173,12 @@ class TownRun:
             )
 
 
+def has_town(run: Reading) -> bool:
+    """Whether a run recorded where its people were, so that a page may lead to its map; opens no table."""
+    steps = run.steps
+    return len(steps) > 1 and "tables/positions" in run.record.table_names(steps[-1])
+
+
 _KEPT: dict[tuple[str, str], TownRun] = {}
 _MOST_KEPT = 4
 _KEEPING = Lock()

@@ -21,9 +21,8 @@ export class Film {
   }
 
   extend(last, ends) {
-    for (const key of [...this.windows.keys()]) {
-      if (key >= this.key(this.map.last)) this.windows.delete(key);
-    }
+    // What is known of the last window stays in sight until the longer one is here.
+    for (const [key, window] of this.windows) if (key >= this.key(this.map.last)) window.stale = true;
     this.map.last = last;
     this.map.ends = ends;
   }
@@ -50,6 +49,10 @@ export class Film {
     if (found) {
       this.windows.delete(key);
       this.windows.set(key, found); // the last used stand last
+      if (found.stale) {
+        found.stale = false;
+        this.load(key, found);
+      }
       return found.ready ? found : undefined;
     }
     const coming = { ready: false };
@@ -72,7 +75,7 @@ export class Film {
     } catch (error) {
       this.problem = String(error.message || error);
       // Whoever needs it asks again, though not at every frame.
-      setTimeout(() => this.windows.get(key) === target && this.windows.delete(key), 2000);
+      setTimeout(() => !target.ready && this.windows.get(key) === target && this.windows.delete(key), 2000);
     }
   }
 
@@ -172,8 +175,19 @@ export class Film {
   // What is said from one time to another.
   said(since, until) {
     const window = this.window(until);
-    return window ? window.speech.filter((line) => line.shown > since && line.shown <= until) : [];
+    return window ? window.speech.slice(after(window.speech, since), after(window.speech, until)) : [];
   }
+}
+
+// How many lines are shown at or before a time; they are sorted by it.
+function after(lines, time) {
+  let [low, high] = [0, lines.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (lines[middle].shown <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 // Signs that steer the text around them have no place on a canvas either.

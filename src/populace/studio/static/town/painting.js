@@ -1,21 +1,9 @@
 // Draws a town onto a canvas. What stays is drawn once and copied; only people and words are drawn at every frame.
 
+import { DARK, GREEN, LIGHT } from "populace-town/colours.js";
 import { darkness } from "populace-town/film.js";
 import { short, wrapped } from "populace-town/words.js";
 
-const LIGHT = {
-  ground: "#eef1ea", street: "#ffffff", kerb: "#d5dad0", home: "#e3d9c6", work: "#c9d6e3", green: "#cfe3c4",
-  edge: "#8f9aa3", ink: "#1b1f24", soft: "#57606a", halo: "#ffffffe0", person: "#0072b2", walker: "#d55e00",
-  bubble: "#ffffff", night: "16, 26, 66", dusk: 0.3, knows: "#cc3d00", unaware: "#7b8794", link: "#cc3d00",
-  chosen: "#b3007a", heat: [[255, 246, 214], [240, 140, 20], [150, 20, 10]],
-};
-const DARK = {
-  ground: "#1a1f1d", street: "#343b3d", kerb: "#262c2d", home: "#4a4234", work: "#33424f", green: "#2a402a",
-  edge: "#6b757d", ink: "#e6e9ed", soft: "#a2abb5", halo: "#14171bd0", person: "#56b4e9", walker: "#f5a55a",
-  bubble: "#2a3037", night: "4, 8, 30", dusk: 0.42, knows: "#ff9a4d", unaware: "#8d97a1", link: "#ff9a4d",
-  chosen: "#ff7ad1", heat: [[60, 48, 30], [214, 110, 20], [255, 226, 130]],
-};
-const GREEN = new Set(["park", "garden", "playground", "square", "market"]);
 const FONT = "Roboto, system-ui, sans-serif";
 const MARGIN = 0.25; // of the canvas, drawn beyond each side so that it can move a little
 const SHADES = 10; // between day and night
@@ -92,7 +80,7 @@ export class Painter {
     if (scene.layer === "news") this.links(film, scene);
     if (scene.follow >= 0) this.way(film.way(scene.follow, scene.time));
     this.people(film, scene);
-    this.bubbles(film, scene);
+    if (scene.layer !== "heat") this.bubbles(film, scene);
   }
 
   // Streets, buildings and their names, a little beyond the edges.
@@ -121,7 +109,7 @@ export class Painter {
     this.buildings(context, place, layer === "heat" ? this.heat : null);
     context.fillStyle = `rgba(${theme.night}, ${dark * theme.dusk})`;
     context.fillRect(0, 0, width, height);
-    this.labels(context, place, width, height);
+    this.labels(context, place, width, height, dark > 0.5);
   }
 
   streets(context, place) {
@@ -144,16 +132,20 @@ export class Painter {
     context.lineWidth = Math.min(1, Math.max(0.4, view.scale));
     b.left.forEach((left, k) => {
       const [x, y] = place(left, b.bottom[k] + b.height[k]);
-      const green = GREEN.has(b.kind[k]);
-      context.fillStyle = green ? theme.green : b.kind[k] === "home" ? theme.home : theme.work;
-      if (heat) context.fillStyle = this.warm(heat.buildings[k] / heat.most);
+      context.fillStyle = this.colour(k, heat);
       context.strokeStyle = theme.edge;
-      const round = green ? 6 * view.scale : Math.min(2, view.scale);
+      const round = GREEN.has(b.kind[k]) ? 6 * view.scale : Math.min(2, view.scale);
       context.beginPath();
       context.roundRect(x, y, b.width[k] * view.scale, b.height[k] * view.scale, round);
       context.fill();
       context.stroke();
     });
+  }
+
+  colour(building, heat) {
+    if (heat) return this.warm(heat.buildings[building] / heat.most);
+    const kind = this.map.buildings.kind[building];
+    return GREEN.has(kind) ? this.theme.green : kind === "home" ? this.theme.home : this.theme.work;
   }
 
   warmth(context, place) {
@@ -175,7 +167,7 @@ export class Painter {
     return `rgb(${mixed})`;
   }
 
-  labels(context, place, width, height) {
+  labels(context, place, width, height, night) {
     const { theme, view, map: { buildings: b } } = this;
     const taken = [];
     const order = b.name.map((_, k) => k).sort((p, q) => (b.kind[p] === "home") - (b.kind[q] === "home") || p - q);
@@ -194,10 +186,10 @@ export class Painter {
         const box = [x - half, y + 1, x + half, y + size + 5];
         if (taken.some((t) => box[0] < t[2] && t[0] < box[2] && box[1] < t[3] && t[1] < box[3])) continue;
         taken.push(box);
-        context.strokeStyle = theme.halo;
+        context.strokeStyle = night ? theme.dim : theme.halo;
         context.lineWidth = 3;
         context.strokeText(name, x, y + 3);
-        context.fillStyle = home ? theme.soft : theme.ink;
+        context.fillStyle = home && !night ? theme.soft : theme.ink;
         context.fillText(name, x, y + 3);
         break;
       }
@@ -219,7 +211,7 @@ export class Painter {
     }
     const colours = { plain: scene.layer === "news" ? theme.unaware : theme.person, walker: theme.walker, knows: theme.knows };
     context.globalAlpha = scene.layer === "heat" ? 0.55 : 1;
-    context.lineWidth = 1;
+    context.lineWidth = size < 4 ? 0.6 : 1;
     context.strokeStyle = theme.halo;
     for (const [group, points] of Object.entries(groups)) {
       if (!points.length) continue;

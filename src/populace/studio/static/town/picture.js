@@ -34,9 +34,8 @@ export function svg(painter, film, scene) {
   }
   b.left.forEach((left, k) => {
     const [x, y] = at(left, b.bottom[k] + b.height[k]);
-    const colour = heat ? painter.warm(heat.buildings[k] / heat.most) : b.kind[k] === "home" ? theme.home : theme.work;
     const [wide, high] = [b.width[k] * view.scale, b.height[k] * view.scale].map((part) => part.toFixed(1));
-    parts.push(`<rect x="${x}" y="${y}" width="${wide}" height="${high}" fill="${colour}" stroke="${theme.edge}" stroke-width="0.6"/>`);
+    parts.push(`<rect x="${x}" y="${y}" width="${wide}" height="${high}" fill="${painter.colour(k, heat)}" stroke="${theme.edge}" stroke-width="0.6"/>`);
   });
   b.left.forEach((_, k) => {
     if (b.kind[k] === "home" && view.scale < 1.1) return;
@@ -45,13 +44,18 @@ export function svg(painter, film, scene) {
   });
   const dark = heat ? 0 : darkness(scene.time) * theme.dusk;
   if (dark) parts.push(`<rect width="${width}" height="${height}" fill="rgb(${theme.night})" fill-opacity="${dark.toFixed(2)}"/>`);
-  const names = film.people <= 45;
+  for (const node of scene.layer === "news" ? scene.news : []) {
+    if (node.from_row === null || node.time > scene.time) continue;
+    const [x1, y1] = at(film.x[node.from_row], film.y[node.from_row]);
+    const [x2, y2] = at(film.x[node.row], film.y[node.row]);
+    parts.push(`<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${theme.link}" stroke-opacity="0.5"/>`);
+  }
   for (let row = 0; scene.known && row < film.people; row++) {
     const [x, y] = at(film.x[row], film.y[row]);
     const news = scene.layer === "news";
     const colour = news ? (scene.knows(row) ? theme.knows : theme.unaware) : film.inside[row] < 0 ? theme.walker : theme.person;
     parts.push(`<circle cx="${x}" cy="${y}" r="3.5" fill="${colour}" stroke="${theme.halo.slice(0, 7)}"/>`);
-    if (names) parts.push(words(x, Number(y) - 6, short(map.people.name[row]), 9, theme.ink));
+    if (painter.named.has(row)) parts.push(words(x, Number(y) - 6, short(map.people.name[row]), 9, theme.ink));
   }
   parts.push(`<text x="10" y="${height - 10}" font-size="12" fill="${theme.ink}">${plain(`${map.name}, ${clock(scene.time)} · ${map.run}`)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif">${parts.join("")}</svg>`;

@@ -9,6 +9,12 @@ const TELL_MS = 400;
 const READ_MS = 2600; // a bubble stays at least so long
 const MOST_SAID = 60; // bubbles at a time, of which some find room
 
+const LEGENDS = {
+  people: [["indoors", "in a building"], ["walking", "on the way"]],
+  heat: [["cool", "little time"], ["warm", "much time"]],
+  news: [["knowing", "knows the news"], ["unaware", "does not"]],
+};
+
 export default {
   props: { api: String, time: Number, speed: Number, follow: Number, layer: String, speeds: Array, live: Boolean },
   template: `
@@ -20,6 +26,9 @@ export default {
           <q-btn round dense unelevated size="sm" icon="add" aria-label="Zoom in" data-testid="town-zoom-in" @click="near(1.4)" />
           <q-btn round dense unelevated size="sm" icon="remove" aria-label="Zoom out" data-testid="town-zoom-out" @click="near(1 / 1.4)" />
           <q-btn round dense unelevated size="sm" icon="fit_screen" aria-label="Show the whole town" data-testid="town-fit" @click="whole" />
+        </div>
+        <div class="town-legend small" aria-label="Colours">
+          <span v-for="each in legends[kind]" :key="each[0]"><i :class="'town-' + each[0]"></i>{{ each[1] }}</span>
         </div>
         <div class="town-note" role="status" v-if="note">{{ note }}</div>
       </div>
@@ -39,7 +48,7 @@ export default {
       </div>
     </div>`,
   data() {
-    return { playing: false, rate: this.speed, note: "Reading the map …" };
+    return { playing: false, rate: this.speed, note: "Reading the map …", kind: this.layer, legends: LEGENDS };
   },
   async mounted() {
     // What changes with every frame is kept apart from Vue, which would watch it.
@@ -244,7 +253,7 @@ export default {
     },
     async setLayer(layer) {
       if (layer === "news") await this.readNews();
-      this.state.layer = layer;
+      this.state.layer = this.kind = layer;
       this.state.dirty = true;
     },
     async readNews() {
