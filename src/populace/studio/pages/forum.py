@@ -90,6 +90,7 @@ class ForumPage:
         self.studio, self.page, self.name, self.wanted = studio, page, name, wanted
         self.reader = Reader(name, opened(studio.library.run(name)), wanted.kept())
         self.view: ForumView
+        self.read_at: list[int] | None = None
 
     async def build(self) -> None:
         """Read the community and draw everything."""
@@ -114,7 +115,10 @@ class ForumPage:
 
         def read() -> ForumView:
             viewing = None if self.wanted.filtered else Filter([])
-            view = ForumView(library.run(self.name), self.wanted.at, viewing).loaded()
+            run = library.run(self.name)
+            like = self.view if self.read_at == run.steps[-1:] else None
+            view = ForumView(run, self.wanted.at, viewing, like=like).loaded()
+            self.read_at = run.steps[-1:]
             self.reader.continued = counted(continuations(fork_manifests(library, self.name), view))
             return view
 
