@@ -7,27 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from populace import simulate
-from populace.community.real import Conversation, Said, write_threads
 from populace.community.study import Study
 from populace.workspace import Workspace
-from support.board import GARDEN, Board, writer
 from support.hostile import AROUND
+from support.studies import studied
 from support.studio import Visit, another, visiting
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> str:
-    made = simulate(Board(threads=5), model=writer(0.0), seed=1, workspace=tmp_path)
-    around = list(AROUND.values())
-    real = [
-        Conversation(
-            GARDEN["name"], f"Real {n}", (Said("Zoë", around[n * 5].replace("{}", "human")), Said("Al", "aye", 0))
-        )
-        for n in range(5)
-    ]
-    write_threads(real, tmp_path / "real.jsonl")
-    return made.name
+    _, material = studied(tmp_path, AROUND["html"].replace("{}", "human {n}"))
+    return material.runs[0]
 
 
 async def made(visit: Visit, run: str) -> None:
@@ -52,7 +42,7 @@ def test_a_study_is_made_and_two_raters_rate_it_apart(tmp_path: Path, run: str) 
         for number in range(1, 6):
             await visit.sees(f"Pair {number} of 5")
             told = visit.texts()
-            assert "human" in told or "Real" in told
+            assert "<script>alert" in told and "Title" in told
             assert not any(word in told for word in ("Zoë", "full", run, "published", "generated conv"))
             visit.press("first" if number % 2 else "second")
         await visit.sees("Ann rated all 5 pairs")

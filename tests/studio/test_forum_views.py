@@ -37,6 +37,15 @@ def test_as_of_a_step_nothing_written_or_voted_later_is_shown(run: Run) -> None:
     assert early.threads()["posts"].sum() == early.posts.height
 
 
+def test_another_step_of_what_was_read_is_as_if_it_were_read_anew(run: Run) -> None:
+    whole = ForumView(run).loaded()
+    for step in (2, 0, None):
+        again = ForumView(run, step, like=whole)
+        assert again.posts.equals(ForumView(run, step).posts)
+        assert again.community.people.frame.equals(run.people(step).frame)
+    assert whole.posts.height > ForumView(run, 2, like=whole).posts.height
+
+
 def test_before_anybody_wrote_there_is_an_empty_list(run: Run) -> None:
     start = ForumView(run, 0)
     assert start.threads("new").height == 0

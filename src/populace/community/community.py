@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -68,11 +69,21 @@ class Community:
     def __init__(self, run: Reading, at: int | None = None) -> None:
         self.run = run
         self.at = at
-        if not run.history("posts").width:
+        self._whole: dict[str, pl.DataFrame] = {}
+        if not self._history("posts").width:
             raise UsageError(f"{run.name} holds no posts, so it is no community.", "`populace run forum` makes one.")
 
     def __repr__(self) -> str:
         return f"<community {self.design.name!r}: {self.posts.height} posts in {self.run.name}>"
+
+    def as_of(self, at: int | None) -> Community:
+        """The same community after another step, without reading its tables again."""
+        other = copy.copy(self)
+        # What was worked out belongs to the step; what was read does not.
+        for name in ("design", "people", "votes", "moderation", "posts", "read_in_order"):
+            other.__dict__.pop(name, None)
+        other.at = at
+        return other
 
     @functools.cached_property
     def design(self) -> Design:
@@ -177,11 +188,16 @@ class Community:
 
     def _table(self, name: str, schema: dict[str, Any]) -> pl.DataFrame:
         """A table over all steps, with every column of the schema, also where nothing was ever recorded."""
-        found = self.run.history(name)
+        found = self._history(name)
         missing = [pl.lit(None, dtype).alias(column) for column, dtype in schema.items() if column not in found.columns]
         if not found.width:
             return pl.DataFrame(schema={"step": pl.Int64(), **schema})
         return (found if self.at is None else found.filter(pl.col("step") <= self.at)).with_columns(missing)
+
+    def _history(self, name: str) -> pl.DataFrame:
+        if name not in self._whole:
+            self._whole[name] = self.run.history(name)
+        return self._whole[name]
 
 
 def _name(people: pl.DataFrame) -> pl.Expr:

@@ -9,7 +9,7 @@ from nicegui import events, ui
 
 from populace.community.discerned import PUBLISHED_TEST
 from populace.community.study import Study, rater_name
-from populace.errors import PopulaceError, UsageError
+from populace.errors import UsageError
 from populace.studio.charts import bars
 from populace.studio.frame import Page, empty, frame, section, tested, told
 from populace.studio.jobs import command
@@ -108,7 +108,7 @@ async def _new(studio: Studio) -> None:
 
         def wanted() -> tuple[str, ...]:
             return study_arguments(
-                (name.value or "").strip(),
+                (name.value or "").strip() or "NAME",
                 chosen.value or [],
                 real.value or "",
                 comments=comments.value or "",
@@ -239,28 +239,25 @@ def _conversation(text: str) -> None:
 
 
 def _results(session: Session) -> None:
-    own = session.own()
-    wrong = own.height - int(own["right"].sum())
+    mine = session.own_error()
     with section("Done"):
-        ui.label(f"{shown(session.rater, 60)} rated all {own.height} pairs and took {wrong} generated "
-                 f"{'conversation' if wrong == 1 else 'conversations'} for real.")  # fmt: skip
-    try:
-        found = session.results()
-    except PopulaceError as error:
-        empty(str(error))
-        return
+        ui.label(
+            f"{shown(session.rater, 60)} rated all {mine.count} pairs and took {mine.wrong} generated "
+            f"{'conversation' if mine.wrong == 1 else 'conversations'} for real: {mine.told}."
+        )
+        ui.label(f"The pairs and all answers are kept in {shown(session.study.folder)}.").classes("soft small foreign")
+    found = session.results()
     table = rates_table(found)
     with section("Error rates so far, of all raters", note="50 % is chance"):
         columns = [{"name": key, "label": text, "field": key, "align": "left"} for key, text in _COLUMNS.items()]
         rows = [{name: "–" if value is None else str(value) for name, value in row.items()} for row in table.to_dicts()]
-        made = ui.table(columns=columns, rows=rows, row_key="arm").props("flat dense hide-pagination")
+        made = ui.table(columns=columns, rows=rows).props("flat dense hide-pagination")
         tested(made.classes("w-full"), "results")
         ui.label(f"Published: Park and others, UIST 2022; 50 raters in each arm. {PUBLISHED_TEST}").classes(
-            "soft small"
+            "soft small foreign"
         )
         for note in found.notes:
-            ui.label(note).classes("soft small")
-    chart = table.select("arm", "error_share", "published_share").rename(
-        {"error_share": "here", "published_share": "published"}
-    )
-    bars("Taken for real though generated", chart, "arm", ["here", "published"], unit="share", name="discern")
+            ui.label(note).classes("soft small foreign")
+    with ui.column().classes("panel"):
+        drawn = table.select("arm", "low", "high", here="error_share", published="published_share")
+        bars("Taken for real though generated", drawn, "arm", ["here", "published"], unit="share", name="discern")

@@ -14,7 +14,7 @@ from populace.errors import UsageError
 from populace.studio.clock import when
 from populace.studio.frame import Page, empty, frame, run_address, tested, told
 from populace.studio.jobs import command
-from populace.studio.pages.forum_about import about, masthead
+from populace.studio.pages.forum_about import Judging, about, masthead
 from populace.studio.pages.forum_member import member_panel, members_panel
 from populace.studio.pages.forum_post import STYLE, Reader, opened, post_card, tag, votes
 from populace.studio.pages.redrawing import Redrawing
@@ -90,6 +90,7 @@ class ForumPage:
         self.studio, self.page, self.name, self.wanted = studio, page, name, wanted
         self.reader = Reader(name, opened(studio.library.run(name)), wanted.kept())
         self.view: ForumView
+        self.read_at: list[int] | None = None
 
     async def build(self) -> None:
         """Read the community and draw everything."""
@@ -100,8 +101,12 @@ class ForumPage:
         self._controls()
         with ui.element("div").classes("forum"):
             self.main = ui.column().classes("w-full gap-4")
-            self.side = ui.column().classes("w-full gap-4")
+            with ui.column().classes("w-full gap-4"):
+                self.side = ui.column().classes("w-full gap-4")
+                self.judging = Judging(self.studio, self.view)
+                self.people = ui.column().classes("w-full gap-4")
         self.refresh = Redrawing(told(self._again))
+        self.judging.done = self.refresh
         self.draw()
         self.studio.changes.listen(self.name, self.refresh)
 
@@ -110,7 +115,10 @@ class ForumPage:
 
         def read() -> ForumView:
             viewing = None if self.wanted.filtered else Filter([])
-            view = ForumView(library.run(self.name), self.wanted.at, viewing).loaded()
+            run = library.run(self.name)
+            like = self.view if self.read_at == run.steps[-1:] else None
+            view = ForumView(run, self.wanted.at, viewing, like=like).loaded()
+            self.read_at = run.steps[-1:]
             self.reader.continued = counted(continuations(fork_manifests(library, self.name), view))
             return view
 
@@ -138,7 +146,7 @@ class ForumPage:
                     min=0, max=max(last, 1), value=last if self.wanted.at is None else self.wanted.at
                 )
                 tested(self.slider, "as-of").classes("stretch").props('aria-label="As of which step"')
-                self.slider.on("change", lambda: self._as_of(int(self.slider.value)))
+                self.slider.on("change", lambda e: self._as_of(int(e.args)))
 
     def draw(self) -> None:
         """Draw what is seen, from what was read."""
@@ -159,7 +167,10 @@ class ForumPage:
                 self._list()
         self.side.clear()
         with self.side:
-            about(self.studio, self.view, self.refresh)
+            about(self.view)
+        self.judging.show(self.view)
+        self.people.clear()
+        with self.people:
             members_panel(self.view, self.reader)
 
     def _back(self) -> None:
@@ -240,9 +251,12 @@ class ForumPage:
         """Read again and draw again, as when the run went on."""
         await self._read()
         last = self.view.run.steps[-1]
-        self.slider.props(f"max={max(last, 1)}")
-        if self.wanted.at is None:
-            self.slider.set_value(last)
+        # Only where the run went on: what is sent to a slider that is being moved would move it back.
+        if self.slider.props["max"] < last:
+            self.slider.props["max"] = last
+            if self.wanted.at is None:
+                self.slider.set_value(last)
+            self.slider.update()
         self.draw()
 
     def _sort(self, way: Sorting) -> None:

@@ -28,14 +28,8 @@ def masthead(view: ForumView) -> None:
         )
 
 
-def about(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]]) -> None:
-    """Rules, figures and judges.
-
-    Args:
-        studio: The Studio.
-        view: The community.
-        again: Draws the page again, once a judge is done.
-    """
+def about(view: ForumView) -> None:
+    """Rules and figures."""
     with section("Rules"):
         rules = view.rules()
         if not rules.height:
@@ -49,7 +43,6 @@ def about(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]])
                     if broken:
                         ui.label(f"broken by {broken} {'post' if broken == 1 else 'posts'}").classes("found")
     _figures(view)
-    _judges(studio, view, again)
 
 
 def _figures(view: ForumView) -> None:
@@ -70,40 +63,53 @@ def _figures(view: ForumView) -> None:
             ui.label(shown(value, 120))
 
 
-def _judges(studio: Studio, view: ForumView, again: Callable[[], Awaitable[None]]) -> None:
-    with section("Judges"):
-        if view.judges:
-            count = view.posts.filter(view.posts["flags"] > 0).height
-            posts = f"{count} {'post is' if count == 1 else 'posts are'} flagged"
-            ui.label(f"{posts} by {shown(', '.join(view.judges), 300)}. A judge may err.").classes("foreign")
-        else:
-            ui.label("Nobody has judged this run. A model can: it is asked of every post.").classes("soft")
-        regime = view.run.manifest.regime
-        model = tested(ui.input("Model that judges", value=regime.model), "judge-model")
-        model.props("dense outlined").classes("w-full")
-        line = ui.label().classes("commandline wrapped w-full")
+class Judging:
+    """Who judged a run, and a button that has it judged.
 
-        def arguments() -> tuple[str, ...]:
-            return ("judge", view.run.name, "--model", (model.value or "").strip() or regime.model)
+    Args:
+        studio: The Studio.
+        view: The community.
 
-        def show_command() -> None:
-            line.set_text(shown(command(*arguments())))
+    Attributes:
+        done: Called when a judge is done.
+    """
 
-        @told
-        async def judge() -> None:
-            button.disable()
-            waiting.set_visibility(True)
-            try:
-                await studio.jobs.start(*arguments()).ended()
-            finally:
-                if not button.is_deleted:
-                    button.enable()
-                    waiting.set_visibility(False)
-            await again()
+    def __init__(self, studio: Studio, view: ForumView) -> None:
+        self.studio, self.run, self.regime = studio, view.run.name, view.run.manifest.regime
+        self.done: Callable[[], Awaitable[None]] | None = None
+        with section("Judges"):
+            self.told = ui.label().classes("foreign")
+            self.model = tested(ui.input("Model that judges", value=self.regime.model), "judge-model")
+            self.model.props("dense outlined").classes("w-full").on_value_change(self._follow)
+            self.line = ui.label().classes("commandline wrapped w-full")
+            with ui.row().classes("items-center gap-2"):
+                self.button = ui.button("Judge every post", on_click=told(self._judge)).props("outline no-caps")
+                tested(self.button, "judge")
+                self.waiting = ui.spinner(size="sm")
+            self.waiting.set_visibility(False)
+        self._follow()
 
-        model.on_value_change(show_command)
-        show_command()
-        with ui.row().classes("items-center gap-2"):
-            button = tested(ui.button("Judge every post", on_click=judge).props("outline no-caps"), "judge")
-            waiting = ui.spinner(size="sm")
-            waiting.set_visibility(False)
+    def show(self, view: ForumView) -> None:
+        """Say who judged so far."""
+        count = view.posts.filter(view.posts["flags"] > 0).height
+        posts = f"{count} {'post is' if count == 1 else 'posts are'} flagged"
+        judges = f"{posts} by {shown(', '.join(view.judges), 300)}. A judge may err."
+        nobody = "Nobody has judged this run. A model can: it is asked about every post."
+        self.told.set_text(judges if view.judges else nobody)
+
+    def _arguments(self) -> tuple[str, ...]:
+        return ("judge", self.run, "--model", (self.model.value or "").strip() or self.regime.model)
+
+    def _follow(self) -> None:
+        self.line.set_text(shown(command(*self._arguments())))
+
+    async def _judge(self) -> None:
+        self.button.disable()
+        self.waiting.set_visibility(True)
+        try:
+            await self.studio.jobs.start(*self._arguments()).ended()
+        finally:
+            self.button.enable()
+            self.waiting.set_visibility(False)
+        if self.done is not None:
+            await self.done()

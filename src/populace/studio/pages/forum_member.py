@@ -11,10 +11,11 @@ from populace.studio.views.forum import ForumView
 
 _SHOWN = 12
 _POSTS = 30
+_OTHERS = 1_000
 
 
 def members_panel(view: ForumView, reader: Reader) -> None:
-    """Those who wrote most, with a field to find somebody."""
+    """Those who wrote most, with a field to find some of the others."""
     members = view.members()
     with section("Members", note=f"{members.height}"):
         for row in members.head(_SHOWN).iter_rows(named=True):
@@ -28,7 +29,7 @@ def members_panel(view: ForumView, reader: Reader) -> None:
                 if row["role"] and row["role"] != "member":
                     tag(row["role"])
         if members.height > _SHOWN:
-            left = members.slice(_SHOWN)
+            left = members.slice(_SHOWN, _OTHERS)
             options = dict(zip(left["id"].cast(str).to_list(), left["name"].to_list(), strict=True))
             pick = ui.select({key: shown(name, 60) for key, name in options.items()}, with_input=True, label="Others")
             pick.props("dense outlined").classes("w-full")

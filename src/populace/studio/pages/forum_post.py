@@ -16,7 +16,7 @@ from populace.studio.frame import run_address, tested
 from populace.studio.text import prose, shown
 from populace.studio.views.forum import Mark, Utterance
 
-_PLACES = ("whatif", "multiverse")
+_PLACES = {"whatif": "what-if", "multiverse": "universe"}
 STYLE = '<link rel="stylesheet" href="/studio-static/forum.css">'
 
 
@@ -170,19 +170,16 @@ def _found(said: Utterance) -> None:
 
 def _actions(said: Utterance, reader: Reader) -> None:
     turn = reader.turn
-    with ui.row().classes("items-center gap-1 w-full"):
+    with ui.row().classes("items-center gap-x-3 gap-y-1 w-full"):
         if turn is not None:
             first = ui.button("What if…", on_click=lambda: turn(said, False))
             tested(first, f"whatif-{said.post}").props("flat dense no-caps icon=call_split")
             second = ui.button("Multiverse", on_click=lambda: turn(said, True))
             tested(second, f"multiverse-{said.post}").props("flat dense no-caps icon=account_tree")
-        for count, name, place in zip(
-            reader.continued.get(said.post, ()), ("what-if", "multiverse"), _PLACES, strict=False
-        ):
+        for count, (place, name) in zip(reader.continued.get(said.post, ()), _PLACES.items(), strict=False):
             if count:
-                link = ui.link(f"{count} {name}", forum_address(reader.run, place, post=said.post)).classes(
-                    "plain small"
-                )
+                text = f"{count} {name}{'' if count == 1 else 's'}"
+                link = ui.link(text, forum_address(reader.run, place, post=said.post)).classes("plain small")
                 tested(link, f"{place}s-{said.post}")
         if said.origin != "hand":
             target = run_address(reader.run, "decision", step=said.step, person=said.author, path=said.path or None)

@@ -43,12 +43,14 @@ class Turning:
 
     def __init__(self, studio: Studio, run: str, view: Callable[[], ForumView]) -> None:
         self.studio, self.run, self.view = studio, run, view
+        # Dialogs live outside of what is drawn again while the run goes on.
+        self._host = ui.element("div")
 
     def ask(self, said: Utterance, several: bool) -> None:
         """Open the dialog for an utterance; several for a multiverse."""
         regime = self.view().run.manifest.regime
         choices = {key: text for key, text in _WHO.items() if several or key != "draw"}
-        with ui.dialog() as dialog, ui.card().classes("w-full gap-3").style("max-width: 560px"):
+        with self._host, ui.dialog() as dialog, ui.card().classes("w-full gap-3").style("max-width: 560px"):
             title = "Multiverse" if several else "What if…"
             ui.label(f"{title} after #{said.post} by {shown(said.name, 60)}").classes("panel-title").props(
                 "role=heading aria-level=2"

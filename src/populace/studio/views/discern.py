@@ -13,6 +13,7 @@ import polars as pl
 from populace.community.discerned import PUBLISHED, Discerned, discerned
 from populace.community.study import Study, studies
 from populace.errors import PopulaceError, UsageError
+from populace.statistics import proportion
 from populace.studio.library import Library
 from populace.workspace import Workspace
 
@@ -51,6 +52,15 @@ class Task:
     goal: str
     first: str
     second: str
+
+
+@dataclass(frozen=True)
+class OwnError:
+    """How often one rater was wrong, of how many, and the rate in words."""
+
+    wrong: int
+    count: int
+    told: str
 
 
 def cards(workspace: Workspace) -> list[StudyCard]:
@@ -111,11 +121,15 @@ class Session:
             )
         return discerned(self.ratings.table)
 
-    def own(self) -> pl.DataFrame:
-        """This rater's answers, once done: community, arm, and whether each was right."""
+    def own_error(self) -> OwnError:
+        """How often this rater was wrong, once done."""
         self.results()
-        mine = self.ratings.table.filter(pl.col("rater") == self.rater)
-        return mine.select("community", "arm", "chosen", right=~pl.col("wrong"))
+        mine = self.ratings.table.filter(pl.col("rater") == self.rater, pl.col("wrong").is_not_null())
+        wrong = int(mine["wrong"].sum())
+        rate = proportion(wrong, mine.height)
+        return OwnError(
+            wrong, mine.height, f"{_share(rate.value)}, 95 % interval {_share(rate.low)} to {_share(rate.high)}"
+        )
 
 
 def rates_table(found: Discerned) -> pl.DataFrame:
@@ -137,7 +151,13 @@ def rates_table(found: Discerned) -> pl.DataFrame:
         published=_percent("published"),
         error_share="error",
         published_share="published",
-    )
+        low="low",
+        high="high",
+    ).with_columns(pl.col("arm").str.replace_all("_", " "), pl.col("who").replace("persons", "people"))
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
 
 
 def _percent(name: str) -> pl.Expr:

@@ -106,11 +106,14 @@ class ForumView:
         run: The run.
         at: The step; the end by default.
         viewing: Which texts are hidden until asked for; the list that ships by default.
+        like: A view of the same run whose tables need not be read again.
     """
 
-    def __init__(self, run: Reading, at: int | None = None, viewing: Filter | None = None) -> None:
+    def __init__(
+        self, run: Reading, at: int | None = None, viewing: Filter | None = None, *, like: ForumView | None = None
+    ) -> None:
         self.run = run
-        self.community = Community(run, at)
+        self.community = Community(run, at) if like is None else like.community.as_of(at)
         self.viewing = Filter.read() if viewing is None else viewing
 
     def loaded(self) -> Self:
