@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from support.models import varied
-from support.scenarios import Shirts
-from support.studio import Visit, visiting
 
 from populace import Budget, Run, simulate
 from populace.errors import BudgetError
 from populace.models import Scripted
 from populace.studio.studio import Studio
+from support.models import varied
+from support.scenarios import Shirts
+from support.studio import Visit, visiting
 
 SLOW = '''
 import time
@@ -51,7 +51,17 @@ class Slow(Scenario):
 def slow_run(*options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A run that goes in a process of its own: its name and the process."""
     Path("slow.py").write_text(SLOW)
-    command = [sys.executable, "-m", "populace", "run", "slow.py", "--model", "scripted:uniform", "--no-chart", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "populace",
+        "run",
+        "slow.py",
+        "--model",
+        "scripted:uniform",
+        "--no-chart",
+        "--json",
+    ]
     with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             end = time.monotonic() + 30
@@ -274,6 +284,7 @@ def test_the_same_data_as_json() -> None:
     run = shirts()
     studio = Studio(Path.cwd())
     from fastapi import FastAPI
+
     from populace.studio.app import install
 
     app = FastAPI()

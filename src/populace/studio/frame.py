@@ -30,6 +30,15 @@ _LIGHTS = {"light": False, "dark": True, "auto": None}
 _SYMBOLS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
 
 
+PATIENCE_S = 60.0
+"""How long a page may take to be made before the browser is told that it failed."""
+
+
+def page_at(path: str) -> ui.page:
+    """Decorates what builds the page at a path."""
+    return ui.page(path, response_timeout=PATIENCE_S)
+
+
 class Page:
     """A page that is being shown: its command and its address can follow what is seen."""
 

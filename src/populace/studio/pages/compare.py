@@ -10,7 +10,7 @@ from nicegui import events, ui
 
 from populace.studio.charts import COLOURS, Chart, line_options, lines
 from populace.studio.clock import when
-from populace.studio.frame import Page, chip, empty, frame, later, run_link, section, tested
+from populace.studio.frame import Page, chip, empty, frame, later, page_at, run_link, section, tested
 from populace.studio.jobs import command
 from populace.studio.pages.parting import show_partings
 from populace.studio.studio import Studio
@@ -25,7 +25,7 @@ _MOST_OFFERED = 1_000
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/compare")
+    @page_at("/compare")
     async def compare(runs: str = "", at: int | None = None, bands: bool = True) -> None:
         names = [name for name in dict.fromkeys(runs.split(",")) if name]
         with frame(studio, "Compare", command=_command(names)) as page:

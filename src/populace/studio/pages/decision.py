@@ -11,7 +11,7 @@ from nicegui import ui
 from populace.errors import PopulaceError, UsageError
 from populace.reading import Decision, Reading
 from populace.studio.clock import when
-from populace.studio.frame import empty, frame, run_address, section, tested
+from populace.studio.frame import empty, frame, page_at, run_address, section, tested
 from populace.studio.jobs import command
 from populace.studio.pages.asking_again import AskAgain
 from populace.studio.pages.decision_parts import answer, calls, charts, memories, prompts, situation
@@ -21,13 +21,11 @@ from populace.studio.text import shown
 from populace.studio.views.decision import Opened, beside, opened
 from populace.studio.views.person import decided, found
 
-_SLOW_S = 60.0
-
 
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/run/{name}/decision", response_timeout=_SLOW_S)
+    @page_at("/run/{name}/decision")
     async def decision(name: str, step: str = "", person: str = "", path: str = "") -> None:
         ui.add_head_html(STYLE)
         seen: _Seen | PopulaceError

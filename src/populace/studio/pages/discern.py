@@ -11,7 +11,7 @@ from populace.community.discerned import PUBLISHED_TEST
 from populace.community.study import Study, rater_name
 from populace.errors import UsageError
 from populace.studio.charts import bars
-from populace.studio.frame import Page, empty, frame, section, tested, told
+from populace.studio.frame import Page, empty, frame, page_at, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.forum_post import STYLE
 from populace.studio.studio import Studio
@@ -46,7 +46,7 @@ _COLUMNS = {
 def register(studio: Studio) -> None:
     """The list of studies, and the page of one."""
 
-    @ui.page("/discern")
+    @page_at("/discern")
     async def listed() -> None:
         ui.add_head_html(STYLE)
         with frame(studio, "Real or generated?", command=command("discern", "--study", "NAME", "--rater", "NAME")):
@@ -66,7 +66,7 @@ def register(studio: Studio) -> None:
                         ui.label(shown(card.problem) or facts).classes("soft small foreign")
             await _new(studio)
 
-    @ui.page("/discern/{name}")
+    @page_at("/discern/{name}")
     async def study(name: str) -> None:
         ui.add_head_html(STYLE)
         rater = ui.context.client.request.query_params.get("rater", "")

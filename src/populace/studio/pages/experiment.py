@@ -11,7 +11,7 @@ from nicegui import ui
 
 from populace.experiments import Results
 from populace.studio.charts import bars, lines
-from populace.studio.frame import Page, chip, empty, figure, frame, section, tested, told
+from populace.studio.frame import Page, chip, empty, figure, frame, page_at, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.finding import show_distribution, show_effects, show_over_time, show_precision
 from populace.studio.pages.judging import show_card
@@ -35,7 +35,7 @@ class _Choice:
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/experiment/{name}")
+    @page_at("/experiment/{name}")
     async def experiment(name: str, outcome: str = "", reference: str = "") -> None:
         crumbs = [("Runs", "/")]
         with frame(studio, name, command=command("report", name), crumbs=crumbs) as page:

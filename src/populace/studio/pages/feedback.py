@@ -14,7 +14,7 @@ from populace.feedback import Feedback, Queue
 from populace.feedback.feedback import checked_rater
 from populace.feedback.items import KINDS, Kind, purposes
 from populace.feedback.sources import sources
-from populace.studio.frame import Page, empty, frame, section, tested, told
+from populace.studio.frame import Page, empty, frame, page_at, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.rating import Rating
 from populace.studio.studio import Studio
@@ -28,7 +28,7 @@ _MOST_OFFERED = 1_000
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/feedback")
+    @page_at("/feedback")
     async def feedback(
         queue: str = "", seed: int = 0, rater: str = "", n: int | None = None, run: str = "", kind: str = "decision"
     ) -> None:

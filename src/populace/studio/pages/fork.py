@@ -14,7 +14,7 @@ from populace.errors import PopulaceError, UsageError
 from populace.studio.catalogue import Catalogue
 from populace.studio.clock import when
 from populace.studio.fields import field, fields, form_style
-from populace.studio.frame import Page, error_card, figure, frame, later, run_address, section, tested, told
+from populace.studio.frame import Page, error_card, figure, frame, later, page_at, run_address, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.change_forms import KINDS, Read, change_form
 from populace.studio.starting import follow
@@ -28,7 +28,7 @@ def register(studio: Studio) -> None:
     """`/run/NAME/fork`."""
     catalogue = Catalogue(studio.jobs)
 
-    @ui.page("/run/{name}/fork")
+    @page_at("/run/{name}/fork")
     async def fork_page(name: str) -> None:
         query = dict(context.client.request.query_params)
         form_style()

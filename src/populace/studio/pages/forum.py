@@ -12,7 +12,7 @@ from populace.community.community import Sorting
 from populace.community.viewing import Filter
 from populace.errors import UsageError
 from populace.studio.clock import when
-from populace.studio.frame import Page, empty, frame, run_address, tested, told
+from populace.studio.frame import Page, empty, frame, page_at, run_address, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.forum_about import Judging, about, masthead
 from populace.studio.pages.forum_member import member_panel, members_panel
@@ -291,7 +291,7 @@ class ForumPage:
 def register(studio: Studio) -> None:
     """The forum of a run."""
 
-    @ui.page("/forum/{name}")
+    @page_at("/forum/{name}")
     async def forum(name: str) -> None:
         ui.add_head_html(STYLE)
         with frame(

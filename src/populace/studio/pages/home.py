@@ -13,7 +13,7 @@ from populace.run import Run
 from populace.statistics import proportion
 from populace.studio import example
 from populace.studio.charts import lines, spark
-from populace.studio.frame import chip, empty, frame, run_link, section, tested, told
+from populace.studio.frame import chip, empty, frame, page_at, run_link, section, tested, told
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.starting import follow
 from populace.studio.studio import Studio
@@ -26,7 +26,7 @@ SIZE = 20
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/")
+    @page_at("/")
     async def home(search: str = "", page: int = 1) -> None:
         with frame(studio, "Runs", command="populace list") as here:
             field = ui.input(placeholder="Search name, scenario, model, author, state or tag", value=search)

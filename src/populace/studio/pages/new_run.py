@@ -14,7 +14,7 @@ from populace.errors import PopulaceError, UsageError
 from populace.models import FORMS
 from populace.studio.catalogue import Catalogue, Offer
 from populace.studio.fields import field, fields, form_style
-from populace.studio.frame import Page, error_card, frame, section, tested, told
+from populace.studio.frame import Page, error_card, frame, page_at, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.starting import follow
 from populace.studio.studio import Studio
@@ -25,8 +25,6 @@ from populace.studio.views.starting import BUDGET, SETTINGS, Form, expected
 _PAUSE_S = 0.7
 """How long nobody types before an estimate begins."""
 
-_PATIENCE_S = 30.0
-"""How long a page may take: the first one loads all scenarios."""
 
 _KNOWN_MODELS = ("embedded", "scripted:uniform", "scripted:first")
 
@@ -35,7 +33,7 @@ def register(studio: Studio) -> None:
     """`/new`."""
     catalogue = Catalogue(studio.jobs)
 
-    @ui.page("/new", response_timeout=_PATIENCE_S)
+    @page_at("/new")
     async def new_run() -> None:
         query = dict(context.client.request.query_params)
         form_style()

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from populace.errors import PopulaceError, UsageError
 from populace.studio.clock import when
-from populace.studio.frame import Page, empty, frame, run_address, tested, told
+from populace.studio.frame import Page, empty, frame, page_at, run_address, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.interview import Interview
 from populace.studio.pages.person_panels import Panel, panels
@@ -16,14 +16,12 @@ from populace.studio.studio import Studio
 from populace.studio.views.person import Portrait, portrait
 
 STYLE = '<link rel="stylesheet" href="/studio-static/person.css">'
-_SLOW_S = 60.0
-"""A page may take so long to be read from a very large run."""
 
 
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/run/{name}/person/{who:path}", response_timeout=_SLOW_S)
+    @page_at("/run/{name}/person/{who:path}")
     async def person(name: str, who: str, step: str = "") -> None:
         ui.add_head_html(STYLE)
         found: Portrait | PopulaceError

@@ -13,7 +13,7 @@ from nicegui import ui
 from populace.errors import PopulaceError, RunNotFoundError
 from populace.reading import Reading
 from populace.studio.charts import Chart, line_options, lines
-from populace.studio.frame import Page, empty, error_card, frame, tested
+from populace.studio.frame import Page, empty, error_card, frame, page_at, tested
 from populace.studio.jobs import command
 from populace.studio.pages.run_answers import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
 from populace.studio.pages.run_head import Head
@@ -32,7 +32,7 @@ _POINTS = 600
 def register(studio: Studio) -> None:
     """Make the page known."""
 
-    @ui.page("/run/{name}")
+    @page_at("/run/{name}")
     async def run_page(
         name: str,
         step: int | None = None,

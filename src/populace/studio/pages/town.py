@@ -11,7 +11,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
 from populace.errors import UnknownNameError, UsageError
-from populace.studio.frame import Page, empty, frame, run_address, section, tested, told
+from populace.studio.frame import Page, empty, frame, page_at, run_address, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.town_elements import SPEEDS, TownMap, TownTree
 from populace.studio.pages.town_panels import LINES, Followed, Transcript, Warmest
@@ -32,7 +32,7 @@ _HOUR = 3600
 def register(studio: Studio) -> None:
     """`/town/NAME`."""
 
-    @ui.page("/town/{name}")
+    @page_at("/town/{name}")
     async def page(name: str, time: str = "", speed: str = "", follow: str = "", layer: str = "people") -> None:
         crumbs = [(name, run_address(name))]
         with frame(studio, f"Town of {name}", command=command("show", name), crumbs=crumbs) as shell:

@@ -17,6 +17,7 @@ from populace.studio.frame import (
     error_card,
     frame,
     later,
+    page_at,
     run_address,
     run_link,
     section,
@@ -226,7 +227,7 @@ def _figure(name: str, value: float | None) -> str:
 def register(studio: Studio) -> None:
     """What-ifs and multiverses of a forum."""
 
-    @ui.page("/forum/{name}/whatif")
+    @page_at("/forum/{name}/whatif")
     async def whatif(name: str) -> None:
         ui.add_head_html(STYLE)
         query = dict(ui.context.client.request.query_params)
@@ -236,7 +237,7 @@ def register(studio: Studio) -> None:
         with frame(studio, f"What if, after post {query.get('post', '')}", command=shows, crumbs=crumbs) as page:
             await Beside(studio, page, name, _post(query), names=[fork] if fork else None).build()
 
-    @ui.page("/forum/{name}/multiverse")
+    @page_at("/forum/{name}/multiverse")
     async def multiverse(name: str) -> None:
         ui.add_head_html(STYLE)
         query = dict(ui.context.client.request.query_params)
