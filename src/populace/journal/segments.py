@@ -14,7 +14,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,14 @@ def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     path = steps / f"{commit.step:05d}" / f"{name}.parquet"
     _check_size(path, entry[0], commit.step)
     return pl.scan_parquet(path)
+
+
+def collected(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+    """Read what is wanted of several scanned tables, at once."""
+    try:
+        return pl.collect_all(parts)
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise DamagedRunError(f"a table of the run cannot be read ({error}).", _MEND) from error
 
 
 def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
