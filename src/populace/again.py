@@ -113,6 +113,17 @@ async def again(
         person: Who made it, by id or name.
         path: Which decision, where the person made several in the step.
         changes: What is different; nothing by default, which repeats the decision.
+
+    Example:
+        >>> import asyncio
+        >>> from populace import simulate
+        >>> from populace.broker import MemoryCallStore
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=3, days=1), model="scripted:first", keep="nothing")
+        >>> turned = Changes(order="reversed")
+        >>> made = asyncio.run(again(run, Broker(MemoryCallStore()), step=1, person=0, changes=turned))
+        >>> made.recorded.value, made.asked.value
+        ('blue', 'green')
     """
     wanted = changes or Changes()
     recorded = _decision(run, step, person, path)

@@ -19,7 +19,7 @@ import polars as pl
 from populace.broker import Usage
 from populace.deciders import tempered
 from populace.errors import JournalError, UsageError
-from populace.journal import Journal, Manifest, Record
+from populace.journal import Journal, Manifest, Record, collected
 from populace.people import Id, People
 from populace.questions import VALID, cleanings
 from populace.randomness import path_key, person_keys, uniforms
@@ -164,7 +164,7 @@ class Reading:
             part = self.record.scan(step, name) if until is None or step <= until else None
             if part is not None:
                 parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
-        found = [table for table in pl.collect_all(parts) if table.width] if parts else []
+        found = [table for table in collected(parts) if table.width] if parts else []
         joined = pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
         return joined.select("step", pl.exclude("step")) if joined.width else joined
 

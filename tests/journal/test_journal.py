@@ -12,6 +12,7 @@ import pytest
 from populace import Run, simulate
 from populace.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, StorageError
 from populace.journal import Journal, segments
+from populace.simulation import Watch
 from support.models import Counting
 from support.scenarios import Shirts, Talk
 
@@ -41,7 +42,7 @@ def test_people_are_put_together_from_the_steps_before(shirts_run: Run) -> None:
 def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes(tmp_path: Path) -> None:
     seen: list[dict[str, object]] = []
 
-    class Look:
+    class Look(Watch):
         def began(self, simulation: object) -> None:
             self.stepped(simulation)
 
@@ -49,9 +50,7 @@ def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes
             folder = next((tmp_path / "runs").iterdir())
             seen.append(json.loads((folder / "manifest.json").read_text()))
 
-        moved = ended = lambda self, simulation: None
-
-    run = simulate(Shirts(days=2), model=Counting(), watch=Look())  # type: ignore[arg-type]
+    run = simulate(Shirts(days=2), model=Counting(), watch=Look())
     seen.append(json.loads((run.folder / "manifest.json").read_text()))
     assert [entry["status"]["state"] for entry in (seen[0], seen[-1])] == ["running", "complete"]  # type: ignore[index]
     assert all({**entry, "status": None} == {**seen[0], "status": None} for entry in seen)

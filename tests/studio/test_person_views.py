@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from populace import People, Remove, Run, Scenario, Selection, simulate
-from populace.errors import UnknownNameError
+from populace.errors import DamagedRunError, UnknownNameError
 from populace.questions import Choice, Text
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
@@ -133,3 +133,10 @@ def test_a_portrait_becomes_plain_data(shirts_run: Run) -> None:
     told = described(person, 2, memories=stream(shirts_run, person, 2))
     assert json.loads(json.dumps(told))["profile"]["name"] == person.name
     assert [row["step"] for row in told["decisions"]] == [1, 2]
+
+
+def test_a_table_that_was_edited_is_told_as_damage(shirts_run: Run) -> None:
+    path = shirts_run.folder / "steps" / "00002" / "answers.parquet"
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(DamagedRunError, match="cannot be read"):
+        portrait(Run.open(shirts_run.folder), "1")

@@ -2,6 +2,7 @@
 
 from populace.journal.journal import Journal, MemoryRecord, Record
 from populace.journal.manifest import Manifest, Parent, Regime, Status, author, environment, git_revision, now
+from populace.journal.segments import collected
 
 __all__ = [
     "Journal",
@@ -12,6 +13,7 @@ __all__ = [
     "Regime",
     "Status",
     "author",
+    "collected",
     "environment",
     "git_revision",
     "now",

@@ -116,6 +116,14 @@ def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     return pl.scan_parquet(path)
 
 
+def collected(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+    """Read what is wanted of several scanned tables, at once."""
+    try:
+        return pl.collect_all(parts)
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise DamagedRunError(f"a table of the run cannot be read ({error}).", _MEND) from error
+
+
 def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
     """Raise DamagedRunError unless every file is as it was committed."""
     if commit.previous != previous:

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from populace.errors import UnknownNameError
+from populace.journal import collected
 from populace.lives import SCORES, Life, in_words, life_of
 from populace.people import Id
 from populace.reading import Reading
@@ -112,7 +113,7 @@ def trajectory(run: Reading, who: Id) -> pl.DataFrame:
     steps = run.steps
     parts = {step: run.record.scan(step, "people") for step in steps if run.record.facts(step)["people"]["written"]}
     asked = [step for step, part in parts.items() if part is not None]
-    rows = pl.collect_all([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
+    rows = collected([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
     changed = dict(zip(asked, rows, strict=True))
     state: dict[str, Any] | None = None
     made: list[dict[str, Any]] = []
