@@ -119,7 +119,7 @@ def test_the_town_plays(tmp_path: Path, page: Any) -> None:
         page.goto(f"{home}town/{run.name}?time=72000&layer=news")
         page.wait_for_selector("canvas")
         keep(page, "09-town-news")
-        page.goto(f"{home}town/{run.name}?time=72000&layer=presence")
+        page.goto(f"{home}town/{run.name}?time=72000&layer=heat")
         page.wait_for_selector("canvas")
         keep(page, "10-town-presence")
 
@@ -140,7 +140,7 @@ def test_what_if_on_a_post_and_five_scores(tmp_path: Path, page: Any) -> None:
         page.wait_for_selector("text=Let us stay with the clock.", timeout=LONG_MS)
         keep(page, "13-what-if")
 
-        page.goto(f"{home}feedback?run={run.name}")
+        page.goto(f"{home}feedback?run={run.name}&kind=utterance")
         fill(page, "rater", "Ann")
         page.click(at("begin"))
         page.wait_for_selector(at("score-1"))
