@@ -134,7 +134,7 @@ class _Showing:
                 )
             pairs = "replicate by replicate, as they share their seeds" if overview.paired else "as independent groups"
             facts = (
-                f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it goes on "
+                f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it ends "
                 f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}"
             )
             ui.label(shown(facts, 800)).classes("soft small foreign")
