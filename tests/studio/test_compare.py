@@ -115,6 +115,21 @@ def test_a_fork_is_followed_while_it_runs_and_when_it_goes_away(tmp_path: Path) 
     visiting(tmp_path, story)
 
 
+def test_a_run_that_has_only_begun_is_shown_beside_others(tmp_path: Path) -> None:
+    begun, one, two = (made(tmp_path, seed=seed) for seed in (1, 2, 3))
+    shutil.rmtree(begun.folder / "steps")
+    (begun.folder / "steps").mkdir()
+
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/compare?runs={begun.name},{one.name},{two.name}")
+        await visit.sees("They have 0 to 4 steps")
+        await visit.sees("Every recorded decision of the 0 shared steps is equal.")
+        await visit.open(f"/compare?runs={begun.name}")
+        await visit.sees("These runs have no numeric metric in common.")
+
+    visiting(tmp_path, story)
+
+
 def test_the_same_comes_as_json(tmp_path: Path) -> None:
     parent = simulate(Norms(workers=6, days=3), model="scripted:uniform", seed=1, workspace=tmp_path)
     fork = Opened.open(parent.folder).fork(2, seed=4)

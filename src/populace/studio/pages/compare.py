@@ -50,7 +50,7 @@ class _Comparing:
         self.studio, self.page, self.names, self.bands = studio, page, names, bands
         self.at = at
         self.charts: dict[str, Chart] = {}
-        self.parted = False
+        self.parted = self.busy = self.waiting = False
         self.slider: ui.slider | None = None
         self.side: Together
 
@@ -82,7 +82,20 @@ class _Comparing:
         self.side = await asyncio.to_thread(view.together, self.names, library.run, library.metrics)
 
     async def changed(self) -> None:
-        """A run went on, ended, or went away."""
+        """A run went on, ended, or went away; what changes while that is being shown is shown next."""
+        self.waiting = True
+        if self.busy:
+            return
+        self.busy = True
+        try:
+            while self.waiting:
+                self.waiting = False
+                await self.follow()
+        finally:
+            self.busy = False
+
+    async def follow(self) -> None:
+        """Show what is there now, and leave what one may be using as it is."""
         before = [run.name for run in self.side.runs]
         await self.read()
         self.show_list()
@@ -257,7 +270,7 @@ class _Comparing:
         at = self._at()
         self.slider.props(f"max={self._last()}")
         self.slider.set_value(at)
-        self.moment.set_text(when(self.side.runs[0], at))
+        self.moment.set_text(next(when(run, at) for run in self.side.runs if at in run.steps))
         self.gaps.rows = _rows(self.side, at)
 
     def _last(self) -> int:

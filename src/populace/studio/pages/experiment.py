@@ -58,6 +58,8 @@ class _Showing:
         self.chosen = ui.row().classes("w-full items-center gap-3")
         self.findings = ui.column().classes("w-full gap-3")
         self.worth = ui.column().classes("w-full gap-3")
+        # Outside of what is made anew: writing a report changes the folder.
+        self._report()
         await self.show(results)
 
     @told
@@ -99,7 +101,6 @@ class _Showing:
             show_card(card, self.name)
             _failures(results)
             _kept(results, self.name)
-            self._report()
 
     def show_findings(self) -> None:
         """The chosen outcome against the chosen arm, and metrics over time."""
@@ -133,7 +134,7 @@ class _Showing:
                 )
             pairs = "replicate by replicate, as they share their seeds" if overview.paired else "as independent groups"
             facts = (
-                f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it goes on "
+                f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it ends "
                 f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}"
             )
             ui.label(shown(facts, 800)).classes("soft small foreign")

@@ -107,7 +107,8 @@ def _prepare(studio: Studio, page: Page, chosen: list[str], kind: str, seed: int
             name = checked_rater(field.value or "")
             place, seed_now = studio.workspace, int(which.value or 0)
             wanted = "" if purpose.value in (None, "any") else str(purpose.value)
-            queue = Queue.of(place, runs.value or [], str(what.value), int(size.value or 0), wanted)
+            asked = (place, list(runs.value or []), str(what.value), int(size.value or 0), wanted)
+            queue = await asyncio.to_thread(Queue.of, *asked)
             drawn = await asyncio.to_thread(queue.draw, place, seed_now)
             if not drawn.items:
                 raise UsageError(

@@ -26,7 +26,10 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
     title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {how}"
     chart = Chart(title, forest(drawn, "arm", "effect", unit=outcome, zero=True), found.table.drop("seeds"), "effects")
     _tall(chart, drawn.height)
-    ui.label("Where an interval holds 0, chance alone would do.").classes("soft small")
+    ui.label(
+        "Where an interval holds 0, chance alone would do. Intervals stand each for itself; p is adjusted for the "
+        "number of comparisons (Holm)."
+    ).classes("soft small")
     columns = ["arm", "mean", "effect", "interval", "p adjusted", "n"]
     rows = [
         {

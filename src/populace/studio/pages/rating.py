@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
-from nicegui import events, ui
+from nicegui import context, events, ui
 
 from populace.feedback import Item
 from populace.studio.frame import Page, empty, section, tested, told
@@ -47,6 +48,11 @@ class Rating:
             self.bar = ui.linear_progress(0, show_value=False).props("rounded aria-label=Progress")
             self.bar.style("flex: 1 1 60px; min-width: 0")
             ui.label(shown(self.sitting.rater, 80)).classes("chip soft")
+            link = ui.button(on_click=self._share).props(
+                'flat round dense icon=share aria-label="Copy a link for others"'
+            )
+            with tested(link, "share"):
+                ui.tooltip("Copy a link to these answers, for others to judge them too")
         if self.sitting.missing:
             text = f"{self.sitting.missing} of the runs of this queue are gone; their answers are left out."
             ui.label(text).classes("small").style("color: var(--warn)")
@@ -60,6 +66,12 @@ class Rating:
         tested(self.help, "keys")
         tested(ui.keyboard(on_key=self._key, repeating=False, ignore=["input", "select", "textarea"]), "keyboard")
         self.show()
+
+    def _share(self) -> None:
+        """Hand out the address without the rater, who is asked for a name of their own."""
+        query = urlencode({"queue": self.sitting.queue, "seed": self.sitting.seed})
+        ui.clipboard.write(f"{str(context.client.request.base_url).rstrip('/')}/feedback?{query}")
+        ui.notify("Copied: a link to the same answers, without your name")
 
     def show(self) -> None:
         """Show the answer that is to be judged, or that all are."""

@@ -262,7 +262,7 @@ def partings(reference: Reading, others: Sequence[Reading]) -> list[Parted]:
         except PopulaceError as error:
             found.append(Parted(run.name, None, f"It cannot be told: {error.what}"))
             continue
-        shared = len(set(reference.steps) & set(run.steps)) - 1
+        shared = max(0, len(set(reference.steps) & set(run.steps)) - 1)
         note = "" if parting else f"Every recorded decision of the {shared} shared steps is equal."
         found.append(Parted(run.name, parting, note))
     return found
@@ -285,7 +285,7 @@ def remarks(side: Together) -> list[str]:
                 said.append(f"Only {run.name} has {', '.join(own)}.")
     elif len({run.manifest.scenario_hash for run in runs}) > 1:
         said.append("The code of the scenario changed between these runs; what differs may be due to that.")
-    lengths = {len(run.steps) for run in runs}
+    lengths = {max(1, len(run.steps)) for run in runs}
     if len(lengths) > 1 and len(runs) > 1:
         said.append(f"They have {min(lengths) - 1} to {max(lengths) - 1} steps; lines end where runs do.")
     return said

@@ -214,7 +214,7 @@ def _stop(results: Results) -> str:
     stop, parts = results.experiment.stop, []
     if stop.width is not None:
         parts.append(
-            f"until every interval on the primary outcome is at most {stop.width:g} wide, "
+            f"when every interval on the primary outcome is at most {stop.width:g} wide, "
             f"{stop.batch} replicates at a time, {stop.most} at most"
         )
     if stop.calls is not None:

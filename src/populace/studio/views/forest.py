@@ -6,6 +6,12 @@ from typing import Any
 
 import polars as pl
 
+_AXIS: dict[str, Any] = {
+    "axisLine": {"lineStyle": {"color": "#8a929b"}},
+    "splitLine": {"lineStyle": {"color": "#8a929b", "opacity": 0.2}},
+}
+"""Lines that are seen on light and on dark ground."""
+
 
 def forest(
     table: pl.DataFrame,
@@ -73,12 +79,13 @@ def forest(
     return {
         "grid": {"left": 8, "right": 24, "top": 16, "bottom": 40, "containLabel": True},
         "tooltip": {"trigger": "item", "renderMode": "richText"},
-        "xAxis": {"type": "value", "name": unit, "nameLocation": "middle", "nameGap": 28, "scale": not zero},
+        "xAxis": {"type": "value", "name": unit, "nameLocation": "middle", "nameGap": 28, "scale": not zero, **_AXIS},
         "yAxis": {
             "type": "category",
             "data": names,
             "inverse": True,
             "axisLabel": {"width": 180, "overflow": "truncate"},
+            "axisLine": _AXIS["axisLine"],
         },
         "series": series,
     }
