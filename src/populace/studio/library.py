@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import shutil
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +93,7 @@ class _Opened:
     stamp: Stamp
     run: Run
     metrics: list[pl.DataFrame] = field(default_factory=list)
+    reading: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Library:
@@ -127,12 +129,13 @@ class Library:
     def metrics(self, name: str) -> pl.DataFrame:
         """The metrics of a run; only steps that are new since the last look are read."""
         opened = self._open(name)
-        steps = opened.run.steps
-        for step in steps[len(opened.metrics) :]:
-            found = opened.run.record.table(step, "metrics")
-            opened.metrics.append(pl.DataFrame({"step": [step]}) if found is None else found)
-        del opened.metrics[len(steps) :]
-        return pl.concat(opened.metrics, how="diagonal_relaxed") if opened.metrics else pl.DataFrame()
+        with opened.reading:
+            steps = opened.run.steps
+            for step in steps[len(opened.metrics) :]:
+                found = opened.run.record.table(step, "metrics")
+                opened.metrics.append(pl.DataFrame({"step": [step]}) if found is None else found)
+            del opened.metrics[len(steps) :]
+            return pl.concat(opened.metrics, how="diagonal_relaxed") if opened.metrics else pl.DataFrame()
 
     def _open(self, name: str) -> _Opened:
         folder = self.folder(name)
