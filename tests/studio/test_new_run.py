@@ -128,13 +128,14 @@ def test_a_scenario_of_a_file_is_offered_and_its_edits_are_seen(
         await visit.open("/new")
         await visit.sees_marked("scenario-mine.py")
         await visit.open("/new?scenario=mine.py&model=scripted:uniform")
+        await visit.sees_marked("start-run", seconds=20)
         assert command(visit) == "populace run mine.py --model scripted:uniform"
         monkeypatch.setattr(ui.navigate, "to", lambda address: None)
         visit.press("start-run")
         await visit.until(lambda: bool(finished(tmp_path)))
         file.write_text("from populace import Scenario\n\n\nclass Mine(Scenario:\n    pass\n")
         await visit.open("/new?scenario=mine.py")
-        await visit.sees("mine.py, line 4", seconds=10)
+        await visit.sees("mine.py, line 4", seconds=20)
         await visit.sees_marked("scenario-norms")
 
     visiting(tmp_path, story)
