@@ -16,6 +16,7 @@ from populace.errors import (
     UsageError,
 )
 from populace.models import Capabilities, Scripted
+from populace.simulation import Simulation, Watch
 from support.models import Counting, varied
 from support.scenarios import Broken, Forms, Shirts, Talk
 
@@ -90,6 +91,18 @@ def test_a_fork_repeats_every_answer_before_the_fork_point(shirts_run: Run) -> N
     assert forked.answers(until=3).equals(shirts_run.answers(until=3))
     assert not forked.answers(at=3).equals(shirts_run.answers(at=3))
     assert forked.usage(until=3).calls == 0
+
+
+def test_a_fork_of_a_run_that_is_over_is_not_over_when_it_begins(shirts_run: Run) -> None:
+    states: list[str] = []
+
+    class Looking(Watch):
+        def began(self, simulation: Simulation) -> None:
+            states.append(simulation.record.manifest.status.state)
+
+    assert shirts_run.manifest.status.state == "complete"
+    assert shirts_run.fork(2, model=Counting(), watch=Looking()).manifest.status.state == "complete"
+    assert states == ["running"]
 
 
 def test_a_fork_without_changes_is_the_same_run(shirts_run: Run) -> None:

@@ -49,3 +49,25 @@ def test_a_parameter_with_parts_is_read_as_json_and_checked(tmp_path: Path) -> N
         CliRunner().invoke(cli, [*run, "{post"], catch_exceptions=False)
     with pytest.raises(ParameterError, match="whatif.post"):
         CliRunner().invoke(cli, [*run, '{"post": 0}'], catch_exceptions=False)
+
+
+def test_a_fork_may_change_a_parameter_with_parts(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text(
+        "from populace import Field, People, Scenario\n\n\n"
+        "class Words(Scenario):\n"
+        "    said: list[str] = Field(['a'])\n"
+        "    steps: int = Field(2, ge=1)\n\n"
+        "    def setup(self) -> People:\n"
+        "        return People.named(2)\n\n"
+        "    async def step(self) -> None:\n"
+        "        self.event('said', words=' '.join(self.said))\n"
+    )
+    place = ["--no-chart", "--json", "--workspace", str(tmp_path)]
+    run = CliRunner().invoke(cli, ["run", str(tmp_path / "words.py"), "--decider", "rule", *place])
+    name = json.loads(run.stdout)["data"]["run"]
+    forked = CliRunner().invoke(
+        cli, ["fork", name, "--at", "2", "--set", 'said=["b", "c"]', *place], catch_exceptions=False
+    )
+    assert json.loads(forked.stdout)["data"]["parameters"]["said"] == ["b", "c"]
+    with pytest.raises(ParameterError, match="not JSON"):
+        CliRunner().invoke(cli, ["fork", name, "--at", "2", "--set", "said=b", *place], catch_exceptions=False)

@@ -51,7 +51,7 @@ def test_a_fork_with_an_announcement_and_another_parameter_holds_both(
         assert shown.startswith(f"populace fork {parent.name} --at 2 --set days=5 --seed 9 --intervention ")
         monkeypatch.setattr(ui.navigate, "to", went.append)
         visit.press("fork-start")
-        await visit.until(lambda: bool(forks(tmp_path)) and bool(went))
+        await visit.until(lambda: bool(forks(tmp_path)) and bool(went), seconds=60)
 
     visiting(tmp_path, story)
     (fork,) = forks(tmp_path)
@@ -149,7 +149,7 @@ def test_a_run_whose_scenario_is_elsewhere_can_be_forked_without_loading_it(tmp_
         await add(visit, "change", change_parameter="days", change_value="4")
         await visit.sees("At step 2, days becomes 4")
         visit.press("fork-start")
-        await visit.sees("It could not be started", seconds=20)
+        await visit.sees("It could not be started", seconds=60)
         assert "there is no file /somewhere/else.py" in visit.texts()
 
     visiting(tmp_path, story)

@@ -40,7 +40,7 @@ def test_a_run_is_started_from_the_form_and_finishes(tmp_path: Path, monkeypatch
         visit.enter("seed", "3")
         shown = command(visit)
         visit.press("start-run")
-        await visit.until(lambda: bool(finished(tmp_path)))
+        await visit.until(lambda: bool(finished(tmp_path)), seconds=60)
         assert shown == (
             "populace run norms --workers 5 --days 2 --personas none --no-counts --model scripted:uniform --seed 3"
         )
@@ -70,11 +70,11 @@ def test_a_value_out_of_its_bounds_is_marked_and_nothing_is_started(tmp_path: Pa
 def test_what_will_be_spent_is_said_before_anything_is(tmp_path: Path) -> None:
     async def story(visit: Visit) -> None:
         await visit.open("/new?scenario=norms&workers=5&days=2&model=openai:some-model")
-        await visit.sees("10 decisions", seconds=20)
+        await visit.sees("10 decisions", seconds=60)
         await visit.sees("no price is known for this model; `populace models` says where prices go")
         await visit.sees("no call of openai:some-model has been made in this workspace yet")
         visit.enter("decider", "rule")
-        await visit.sees("a rule decides, so no model is asked, save for people whom a column gives one", seconds=20)
+        await visit.sees("a rule decides, so no model is asked, save for people whom a column gives one", seconds=60)
 
     visiting(tmp_path, story)
     assert not Workspace(tmp_path).names()
@@ -100,7 +100,7 @@ def test_a_model_that_is_not_reachable_is_told_and_the_form_stays(tmp_path: Path
     async def story(visit: Visit) -> None:
         await visit.open(f"/new?scenario=norms&workers=5&model=http://127.0.0.1:{port}/v1%23some")
         visit.press("start-run")
-        await visit.sees("It could not be started", seconds=20)
+        await visit.sees("It could not be started", seconds=60)
         assert f"no server answers at http://127.0.0.1:{port}/v1" in visit.texts()
         assert visit.one("parameter-workers").value == "5"
 
@@ -112,7 +112,7 @@ def test_a_model_file_that_is_missing_is_told(tmp_path: Path) -> None:
     async def story(visit: Visit) -> None:
         await visit.open(f"/new?scenario=norms&model=embedded:{tmp_path}/none.gguf")
         visit.press("start-run")
-        await visit.sees("It could not be started", seconds=20)
+        await visit.sees("It could not be started", seconds=60)
         assert "there is no model file" in visit.texts()
 
     visiting(tmp_path, story)
@@ -128,13 +128,14 @@ def test_a_scenario_of_a_file_is_offered_and_its_edits_are_seen(
         await visit.open("/new")
         await visit.sees_marked("scenario-mine.py")
         await visit.open("/new?scenario=mine.py&model=scripted:uniform")
+        await visit.sees_marked("start-run", seconds=60)
         assert command(visit) == "populace run mine.py --model scripted:uniform"
         monkeypatch.setattr(ui.navigate, "to", lambda address: None)
         visit.press("start-run")
-        await visit.until(lambda: bool(finished(tmp_path)))
+        await visit.until(lambda: bool(finished(tmp_path)), seconds=60)
         file.write_text("from populace import Scenario\n\n\nclass Mine(Scenario:\n    pass\n")
         await visit.open("/new?scenario=mine.py")
-        await visit.sees("mine.py, line 4", seconds=10)
+        await visit.sees("mine.py, line 4", seconds=60)
         await visit.sees_marked("scenario-norms")
 
     visiting(tmp_path, story)

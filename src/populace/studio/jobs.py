@@ -112,7 +112,7 @@ class Job:
 
     async def ended(self) -> Any:
         """Wait until it is over and return what it reports as data; CommandError if it failed."""
-        while self.state in ("starting", "running"):
+        while self._process.poll() is None:
             await asyncio.sleep(1 / _TRIES_A_SECOND)
         return _reported(self.log.with_suffix(".json").read_bytes(), self.said, self.arguments)
 
@@ -127,37 +127,35 @@ class Jobs:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.started: list[Job] = []
+        self._asked = 0
 
     def start(self, *arguments: str) -> Job:
         """Start a command that goes on by itself, whatever becomes of Studio."""
         for job in self.started:
             job.state  # noqa: B018  Asking takes leave of a child that ended.
-        folder = self.workspace.folder / ".studio"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n")
-        job = Job(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{len(self.started)}.log")
+        job = self._job(arguments, len(self.started))
         self.started.append(job)
         return job
 
     async def ask(self, *arguments: str) -> Any:
-        """Run a command to its end and return what it reports as data."""
-        process = await asyncio.create_subprocess_exec(
-            *_POPULACE,
-            *arguments,
-            "--json",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=self.workspace.folder,
-            env=_variables(self.workspace),
-        )
+        """Run a command to its end and return what it reports as data; whoever gives up waiting ends it."""
+        # Not a process of asyncio: Python 3.11 waits for ever where the start of one is cancelled halfway.
+        self._asked += 1
+        job = self._job(arguments, f"asked-{self._asked}")
         try:
-            said, complained = await process.communicate()
+            return await job.ended()
         except asyncio.CancelledError:
-            process.kill()
-            await process.communicate()
+            job.kill()
             raise
-        return _reported(said, complained.decode(errors="replace"), arguments)
+        finally:
+            for file in (job.log, job.log.with_suffix(".json")):
+                file.unlink(missing_ok=True)
+
+    def _job(self, arguments: tuple[str, ...], number: object) -> Job:
+        folder = self.workspace.folder / ".studio"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+        return Job(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
 
     def condition(self, run: Run) -> Condition:
         """How it stands with a run, its process included."""

@@ -62,6 +62,7 @@ class _ForkPage:
         try:
             self.parameters = read_parameters(await catalogue.described(scenario))
         except PopulaceError as error:
+            self._unasked.set_visibility(True)
             with self._unasked:
                 ui.label("The scenario could not be asked for its parameters; bounds are not checked here.")
                 error_card(error)
@@ -74,21 +75,22 @@ class _ForkPage:
         with section("Where it leaves its parent"):
             with ui.row().classes("w-full items-center gap-4 no-wrap"):
                 slider = ui.slider(min=1, max=start.last, value=start.at, step=1)
-                slider.props('label-always switch-label-side aria-label="The first step that differs"')
+                slider.props('label aria-label="The first step that differs"')
                 self._slider = tested(slider, "fork-slider").classes("grow")
-                self._number = tested(ui.number("First step that differs", value=start.at, format="%d"), "fork-at")
-                self._number.props(f"outlined dense min=1 max={start.last}").classes("w-44")
+                self._number = tested(ui.number("From step", value=start.at, format="%d"), "fork-at")
+                self._number.props(f"outlined dense min=1 max={start.last}").classes("w-28")
             self._slider.on_value_change(lambda event: self._slid(event.value))
             self._number.on_value_change(told(self._numbered))
             self._summary = tested(ui.column().classes("w-full gap-2"), "fork-parent")
         with section("Changes", note="what is done to the society from outside"):
             self._unasked = ui.column().classes("w-full")
+            self._unasked.set_visibility(False)
             self._list = tested(ui.element("div").classes("changes"), "changes")
             self._show_adding()
         with section("The fork itself", note="left empty, it keeps what its parent has"), fields():
             for each in SETTINGS:
                 field(each, self.fork.settings.get(each.name, ""), self._set, name=f"fork-{each.name}")
-        with ui.column().classes("w-full gap-3"):
+        with ui.column().classes("startbar"):
             self._start = tested(ui.button("Start the fork", on_click=told(self._begin)), "fork-start")
             self._start.props("no-caps unelevated icon=call_split")
             self._hindered = tested(ui.column().classes("w-full").props("aria-live=polite"), "refused")

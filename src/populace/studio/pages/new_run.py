@@ -115,7 +115,7 @@ class _NewRun:
                 ui.label("It has no parameters.").classes("soft")
         self._show_settings(models)
         self._show_estimate()
-        with ui.column().classes("w-full gap-3"):
+        with ui.column().classes("startbar"):
             self._start = tested(ui.button("Start the run", on_click=told(self._begin)), "start-run")
             self._start.props("no-caps unelevated icon=play_arrow")
             self._refused = tested(ui.column().classes("w-full").props("aria-live=polite"), "refused")
@@ -222,7 +222,6 @@ class _NewRun:
             with self._refused:
                 error_card(UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form."))
             return
-        self._stop_estimating()
         self._start.disable()
         try:
             await follow(self.studio.jobs.start(*self.form.run()))
