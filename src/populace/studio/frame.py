@@ -45,11 +45,13 @@ class Page:
     def __init__(self, address: str) -> None:
         self._address = address
         self._query: dict[str, str] = dict(context.client.request.query_params)
+        self._command = ""
         self._line: ui.label | None = None
         self._bar: ui.row | None = None
 
     def command(self, text: str) -> None:
         """Show another command in the bar."""
+        self._command = text
         if self._line is not None and self._bar is not None:
             self._line.set_text(shown(text))
             self._bar.set_visibility(bool(text))
@@ -134,7 +136,7 @@ def _command_bar(page: Page) -> ui.row:
         )
 
         def copy() -> None:
-            ui.clipboard.write(page._line.text if page._line else "")
+            ui.clipboard.write(page._command)
             ui.notify("Copied")
 
         ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the command"')
