@@ -73,13 +73,13 @@ class Job:
         runs = self._workspace.runs
         if not runs.is_dir():
             return None
-        for entry in os.scandir(runs):
-            lock = Path(entry.path) / ".lock"
+        for folder in runs.iterdir():
+            lock = folder / ".lock"
             try:
                 if lock.stat().st_mtime < self._began - _PAST_START_S:
                     continue
                 if lock.read_text().strip() == f"pid {self._process.pid}":
-                    return entry.name
+                    return folder.name
             except OSError:
                 continue  # Not a run, or gone in this moment.
         return None

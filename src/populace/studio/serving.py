@@ -75,6 +75,8 @@ def _listening(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((host, port))
+        # From here on visitors wait in line while the pages are being made.
+        taken.listen()
     except OSError as error:
         taken.close()
         raise UsageError(

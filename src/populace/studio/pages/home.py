@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from datetime import datetime
 from functools import partial
 
 from nicegui import ui
@@ -80,12 +81,13 @@ def _row(studio: Studio, card: RunCard, refresh: object) -> None:
                 with ui.row().classes("items-center gap-2"):
                     run_link(card.name).style("font-weight: 600")
                     chip(card.condition)
+                    _menu(studio, card, refresh)
                 if card.problem:
                     ui.label(shown(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
                 else:
                     fork = f" · fork of {card.parent}" if card.parent else ""
-                    told_by = f"{card.scenario} · {card.model} · seed {card.seed}{fork} · {card.author}"
-                    ui.label(shown(told_by, 300)).classes("soft small foreign")
+                    what = f"{card.scenario} · {card.model} · seed {card.seed}{fork}"
+                    ui.label(shown(f"{what} · {card.author}, {_date(card.created)}", 300)).classes("soft small foreign")
             if card.trend:
                 with ui.column().classes("gap-0 items-center"):
                     spark(card.trend)
@@ -94,15 +96,23 @@ def _row(studio: Studio, card: RunCard, refresh: object) -> None:
                     ui.label(f"{shown(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
             if not card.problem:
                 _numbers(card)
-            _menu(studio, card, refresh)
         if card.tags:
             with ui.row().classes("gap-1"):
                 for tag in card.tags:
                     ui.label(shown(tag, 60)).classes("chip soft")
 
 
+def _date(iso: str) -> str:
+    """When a run was made, by the clock of this machine."""
+    try:
+        made = datetime.fromisoformat(iso).astimezone()
+    except ValueError:
+        return "at some time"
+    return f"{made.day} {made:%b %Y, %H:%M}"
+
+
 def _numbers(card: RunCard) -> None:
-    with ui.column().classes("gap-0 small").style("min-width: 170px"):
+    with ui.column().classes("gap-0 small").style("width: 270px; max-width: 100%"):
         planned = f" of {card.planned}" if card.planned is not None else ""
         ui.label(f"{card.steps}{planned} steps")
         if card.condition in ("running", "pausing", "paused") and card.planned:

@@ -1,0 +1,83 @@
+"""In a real browser: foreign text is text, nothing is asked of the outside, and two people see the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from populace import simulate
+from populace.scenarios.norms import Norms
+from support.hostile_run import SCRIPT, hostile_run
+from support.studio import browsing, served
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    with browsing() as made:
+        yield made
+
+
+def _watched(page: Any) -> tuple[list[str], list[str]]:
+    """Requests to anywhere but this machine, and errors of scripts, as they come."""
+    outside: list[str] = []
+    errors: list[str] = []
+    local = ("127.0.0.1", None)
+    page.on("request", lambda r: outside.append(r.url) if urlsplit(r.url).hostname not in local else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
+    return outside, errors
+
+
+def test_hostile_text_is_shown_as_text_on_every_page_and_nothing_leaves_the_machine(tmp_path: Path, page: Any) -> None:
+    run = hostile_run(tmp_path)
+    other = simulate(Norms(workers=3, days=1), model="scripted:uniform", workspace=tmp_path)
+    person = run.people().ids[0]
+    addresses = [
+        "",
+        "new?scenario=norms",
+        *(f"run/{run.name}?tab={tab}" for tab in ("metrics", "people", "events", "answers", "invalid", "usage")),
+        f"run/{run.name}/person/{person}",
+        f"run/{run.name}/decision?step=1&person={person}",
+        f"run/{run.name}/fork?at=1",
+        f"compare?runs={run.name},{other.name}",
+        f"forum/{run.name}",
+        f"forum/{run.name}?thread=1",
+        f"feedback?run={run.name}&rater=ann",
+        "discern",
+    ]
+    outside, errors = _watched(page)
+    with served(tmp_path) as (home, _):
+        seen = ""
+        for address in addresses:
+            page.goto(home + address)
+            page.wait_for_selector("[role=main]")
+            page.wait_for_timeout(700)
+            assert page.evaluate("window.acted") is None, address
+            seen += page.inner_text("body")
+        assert SCRIPT in seen
+        assert "\u202e" not in seen
+        assert "\x00" not in seen
+    assert outside == []
+    assert errors == []
+
+
+def test_two_people_on_one_run_see_the_same(tmp_path: Path, page: Any) -> None:
+    run = simulate(Norms(workers=12, days=5), model="scripted:uniform", seed=2, workspace=tmp_path)
+    with served(tmp_path) as (home, _):
+        address = f"{home}run/{run.name}?step=3&tab=people"
+        other = page.context.browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        texts = []
+        for each in (page, other):
+            each.goto(address)
+            each.wait_for_selector("[role=main]")
+            each.wait_for_timeout(1500)
+            texts.append(each.inner_text("[role=main]"))
+        assert texts[0] == texts[1]
+        assert run.people().ids.len() == 12
+        assert str(run.people(3)["name"][0]) in texts[0]
