@@ -70,7 +70,7 @@ export class Film {
         this.json(`${this.api}/frames?${span}`),
         this.json(`${this.api}/speech?${span}&limit=240`),
       ]);
-      Object.assign(target, this.prepared(film), { speech: speech.map(cleaned), ready: true });
+      Object.assign(target, this.prepared(film), { speech, ready: true });
       this.problem = "";
     } catch (error) {
       this.problem = String(error.message || error);
@@ -188,11 +188,6 @@ function after(lines, time) {
     else high = middle;
   }
   return low;
-}
-
-// Signs that steer the text around them have no place on a canvas either.
-export function cleaned(line) {
-  return { ...line, text: line.text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").trim() };
 }
 
 export function clock(time) {

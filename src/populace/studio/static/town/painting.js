@@ -2,12 +2,13 @@
 
 import { DARK, GREEN, LIGHT } from "populace-town/colours.js";
 import { darkness } from "populace-town/film.js";
-import { short, wrapped } from "populace-town/words.js";
+import { plain, short, wrapped } from "populace-town/words.js";
 
 const FONT = "Roboto, system-ui, sans-serif";
 const MARGIN = 0.25; // of the canvas, drawn beyond each side so that it can move a little
 const SHADES = 10; // between day and night
 const BUBBLES = 14;
+const NEW_BUBBLES = 3;
 const ROOM = 60000; // pixels of map for each
 const NAMES = 90;
 
@@ -255,7 +256,7 @@ export class Painter {
   // Short names where there is room; who had one keeps it, so that names do not flicker.
   names(film, scene, seen, size) {
     const all = seen.length <= 45 || this.view.scale >= 2.4;
-    const speaking = new Set(scene.bubbles.map((line) => line.row));
+    const speaking = new Set(scene.bubbles.filter((line) => line.placed).map((line) => line.row));
     const wanted = seen.filter((row) => all || speaking.has(row) || row === scene.follow);
     wanted.sort((a, b) => (b === scene.follow) - (a === scene.follow) || this.named.has(b) - this.named.has(a) || a - b);
     const columns = Math.ceil(this.width / 8) + 1;
@@ -335,18 +336,23 @@ export class Painter {
   bubbles(film, scene) {
     const placed = [];
     const own = (line) => line.row === scene.follow || line.to.includes(scene.follow);
-    const lines = [...scene.bubbles].sort((a, b) => own(b) - own(a) || b.shown - a.shown);
+    const had = (line) => Boolean(line.placed); // who has one keeps it until it is read
+    const lines = [...scene.bubbles].sort((a, b) => own(b) - own(a) || had(b) - had(a) || b.shown - a.shown);
+    lines.forEach((line) => (line.placed = false));
+    let written = 0; // few new ones a frame: writing takes its time
     const most = Math.max(3, Math.min(BUBBLES, (this.width * this.height) / ROOM));
     for (const line of lines) {
       if (placed.length >= most) break;
       const [x, y] = this.screen(film.x[line.row], film.y[line.row]);
       if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
+      if (!line.bubble && ++written > NEW_BUBBLES) continue;
       const bubble = this.bubble(line);
       const left = Math.min(Math.max(x - bubble.wide / 2, 4), Math.max(this.width - bubble.wide - 4, 4));
       const top = Math.max(y - bubble.high - 22, 4);
       const box = [left, top, left + bubble.wide, top + bubble.high];
       if (placed.some((t) => box[0] < t[2] && t[0] < box[2] && box[1] < t[3] && t[1] < box[3])) continue;
       placed.push(box);
+      line.placed = true;
       this.context.drawImage(bubble.image, left, top, bubble.wide, bubble.high);
     }
   }
@@ -358,7 +364,7 @@ export class Painter {
     const context = image.getContext("2d");
     const font = `12px ${FONT}`;
     context.font = font;
-    const rows = wrapped(context, line.text || "…", 170, 3);
+    const rows = wrapped(context, plain(line.text) || "…", 170, 3);
     const wide = Math.ceil(Math.max(...rows.map((row) => context.measureText(row).width))) + 18;
     const high = rows.length * 15 + 12;
     image.width = wide * this.ratio;

@@ -1,7 +1,7 @@
 // The map as it is seen now, as a file.
 
 import { clock, darkness } from "populace-town/film.js";
-import { short } from "populace-town/words.js";
+import { plain, short } from "populace-town/words.js";
 
 export function save(href, name) {
   const link = document.createElement("a");
@@ -13,9 +13,9 @@ export function save(href, name) {
 export function svg(painter, film, scene) {
   const { map, theme, width, height, view } = painter;
   const at = (x, y) => painter.screen(x, y).map((part) => part.toFixed(1));
-  const plain = (text) => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const safe = (text) => plain(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const words = (x, y, text, size, colour) =>
-    `<text x="${x}" y="${y}" font-size="${size}" text-anchor="middle" fill="${colour}">${plain(text)}</text>`;
+    `<text x="${x}" y="${y}" font-size="${size}" text-anchor="middle" fill="${colour}">${safe(text)}</text>`;
   const parts = [`<rect width="${width}" height="${height}" fill="${theme.ground}"/>`];
   map.streets.x.forEach((x, k) => {
     const [x1, y1] = at(x, map.streets.y[k]);
@@ -57,6 +57,6 @@ export function svg(painter, film, scene) {
     parts.push(`<circle cx="${x}" cy="${y}" r="3.5" fill="${colour}" stroke="${theme.halo.slice(0, 7)}"/>`);
     if (painter.named.has(row)) parts.push(words(x, Number(y) - 6, short(map.people.name[row]), 9, theme.ink));
   }
-  parts.push(`<text x="10" y="${height - 10}" font-size="12" fill="${theme.ink}">${plain(`${map.name}, ${clock(scene.time)} · ${map.run}`)}</text>`);
+  parts.push(`<text x="10" y="${height - 10}" font-size="12" fill="${theme.ink}">${safe(`${map.name}, ${clock(scene.time)} · ${map.run}`)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif">${parts.join("")}</svg>`;
 }

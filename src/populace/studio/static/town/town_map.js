@@ -5,7 +5,7 @@ import { clock, darkness, Film } from "populace-town/film.js";
 import { Painter } from "populace-town/painting.js";
 import { save, svg } from "populace-town/picture.js";
 
-const TELL_MS = 400;
+const TELL_MS = 500;
 const READ_MS = 2600; // a bubble stays at least so long
 const MOST_SAID = 60; // bubbles at a time, of which some find room
 
@@ -157,10 +157,10 @@ export default {
       const jumped = state.time < state.until || state.time - state.until > Math.max(900, this.rate * 2);
       const fresh = film.said(jumped ? -1 : state.until, state.time).filter((line) => !jumped || line.until > state.time);
       fresh.forEach((line) => (line.opened = now));
-      const speaking = new Set(fresh.map((line) => line.row));
       const reading = (line) => state.time < line.until || (this.playing && now - line.opened < READ_MS);
-      const kept = jumped ? [] : state.bubbles.filter((line) => !speaking.has(line.row) && reading(line));
-      state.bubbles = [...kept, ...fresh].slice(-MOST_SAID);
+      const kept = jumped ? [] : state.bubbles.filter(reading);
+      const waiting = [...kept.filter((line) => !line.placed), ...fresh].slice(-MOST_SAID);
+      state.bubbles = [...kept.filter((line) => line.placed), ...waiting];
       state.until = state.time;
     },
     show(now) {

@@ -1,7 +1,12 @@
 // Words cut to the room that there is.
 
+// Signs that steer the text around them have no place on a canvas either.
+export function plain(text) {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").trim();
+}
+
 export function short(name) {
-  const first = [...name.replace(/[\p{Cc}\p{Cf}]+/gu, " ").trim().split(/\s+/)[0]];
+  const first = [...plain(name).split(/\s+/)[0]];
   return first.length > 16 ? `${first.slice(0, 15).join("")}…` : first.join("");
 }
 
