@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nicegui import Client, ui
+from nicegui import Client, app, ui
 from nicegui.testing import User, user_simulation
 
 from populace.studio.app import simulated as install_simulated
@@ -98,9 +98,9 @@ def visiting(workspace: Path, story: Callable[[Visit], Awaitable[None]]) -> None
 async def visit(workspace: Path) -> AsyncIterator[Visit]:
     """A simulated user in a Studio over a workspace; further users come with `Visit(visit.studio, another(user))`."""
     raised: list[BaseException] = []
+    # Every router that is included adds to the life of NiceGUI's one application, which outlives the visit.
+    life = app.router.lifespan_context
     async with user_simulation() as user:
-        from nicegui import app
-
         app.on_exception(raised.append)
         studio = Studio(workspace)
         install_simulated(studio)
@@ -109,6 +109,7 @@ async def visit(workspace: Path) -> AsyncIterator[Visit]:
         finally:
             # NiceGUI would forget the modules of all pages, and with them the classes that other tests hold.
             Client.page_routes.clear()
+            app.router.lifespan_context = life
             for job in studio.jobs.started:
                 job.kill()
     if raised:

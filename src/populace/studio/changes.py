@@ -1,8 +1,8 @@
 """Who looks at what is told when it changes: by watching folders, not by reading them again and again.
 
 A run replaces its manifest with every step, so one watch on its folder tells of everything. Only a
-process that dies leaves no trace; of the few runs that go, it is looked now and then whether
-somebody still holds their lock.
+process that dies leaves no trace; of the few runs that go or are looked at, it is seen now and then
+whether somebody still holds their lock.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ class Changes:
         self._listeners: dict[str, list[tuple[Client, Callback]]] = {}
         self._watching: asyncio.Task[Any] | None = None
         self._again = asyncio.Event()
-        self._going: dict[str, bool] = {}
+        self._seen: dict[str, tuple[bool, int]] = {}
 
     def listen(self, name: str, callback: Callback) -> None:
         """Call back, within the page that is being built, whenever a run changes; until the page is closed.
+
+        Whatever happens from this moment on is told, so a page listens first and reads then.
 
         Args:
             name: The run; `experiments/NAME` for an experiment; nothing for whatever happens in the workspace.
@@ -49,6 +51,8 @@ class Changes:
         """
         client = context.client
         entry = (client, callback)
+        if name and name not in self._seen:
+            self._seen[name] = self._state(name)
         self._listeners.setdefault(name, []).append(entry)
 
         def forget() -> None:
@@ -85,7 +89,7 @@ class Changes:
                 yield_on_timeout=True,
                 stop_event=self._again,
             ):
-                for name in sorted({self._name(Path(path)) for _, path in batch} | self._died()):
+                for name in sorted({self._name(Path(path)) for _, path in batch} | self._noticed()):
                     self.tell(name)
                 if not any(self._listeners.values()) or self._folders() != folders:
                     break
@@ -109,12 +113,27 @@ class Changes:
             return f"experiments/{parts[1]}"
         return parts[1] if len(parts) > 1 and parts[0] == "runs" else ""
 
-    def _died(self) -> set[str]:
-        """Runs whose process came or went since the last look."""
-        now = {name: Journal.busy_folder(self._library.workspace.runs / name) for name in self._library.under_way()}
-        changed = {name for name, busy in now.items() if name in self._going and self._going[name] != busy}
-        self._going = now
+    def _noticed(self) -> set[str]:
+        """Runs that are not as they were at the last look.
+
+        A process that dies leaves no trace, and what happens while the watch is renewed is told by nobody.
+        """
+        followed = {name for name, listeners in self._listeners.items() if listeners and name}
+        wanted = followed | set(self._library.under_way())
+        now = {name: self._state(name) for name in wanted | self._seen.keys()}
+        changed = {name for name, state in now.items() if self._seen.get(name) != state}
+        self._seen = {name: now[name] for name in wanted}
         return changed
+
+    def _state(self, name: str) -> tuple[bool, int]:
+        """Whether somebody writes a run, and when its manifest was last written."""
+        folder = self._library.workspace.runs / name
+        if name.startswith("experiments/"):
+            return False, 0
+        try:
+            return Journal.busy_folder(folder), (folder / "manifest.json").stat().st_mtime_ns
+        except OSError:
+            return False, 0
 
 
 async def _awaited(made: Awaitable[None], client: Client) -> None:

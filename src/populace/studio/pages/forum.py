@@ -12,7 +12,7 @@ from populace.community.community import Sorting
 from populace.community.viewing import Filter
 from populace.errors import UsageError
 from populace.studio.clock import when
-from populace.studio.frame import Page, empty, frame, page_at, run_address, tested, told
+from populace.studio.frame import Page, empty, frame, page_at, run_address, tested
 from populace.studio.jobs import command
 from populace.studio.pages.forum_about import Judging, about, masthead
 from populace.studio.pages.forum_member import member_panel, members_panel
@@ -94,6 +94,7 @@ class ForumPage:
 
     async def build(self) -> None:
         """Read the community and draw everything."""
+        self.refresh = Redrawing(self._again)
         await self._read()
         turning = Turning(self.studio, self.name, lambda: self.view)
         self.reader.turn = turning.ask
@@ -105,10 +106,9 @@ class ForumPage:
                 self.side = ui.column().classes("w-full gap-4")
                 self.judging = Judging(self.studio, self.view)
                 self.people = ui.column().classes("w-full gap-4")
-        self.refresh = Redrawing(told(self._again))
         self.judging.done = self.refresh
-        self.draw()
         self.studio.changes.listen(self.name, self.refresh)
+        await self.refresh.first()
 
     async def _read(self) -> None:
         library = self.studio.library
@@ -116,17 +116,23 @@ class ForumPage:
         def read() -> ForumView:
             viewing = None if self.wanted.filtered else Filter([])
             run = library.run(self.name)
-            like = self.view if self.read_at == run.steps[-1:] else None
+            # Noted before anything is read: a step that comes meanwhile is read next time.
+            last = run.steps[-1:]
+            like = self.view if self.read_at == last and self.view.run is run else None
             view = ForumView(run, self.wanted.at, viewing, like=like).loaded()
-            self.read_at = run.steps[-1:]
+            self.read_at = last
             self.reader.continued = counted(continuations(fork_manifests(library, self.name), view))
             return view
 
         self.view = await asyncio.to_thread(read)
 
+    @property
+    def _last(self) -> int:
+        """The last step that was read."""
+        return self.read_at[-1] if self.read_at else 0
+
     def _controls(self) -> None:
-        steps = self.view.run.steps
-        last = steps[-1] if steps else 0
+        last = self._last
         with ui.column().classes("panel gap-2"):
             with ui.element("div").classes("bar"):
                 way = ui.toggle(SORTINGS, value=self.wanted.sort or self.view.community.design.sorting)
@@ -151,7 +157,7 @@ class ForumPage:
     def draw(self) -> None:
         """Draw what is seen, from what was read."""
         run = self.view.run
-        at = self.wanted.at if self.wanted.at is not None else (run.steps[-1] if run.steps else 0)
+        at = self.wanted.at if self.wanted.at is not None else self._last
         self.clock.set_text(f"As of {when(run, at)}")
         self.main.clear()
         with self.main:
@@ -250,7 +256,9 @@ class ForumPage:
     async def _again(self) -> None:
         """Read again and draw again, as when the run went on."""
         await self._read()
-        last = self.view.run.steps[-1]
+        if self.refresh.gone:
+            return
+        last = self._last
         # Only where the run went on: what is sent to a slider that is being moved would move it back.
         if self.slider.props["max"] < last:
             self.slider.props["max"] = last
@@ -281,8 +289,7 @@ class ForumPage:
         self.draw()
 
     async def _as_of(self, step: int) -> None:
-        steps = self.view.run.steps
-        self.wanted.at = None if not steps or step >= steps[-1] else step
+        self.wanted.at = None if step >= self._last else step
         self.reader.query = self.wanted.kept()
         self.page.address(at=self.wanted.at)
         await self.refresh()

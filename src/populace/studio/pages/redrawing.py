@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import Client, context
 
+from populace.studio.frame import told
+
 
 class Redrawing:
     """Calls a function that draws, never twice at once.
@@ -19,6 +21,21 @@ class Redrawing:
         self._client: Client = context.client
         self._busy = self._stale = False
 
+    @property
+    def gone(self) -> bool:
+        """Whether the page was closed, so that there is nothing to draw on."""
+        return self._client.is_deleted
+
+    async def first(self) -> None:
+        """Draw while the page is being built, where an error of ours takes the place of the page."""
+        self._busy = True
+        try:
+            await self._draw()
+        finally:
+            self._busy = False
+        if self._stale:
+            await self()
+
     async def __call__(self) -> None:
         """Draw; where it is being drawn already, it is drawn once more after that."""
         self._stale = True
@@ -26,9 +43,12 @@ class Redrawing:
             return
         self._busy = True
         try:
-            while self._stale and not self._client.is_deleted:
+            while self._stale and not self.gone:
                 self._stale = False
                 with self._client:
-                    await self._draw()
+                    await told(self._again)()
         finally:
             self._busy = False
+
+    async def _again(self) -> None:
+        await self._draw()

@@ -22,7 +22,6 @@ from populace.studio.frame import (
     run_link,
     section,
     tested,
-    told,
 )
 from populace.studio.jobs import Job, command
 from populace.studio.pages.forum import whole
@@ -74,6 +73,7 @@ class Beside:
     ) -> None:
         self.studio, self.page, self.name, self.post = studio, page, name, post
         self.names, self.draws, self.job = names, draws, job
+        self.followed: set[str] = set()
 
     async def build(self) -> None:
         """Draw all, and again whenever a fork goes on."""
@@ -82,9 +82,9 @@ class Beside:
         self.original = await asyncio.to_thread(lambda: ForumView(run).loaded())
         self.turning = Turning(self.studio, self.name, lambda: self.original)
         self.place = ui.column().classes("w-full gap-4")
-        self.refresh = Redrawing(told(self._draw))
-        await self._draw()
+        self.refresh = Redrawing(self._draw)
         self.studio.changes.listen("", self.refresh)
+        await self.refresh.first()
         if self.job is not None and self.job.state in _GOING:
             later(self._to_the_end)
 
@@ -107,9 +107,8 @@ class Beside:
         before = BEFORE.get(self.job, frozenset()) if self.job is not None else frozenset()
         return [each for each in found if (each.draw > 0) == self.draws and each.run not in before]
 
-    def _sides(self) -> tuple[list[Side], list[Run], pl.DataFrame | None]:
+    def _sides(self, chosen: list[Continuation]) -> tuple[list[Side], list[Run], pl.DataFrame | None]:
         library = self.studio.library
-        chosen = self._chosen()
         runs = [library.run(each.run) for each in chosen]
         views = [ForumView(run, viewing=self.original.viewing) for run in runs]
         alone = side(self.original, self.original, self.post)
@@ -119,11 +118,19 @@ class Beside:
 
     async def _draw(self) -> None:
         try:
-            sides, runs, table = await asyncio.to_thread(self._sides)
+            chosen = await asyncio.to_thread(self._chosen)
+            if self.refresh.gone:
+                return
+            for name in {each.run for each in chosen} - self.followed:
+                self.followed.add(name)
+                self.studio.changes.listen(name, self.refresh)
+            sides, runs, table = await asyncio.to_thread(self._sides, chosen)
         except PopulaceError as error:
             self.place.clear()
             with self.place:
                 error_card(error)
+            return
+        if self.refresh.gone:
             return
         if self.job is not None and sides[1:]:
             self.page.address(runs=",".join(each.run for each in sides[1:]))

@@ -113,7 +113,7 @@ class ForumView:
         self, run: Reading, at: int | None = None, viewing: Filter | None = None, *, like: ForumView | None = None
     ) -> None:
         self.run = run
-        self.community = Community(run, at) if like is None else like.community.as_of(at)
+        self.community: Community = Community(run, at) if like is None else like.community.as_of(at)
         self.viewing = Filter.read() if viewing is None else viewing
 
     def loaded(self) -> Self:
