@@ -112,7 +112,8 @@ class Changes:
     def _died(self) -> set[str]:
         """Runs whose process came or went since the last look."""
         now = {name: Journal.busy_folder(self._library.workspace.runs / name) for name in self._library.under_way()}
-        changed = {name for name, busy in now.items() if name in self._going and self._going[name] != busy}
+        # Who opened a page believes that a run goes; one that died before the first look is told as well.
+        changed = {name for name, busy in now.items() if self._going.get(name, True) != busy}
         self._going = now
         return changed
 
