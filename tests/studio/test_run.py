@@ -29,12 +29,13 @@ from support.studio import Visit, visiting
 
 SLOW = '''
 import time
+from pathlib import Path
 from populace import Choice, Field, People, Scenario, metric
 
 class Slow(Scenario):
-    """People think for a while each day."""
+    """People think for a while each day, and on the third for as long as a file named hold is there."""
     days: int = Field(60, ge=1)
-    wait: float = Field(0.1, ge=0)
+    wait: float = Field(0.05, ge=0)
     chart = ("tea",)
     def setup(self):
         return People.named(6, seed=self.rng).with_columns(drink="tea")
@@ -42,6 +43,8 @@ class Slow(Scenario):
         return self.days
     async def step(self):
         time.sleep(self.wait)
+        while self.t == 3 and Path("hold").exists():
+            time.sleep(0.01)
         self.people["drink"] = await self.ask(self.people, Choice("Tea or coffee?", options=("tea", "coffee")))
         self.event("breakfast", day=self.t)
     @metric
@@ -199,19 +202,21 @@ def test_a_run_without_events_or_questions_says_so() -> None:
 
 
 def test_a_run_is_watched_while_it_goes_and_paused_resumed_and_stopped() -> None:
+    hold = Path("hold")
+    hold.touch()
+
     async def story(visit: Visit) -> None:
-        with slow_run() as (name, process):
+        with slow_run("--days", "400") as (name, process):
             await opened(visit, f"/run/{name}")
-            assert state_shown(visit) == "running"
-            first = step_shown(visit)
-            await visit.until(lambda: step_shown(visit) > first + 2)
-            assert visit.one("follow").visible
+            await visit.until(lambda: step_shown(visit) == 2)
+            assert state_shown(visit) == "running" and visit.one("follow").visible
             visit.press("pause")
-            await visit.until(lambda: state_shown(visit) == "paused")
-            held = visit.studio.library.run(name).steps[-1]
+            await visit.until(lambda: state_shown(visit) == "pausing")
+            await visit.sees("It pauses after the step under way.")
+            hold.unlink()
+            await visit.until(lambda: state_shown(visit) == "paused" and step_shown(visit) == 3)
             visit.press("resume")
-            await visit.until(lambda: visit.studio.library.run(name).steps[-1] > held)
-            await visit.until(lambda: state_shown(visit) == "running")
+            await visit.until(lambda: state_shown(visit) == "running" and step_shown(visit) > 5)
             visit.press("stop")
             await visit.until(lambda: state_shown(visit) == "stopped")
             assert process.wait(10) is not None
@@ -221,17 +226,23 @@ def test_a_run_is_watched_while_it_goes_and_paused_resumed_and_stopped() -> None
 
 
 def test_a_run_that_was_killed_is_told_as_such_and_can_be_resumed() -> None:
+    hold = Path("hold")
+    hold.touch()
+
     async def story(visit: Visit) -> None:
-        with slow_run("--days", "8", "--wait", "0.1") as (name, process):
+        with slow_run("--days", "6") as (name, process):
             await opened(visit, f"/run/{name}")
+            assert state_shown(visit) == "running"
             process.send_signal(signal.SIGKILL)
             process.wait()
             await visit.until(lambda: state_shown(visit) == "died")
             assert "Its process is gone" in visit.texts()
             assert f"populace resume {name}" in visit.texts()
+            hold.unlink()
             visit.press("resume")
             await visit.until(lambda: state_shown(visit) == "complete", seconds=30)
-            assert visit.one("figure-steps").text == "8 of 8"
+            await visit.until(lambda: step_shown(visit) == 6)
+            assert visit.one("figure-steps").text == "6 of 6"
 
     visiting(Path.cwd(), story)
 
