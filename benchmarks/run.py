@@ -29,6 +29,7 @@ NAMES = (
     "town",
     "forum",
     "experiments",
+    "studio",
 )
 
 

@@ -63,7 +63,7 @@ class Time:
             self._button("chevron_right", "One step on", lambda: self.go(self.step + 1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
             self.slider = ui.slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._slid)
-            self.slider.props('aria-label="Step" label').classes("min-w-0").style("flex: 1 1 220px")
+            self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
             tested(self.slider, "slider")
             with ui.column().classes("gap-0").style("min-width: 170px"):
                 self.number = tested(ui.label().classes("figure"), "step")
