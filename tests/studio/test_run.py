@@ -225,6 +225,7 @@ def test_a_run_is_watched_while_it_goes_and_paused_resumed_and_stopped() -> None
     visiting(Path.cwd(), story)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_is_told_as_such_and_can_be_resumed() -> None:
     hold = Path("hold")
     hold.touch()
@@ -247,6 +248,7 @@ def test_a_run_that_was_killed_is_told_as_such_and_can_be_resumed() -> None:
     visiting(Path.cwd(), story)
 
 
+@pytest.mark.slow
 def test_a_stop_by_budget_is_told_and_offers_more() -> None:
     Path("slow.py").write_text(SLOW)
     scenario = find_scenario("slow.py")
