@@ -82,7 +82,8 @@ class Time:
         if grown or self.slider.props.get("max") != max(last, 1):
             self.slider.props(f"max={max(last, 1)}")
         self.follow.set_visibility(going)
-        if (going and self.follow.value) or self.step > last:
+        # The end of a run and its last step may be told together: whoever followed it sees that step too.
+        if ((going or grown) and self.follow.value) or self.step > last:
             self.step = last
         if self.slider.value != self.step:
             self.slider.set_value(self.step)
