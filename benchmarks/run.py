@@ -30,6 +30,7 @@ NAMES = (
     "studio_town",
     "forum",
     "experiments",
+    "studio",
 )
 
 

@@ -150,7 +150,8 @@ class Simulation:
                 self._check_stop()
                 await self._advance()
         except StoppedError as stop:
-            self._set_status(state="stopped", reason=stop.what)
+            # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
+            self.record.set_status(state="stopped", reason=stop.what)
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what)

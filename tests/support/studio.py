@@ -110,6 +110,9 @@ async def visit(workspace: Path) -> AsyncIterator[Visit]:
             # NiceGUI would forget the modules of all pages, and with them the classes that other tests hold.
             Client.page_routes.clear()
             app.router.lifespan_context = life
+            for client in Client.instances.values():
+                # Before Python 3.12 a loop that is woken while it is cancelled would go on for good.
+                client.outbox.stop()
             for job in studio.jobs.started:
                 job.kill()
     if raised:

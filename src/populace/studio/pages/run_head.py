@@ -187,7 +187,8 @@ class Head:
                 ui.label("Resuming: earlier steps are run again with their recorded answers.").classes("soft small")
         while job.state == "starting":
             await asyncio.sleep(1 / _LOOKS_A_SECOND)
-        waiting.delete()
+        if not waiting.is_deleted:  # It goes with the old state, where the new one was shown already.
+            waiting.delete()
         if job.state == "failed" and job.run is None:
             with self._doing:
                 error_card(CommandError(job.error or f"`{command(*job.arguments)}` failed."))

@@ -17,6 +17,9 @@ from populace.studio.views import run_events, run_people
 from populace.studio.views.columns import people_columns
 from populace.studio.views.run import described, metrics, metrics_at
 
+_CELL = 60
+"""More of a text than this does not stand in a row of people."""
+
 Again = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -85,7 +88,8 @@ class PeoplePanel(Panel):
         self._table = Paged(
             self._page, ["id"], key="id", link=self._link, search="", query=self.query, on_query=self._turned
         )
-        tested(self._table.table, "people")
+        # A person is a row, however much is known: whole texts stand on the person's own page.
+        tested(self._table.table.props(remove="wrap-cells"), "people")
 
     def load(self, run: Reading, step: int) -> Any:
         """A page of people; conditions that cannot be read are told beside their field."""
@@ -119,7 +123,12 @@ class PeoplePanel(Panel):
         self._table.refresh()
 
     def _page(self, query: Query) -> tuple[pl.DataFrame, int]:
-        return self._rows.table, self._rows.total
+        table = self._rows.table
+        long = [name for name, dtype in table.schema.items() if dtype == pl.String]
+        cut = [
+            pl.when(pl.col(n).str.len_chars() > _CELL).then(pl.col(n).str.head(_CELL) + "…").otherwise(n) for n in long
+        ]
+        return table.with_columns(cut), self._rows.total
 
     def _link(self, row: dict[str, Any]) -> str:
         return run_address(self.name, "person", row["id"], step=self.step)

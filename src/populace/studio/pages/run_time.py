@@ -63,7 +63,7 @@ class Time:
             self._button("chevron_right", "One step on", lambda: self.go(self.step + 1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
             self.slider = ui.slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._slid)
-            self.slider.props('aria-label="Step" label').classes("min-w-0").style("flex: 1 1 220px")
+            self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
             tested(self.slider, "slider")
             with ui.column().classes("gap-0").style("min-width: 170px"):
                 self.number = tested(ui.label().classes("figure"), "step")
@@ -82,7 +82,8 @@ class Time:
         if grown or self.slider.props.get("max") != max(last, 1):
             self.slider.props(f"max={max(last, 1)}")
         self.follow.set_visibility(going)
-        if (going and self.follow.value) or self.step > last:
+        # The end of a run and its last step may be told together: whoever followed it sees that step too.
+        if ((going or grown) and self.follow.value) or self.step > last:
             self.step = last
         if self.slider.value != self.step:
             self.slider.set_value(self.step)
