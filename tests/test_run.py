@@ -286,3 +286,9 @@ def test_a_script_that_forks_its_own_run_is_not_loaded_again(tmp_path: Path) -> 
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
     assert done.stdout == "loaded\n[0, 1, 2, 3] [0, 1, 2, 3]\n", done.stderr
+
+
+def test_events_have_their_columns_also_where_nothing_happened() -> None:
+    run = simulate(Shirts(days=1), decider="rule", keep="nothing")
+    assert run.events.columns == ["step", "kind", "person", "data"]
+    assert run.events.filter(kind="said").height == 0

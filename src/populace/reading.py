@@ -132,8 +132,12 @@ class Reading:
 
     @property
     def events(self) -> pl.DataFrame:
-        """All events."""
-        return self._joined("events", with_step=False)
+        """All events; a run in which nothing happened has the same columns and no row."""
+        found = self._joined("events", with_step=False)
+        if found.width:
+            return found
+        ids = self.people().ids.dtype if self.steps else pl.Int64()
+        return pl.DataFrame(schema={"step": pl.Int64(), "kind": pl.String(), "person": ids, "data": pl.String()})
 
     def people(self, at: int | None = None) -> People:
         """The population after a step; at the end by default."""
