@@ -22,7 +22,7 @@ from populace.cli.options import (
     parameters,
     workspace_option,
 )
-from populace.cli.output import duration, emit, out, table, warn
+from populace.cli.output import emit, out, table, warn
 from populace.cli.running import fetch_if_needed
 from populace.discovery import find_scenario
 from populace.driving import finish
@@ -32,6 +32,7 @@ from populace.models import open_model
 from populace.probe import Probe, probe
 from populace.questions import LOW_MASS, Choice, Number, Question, Rating, Text
 from populace.run import Run
+from populace.telling import duration
 from populace.workspace import Workspace
 
 

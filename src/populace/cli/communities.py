@@ -13,7 +13,7 @@ import polars as pl
 from populace.broker import Budget
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
-from populace.cli.output import emit, out, percent, table, warn
+from populace.cli.output import emit, out, table, warn
 from populace.cli.running import fetch_if_needed
 from populace.community import Community
 from populace.community.asking import Asking
@@ -29,6 +29,7 @@ from populace.errors import UsageError
 from populace.models import embedder
 from populace.reading import Reading
 from populace.statistics import Agreement
+from populace.telling import percent
 from populace.workspace import Workspace
 
 _MODELS = click.option(

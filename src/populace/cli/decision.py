@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.panel import Panel
 from rich.text import Text
 
-from populace.cli.output import facts, out, percent
+from populace.cli.output import facts, out
 from populace.reading import Decision, Reading
+from populace.telling import percent
 
 
 def show_decision(run: Reading, decision: Decision) -> None:

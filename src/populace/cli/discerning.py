@@ -11,7 +11,7 @@ import polars as pl
 
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
-from populace.cli.output import emit, out, percent, table
+from populace.cli.output import emit, out, table
 from populace.cli.running import fetch_if_needed
 from populace.community.asking import Asking
 from populace.community.discerned import PUBLISHED, PUBLISHED_TEST, Discerned, discerned
@@ -19,6 +19,7 @@ from populace.community.discrimination import Pair, Ratings
 from populace.community.raters import rate_by_model
 from populace.community.study import Material, Study, rater_name
 from populace.errors import UsageError
+from populace.telling import percent
 from populace.workspace import Workspace
 
 

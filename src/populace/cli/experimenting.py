@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from populace.broker import price_of
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
-from populace.cli.output import duration, emit, err, facts, out, percent, table, warn
+from populace.cli.output import emit, err, facts, out, table, warn
 from populace.cli.reporting import show_card
 from populace.cli.running import fetch_if_needed
 from populace.errors import InterruptedRunError, PopulaceError, UsageError
@@ -27,6 +27,7 @@ from populace.experiments.folder import Folder, names
 from populace.experiments.running import keep_of, workers_for
 from populace.experiments.validation import validity
 from populace.questions import VALID
+from populace.telling import duration, percent
 from populace.workspace import Workspace
 
 _SECONDS_BETWEEN_LINES = 10.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from populace.telling import plain
 
 _WIDTH_OF_A_FILE = 120
 
@@ -28,7 +29,7 @@ err = _console(stderr=True)
 
 def emit(data: Any, warnings: Sequence[str] = ()) -> None:
     """Write the one document of a command."""
-    click.echo(json.dumps({"status": "ok", "data": _plain(data), "warnings": list(warnings)}, ensure_ascii=False))
+    click.echo(json.dumps({"status": "ok", "data": plain(data), "warnings": list(warnings)}, ensure_ascii=False))
 
 
 def warn(text: str) -> None:
@@ -67,33 +68,4 @@ def shown(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
-    return str(value)
-
-
-def percent(share: float) -> str:
-    """A share in per cent, never rounding something to nothing."""
-    if share and share < 0.001:
-        return "< 0.1 %"
-    return f"{share * 100:.1f} %".replace(".0 %", " %")
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person reads them."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, pl.DataFrame):
-        return [_plain(row) for row in value.iter_rows(named=True)]
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
     return str(value)

@@ -9,8 +9,9 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from populace.cli.output import duration, err, percent
+from populace.cli.output import err
 from populace.simulation import Simulation, Watch, invalid_share
+from populace.telling import duration, percent
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -15,13 +15,14 @@ from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.lives import show_life
 from populace.cli.options import json_option, workspace_option
-from populace.cli.output import emit, err, facts, out, percent, table
+from populace.cli.output import emit, err, facts, out, table
 from populace.cli.summary import describe, findings, show_run, state, warnings
 from populace.compare import compare
 from populace.errors import PopulaceError, UsageError
 from populace.export import FORMATS, RESPONSIBLE_USE, export
 from populace.lives import life_of, remembers
 from populace.reading import Reading
+from populace.telling import percent
 from populace.workspace import Workspace
 
 

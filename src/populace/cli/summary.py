@@ -8,12 +8,13 @@ import polars as pl
 
 from populace import charts
 from populace.broker import price_of
-from populace.cli.output import duration, facts, out, percent, table, warn
+from populace.cli.output import facts, out, table, warn
 from populace.discovery import find_scenario
 from populace.errors import PopulaceError
 from populace.questions import STATUSES
 from populace.reading import Reading
 from populace.scenario import Finding
+from populace.telling import duration, percent
 
 
 def describe(run: Reading) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from populace.studio.clock import when
 from populace.studio.frame import Page, chip, empty, frame, later, page_at, run_link, section, tested
 from populace.studio.jobs import command
 from populace.studio.pages.parting import show_partings
+from populace.studio.redrawing import Redrawing
 from populace.studio.studio import Studio
 from populace.studio.text import shown
 from populace.studio.views import compare as view
@@ -50,7 +51,7 @@ class _Comparing:
         self.studio, self.page, self.names, self.bands = studio, page, names, bands
         self.at = at
         self.charts: dict[str, Chart] = {}
-        self.parted = self.busy = self.waiting = False
+        self.parted = False
         self.slider: ui.slider | None = None
         self.side: Together
 
@@ -68,9 +69,10 @@ class _Comparing:
         self.partings = ui.column().classes("w-full gap-3")
         self.settings = ui.column().classes("w-full gap-3")
         self.show_settings()
+        changed = Redrawing(self.follow)
         for name in self.names:
             if not set(name) & set("/\\\0"):
-                self.studio.changes.listen(name, self.changed)
+                self.studio.changes.listen(name, changed)
         if len(self.side.runs) > 1:
             with self.partings, section("First difference"):
                 ui.spinner()
@@ -80,19 +82,6 @@ class _Comparing:
         """Read what is there now."""
         library = self.studio.library
         self.side = await asyncio.to_thread(view.together, self.names, library.run, library.metrics)
-
-    async def changed(self) -> None:
-        """A run went on, ended, or went away; what changes while that is being shown is shown next."""
-        self.waiting = True
-        if self.busy:
-            return
-        self.busy = True
-        try:
-            while self.waiting:
-                self.waiting = False
-                await self.follow()
-        finally:
-            self.busy = False
 
     async def follow(self) -> None:
         """Show what is there now, and leave what one may be using as it is."""

@@ -15,6 +15,7 @@ from populace.studio.frame import Page, chip, empty, figure, frame, page_at, sec
 from populace.studio.jobs import command
 from populace.studio.pages.finding import show_distribution, show_effects, show_over_time, show_precision
 from populace.studio.pages.judging import show_card
+from populace.studio.redrawing import Redrawing
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views import experiment as view
@@ -42,7 +43,7 @@ def register(studio: Studio) -> None:
             results = await asyncio.to_thread(view.opened, studio.workspace, name)
             shown_experiment = _Showing(studio, page, name, _Choice(outcome, reference))
             await shown_experiment.build(results)
-            studio.changes.listen(f"experiments/{name}", shown_experiment.changed)
+            studio.changes.listen(f"experiments/{name}", Redrawing(shown_experiment.follow))
 
 
 class _Showing:
@@ -50,7 +51,6 @@ class _Showing:
 
     def __init__(self, studio: Studio, page: Page, name: str, choice: _Choice) -> None:
         self.studio, self.page, self.name, self.choice = studio, page, name, choice
-        self.busy = self.waiting = False
 
     async def build(self, results: Results) -> None:
         """Make the parts of the page."""
@@ -62,20 +62,10 @@ class _Showing:
         self._report()
         await self.show(results)
 
-    @told
-    async def changed(self) -> None:
+    async def follow(self) -> None:
         """The folder changed; what changes while that is being shown is shown after a breath."""
-        self.waiting = True
-        if self.busy:
-            return
-        self.busy = True
-        try:
-            while self.waiting:
-                self.waiting = False
-                await self.show(await asyncio.to_thread(view.opened, self.studio.workspace, self.name))
-                await asyncio.sleep(_BREATH_S)
-        finally:
-            self.busy = False
+        await self.show(await asyncio.to_thread(view.opened, self.studio.workspace, self.name))
+        await asyncio.sleep(_BREATH_S)
 
     async def show(self, results: Results) -> None:
         """Show it as it is now."""

@@ -17,8 +17,8 @@ from populace.studio.jobs import command
 from populace.studio.pages.forum_about import Judging, about, masthead
 from populace.studio.pages.forum_member import member_panel, members_panel
 from populace.studio.pages.forum_post import STYLE, Reader, opened, post_card, tag, votes
-from populace.studio.pages.redrawing import Redrawing
 from populace.studio.pages.whatif_dialog import Turning
+from populace.studio.redrawing import Redrawing
 from populace.studio.studio import Studio
 from populace.studio.text import shown
 from populace.studio.views.forum import ForumView, thread_facts

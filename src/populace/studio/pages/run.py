@@ -18,7 +18,8 @@ from populace.studio.jobs import command
 from populace.studio.pages.run_answers import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
 from populace.studio.pages.run_head import Head
 from populace.studio.pages.run_panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
-from populace.studio.pages.run_time import LastWins, Time
+from populace.studio.pages.run_time import Time
+from populace.studio.redrawing import Redrawing
 from populace.studio.studio import Studio
 from populace.studio.tables import Query
 from populace.studio.text import shown
@@ -62,7 +63,7 @@ def register(studio: Studio) -> None:
                 ],
                 tab,
             )
-            await sight.changed()
+            await sight.changed.first()
             studio.changes.listen(name, sight.changed)
 
 
@@ -80,8 +81,8 @@ class Sight:
         self._studio, self._name, self._page, self._wanted = studio, name, page, step
         self._gone = False
         self._panels: dict[str, Panel] = {}
-        self.changed = LastWins(self._change)
-        self.moved = LastWins(self._move)
+        self.changed = Redrawing(self._change)
+        self.moved = Redrawing(self._move)
 
     def build(self, panels: list[Panel], tab: str) -> None:
         """Make the elements, empty as yet."""

@@ -13,6 +13,7 @@ from populace.studio.jobs import CommandError, Job, command
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.run import Overview
+from populace.telling import duration, percent
 
 _LOOKS_A_SECOND = 10
 _OPTIONS = {"calls": "--max-calls", "tokens": "--max-tokens", "money": "--max-money", "seconds": "--max-seconds"}
@@ -74,16 +75,16 @@ class Head:
         if seen.failure is None:
             self._put("answers invalid", "–", "nothing asked yet")
         else:
-            bounds = f"{_percent(seen.failure.low)} to {_percent(seen.failure.high)}"
+            bounds = f"{percent(seen.failure.low)} to {percent(seen.failure.high)}"
             told_by = f"of {seen.failure.n:,} answers invalid (95 %: {bounds})"
-            self._put("answers invalid", _percent(seen.failure.value), told_by)
+            self._put("answers invalid", percent(seen.failure.value), told_by)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
         self._put(
             "cost",
             f"{usage.cost:,.4g}" if seen.priced else "unknown",
             "cost" if seen.priced else "cost: no price is known",
         )
-        self._put("time", _duration(seen.seconds), "computing")
+        self._put("time", duration(seen.seconds), "computing")
         self._put("decided by", shown(seen.model, 80), f"decides, temperature {seen.temperature:g}")
         self._put("seed", str(seen.seed))
         state = f"{seen.state}\n{seen.reason}\n{seen.parent}\n{seen.notes}\n{seen.interventions}\n{sorted(seen.tables)}"
@@ -227,16 +228,3 @@ class Head:
 
 def _flat(options: dict[str, str]) -> list[str]:
     return [part for pair in options.items() for part in pair]
-
-
-def _percent(share: float) -> str:
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    return f"{100 * share:.1f} %".replace(".0 %", " %")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

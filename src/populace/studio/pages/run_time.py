@@ -4,41 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from nicegui import context, events, ui
+from nicegui import events, ui
 
 from populace.reading import Reading
 from populace.studio.clock import moment
 from populace.studio.frame import tested
 
 _PLAY_S = 0.6
-
-
-class LastWins:
-    """Runs one piece of work in a page at a time; of what is asked for meanwhile only the last is done, and then once.
-
-    Args:
-        work: What to do.
-    """
-
-    def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._work = work
-        self._client = context.client
-        self._wanted = False
-        self.busy = False
-
-    async def __call__(self) -> None:
-        """Do it now, or once more after what is under way."""
-        self._wanted = True
-        if self.busy:
-            return
-        self.busy = True
-        try:
-            while self._wanted and not self._client.is_deleted:
-                self._wanted = False
-                with self._client:
-                    await self._work()
-        finally:
-            self.busy = False
 
 
 class Time:

@@ -26,8 +26,8 @@ from populace.studio.frame import (
 from populace.studio.jobs import Job, command
 from populace.studio.pages.forum import whole
 from populace.studio.pages.forum_post import STYLE, Reader, forum_address, opened, post_card
-from populace.studio.pages.redrawing import Redrawing
 from populace.studio.pages.whatif_dialog import BEFORE, Turning
+from populace.studio.redrawing import Redrawing
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.forum import ForumView

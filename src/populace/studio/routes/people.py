@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from fastapi import APIRouter
@@ -10,6 +9,7 @@ from fastapi import APIRouter
 from populace.studio.studio import Studio
 from populace.studio.views import decision as decisions
 from populace.studio.views import person as people
+from populace.telling import plain
 
 
 def router(studio: Studio) -> APIRouter:
@@ -22,7 +22,7 @@ def router(studio: Studio) -> APIRouter:
         run = studio.library.run(name)
         found = people.portrait(run, who)
         at = found.steps[-1] if step is None else step
-        return _plain(people.described(found, at, memories=people.stream(run, found, at)))  # type: ignore[no-any-return]
+        return plain(people.described(found, at, memories=people.stream(run, found, at)))  # type: ignore[no-any-return]
 
     @made.get("/runs/{name}/decisions")
     def decided(name: str, person: str, step: int | None = None) -> list[dict[str, Any]]:
@@ -30,20 +30,9 @@ def router(studio: Studio) -> APIRouter:
         run = studio.library.run(name)
         who = people.found(run, person)
         if step is None:
-            return _plain(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
+            return plain(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
         paths = [decision.path for decision in run.decisions(step, who)]
         opened = [decisions.opened(run, step, who, path, studio.workspace) for path in paths]
-        return [_plain(decisions.described(each)) for each in opened if each is not None]
+        return [plain(decisions.described(each)) for each in opened if each is not None]
 
     return made
-
-
-def _plain(value: Any) -> Any:
-    """Data that JSON can hold: what is no number becomes null, and other kinds of values become text."""
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -9,6 +9,7 @@ from typing import Any
 from populace.deciders import DECIDERS
 from populace.describing import Parameter
 from populace.studio.views.forms import changed, free, options, problems
+from populace.telling import duration
 
 SETTINGS = (
     Parameter("model", "text", "embedded", required=True, help="Who decides."),
@@ -123,7 +124,7 @@ def expected(found: Mapping[str, Any], form: Form) -> list[Expected]:
 def _time(seconds: list[float] | None, model: str) -> Expected:
     if seconds is None:
         return Expected("Time", "unknown", f"no call of {model} has been made in this workspace yet")
-    low, high = _duration(seconds[0]), _duration(seconds[1])
+    low, high = duration(seconds[0]), duration(seconds[1])
     return Expected("Time", low if low == high else f"{low} to {high}", "judged by earlier calls of this model")
 
 
@@ -135,13 +136,6 @@ def _cost(cost: list[float] | None, model: str) -> Expected:
     if cost is not None:
         return Expected("Cost", "nothing", "by your price table")
     return Expected("Cost", "unknown", "no price is known for this model; `populace models` says where prices go")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60:02d} min"
 
 
 def _span(found: list[float], form: str = "{:,.0f}") -> str:

@@ -14,12 +14,15 @@ class Redrawing:
 
     Args:
         draw: The function.
+
+    Attributes:
+        busy: Whether it is drawing now.
     """
 
     def __init__(self, draw: Callable[[], Awaitable[None]]) -> None:
         self._draw = draw
         self._client: Client = context.client
-        self._busy = self._stale = False
+        self.busy = self._stale = False
 
     @property
     def gone(self) -> bool:
@@ -28,27 +31,27 @@ class Redrawing:
 
     async def first(self) -> None:
         """Draw while the page is being built, where an error of ours takes the place of the page."""
-        self._busy = True
+        self.busy = True
         try:
             await self._draw()
         finally:
-            self._busy = False
+            self.busy = False
         if self._stale:
             await self()
 
     async def __call__(self) -> None:
         """Draw; where it is being drawn already, it is drawn once more after that."""
         self._stale = True
-        if self._busy:
+        if self.busy:
             return
-        self._busy = True
+        self.busy = True
         try:
             while self._stale and not self.gone:
                 self._stale = False
                 with self._client:
                     await told(self._again)()
         finally:
-            self._busy = False
+            self.busy = False
 
     async def _again(self) -> None:
         await self._draw()

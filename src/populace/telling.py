@@ -1,0 +1,53 @@
+"""Figures and data as people and programs read them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+
+def percent(share: float) -> str:
+    """A share in per cent, never rounding something to nothing.
+
+    Example:
+        >>> percent(0.5), percent(0.1234), percent(0.00001)
+        ('50 %', '12.3 %', '< 0.1 %')
+    """
+    if share and share < 0.001:
+        return "< 0.1 %"
+    return f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them.
+
+    Example:
+        >>> duration(2.25), duration(75), duration(7300)
+        ('2.2 s', '1 min 15 s', '2 h 01 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def plain(value: Any) -> Any:
+    """Data that JSON can hold: tables become rows, what is no number becomes null, other kinds of values text.
+
+    Example:
+        >>> plain({"a": float("nan"), "b": pl.DataFrame({"c": [1]})})
+        {'a': None, 'b': [{'c': 1}]}
+    """
+    if isinstance(value, pl.DataFrame):
+        return [plain(row) for row in value.iter_rows(named=True)]
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return str(value)
