@@ -34,6 +34,21 @@ async def add(visit: Visit, kind: str, **typed: object) -> None:
     visit.press("change-add")
 
 
+def test_a_change_that_was_not_added_is_never_lost_silently(tmp_path: Path, parent: Run) -> None:
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/run/{parent.name}/fork?at=2")
+        visit.enter("change-kind", "announce")
+        visit.enter("announce-text", "Wear green.")
+        visit.press("fork-start")
+        await visit.sees("a change is filled in and not added")
+        assert visit.studio.jobs.started == []
+        visit.enter("change-kind", None)
+        visit.press("fork-start")
+        await visit.until(lambda: bool(visit.studio.jobs.started))
+
+    visiting(tmp_path, story)
+
+
 def test_a_fork_with_an_announcement_and_another_parameter_holds_both(
     tmp_path: Path, parent: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,9 +66,9 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
 
         page.click("text=New run")
         page.click(at("scenario-norms"))
-        fill(page, "parameter-workers", "6")
-        fill(page, "parameter-days", "3")
-        page.wait_for_selector("text=18 decisions", timeout=LONG_MS)
+        fill(page, "parameter-workers", "4")
+        fill(page, "parameter-days", "2")
+        page.wait_for_selector("text=8 decisions", timeout=LONG_MS)
         keep(page, "02-new-run")
         page.click(at("start-run"))
 
@@ -99,9 +99,10 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
         keep(page, "06-fork")
         page.click(at("fork-start"))
         page.wait_for_url("**/compare?**", timeout=LONG_MS)
-        page.wait_for_selector("text=First difference", timeout=LONG_MS)
+        fork = next(each for each in Workspace(tmp_path).names() if each != name)
+        page.wait_for_selector(f"{at(f'compared-{fork}')} >> text=complete", timeout=LONG_MS)
+        page.wait_for_selector(f"{at(f'parting-{fork}')} >> text=From today everybody wears green.")
         keep(page, "07-compare")
-    fork = next(each for each in Workspace(tmp_path).names() if each != name)
     assert Workspace(tmp_path).open(fork).manifest.interventions[0]["text"] == "From today everybody wears green."
 
 

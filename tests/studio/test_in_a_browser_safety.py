@@ -57,7 +57,7 @@ def test_hostile_text_is_shown_as_text_on_every_page_and_nothing_leaves_the_mach
         for address in addresses:
             page.goto(home + address)
             page.wait_for_selector("[role=main]")
-            page.wait_for_timeout(700)
+            page.wait_for_timeout(350)
             assert page.evaluate("window.acted") is None, address
             seen += page.inner_text("body")
         assert SCRIPT in seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import shutil
@@ -21,6 +22,10 @@ from nicegui.testing import User, user_simulation
 
 from populace.studio.app import simulated as install_simulated
 from populace.studio.studio import Studio
+
+# NiceGUI collects garbage before and after every visit; what is there already would be walked each time.
+gc.collect()
+gc.freeze()
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

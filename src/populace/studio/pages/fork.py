@@ -231,6 +231,11 @@ class _ForkPage:
     async def _begin(self) -> None:
         wrong = self.fork.problems()
         try:
+            if self._read is not None:
+                raise UsageError(
+                    "Nothing was started: a change is filled in and not added.",
+                    "Add it, or clear the field “Add a change”.",
+                )
             if wrong:
                 said = "; ".join(f"{name} {why}" for name, why in wrong.items())
                 raise UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form.")

@@ -50,7 +50,7 @@ def columns_of(people: People) -> list[Column]:
 
     Example:
         >>> [(each.name, each.kind) for each in columns_of(People.named(2).with_columns(age=[3, 4]))]
-        [('id', 'int'), ('name', 'text'), ('age', 'int')]
+        [('id', 'int'), ('name', 'text'), ('sex', 'text'), ('age', 'int')]
     """
     frame = people.frame
     first = frame.row(0, named=True) if frame.height else {}

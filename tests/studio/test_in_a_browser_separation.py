@@ -1,0 +1,105 @@
+"""In a real browser: Studio is killed during a run, and a run is killed under Studio."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from populace import simulate
+from populace.discovery import find_scenario
+from populace.holding import condition
+from populace.journal import Journal
+from populace.workspace import Workspace
+from support.studio import browsing, served
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+UNHURRIED = """
+import time
+from populace import Choice, People, Scenario, metric
+
+
+class Unhurried(Scenario):
+    '''People who take their time.'''
+
+    steps: int = 40
+    nap: float = 0.1
+
+    def setup(self):
+        return People.named(3, seed=self.rng).with_columns(drink="water")
+
+    def length(self):
+        return self.steps
+
+    async def step(self):
+        time.sleep(self.nap)
+        self.people["drink"] = await self.ask(self.people, Choice("Tea or coffee?", options=("tea", "coffee")))
+
+    @metric
+    def tea(self):
+        return self.people.share(drink="tea")
+"""
+ADDRESS = "new?scenario=unhurried.py&model=scripted:uniform"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Any]:
+    (tmp_path / "unhurried.py").write_text(UNHURRIED)
+    with browsing() as made:
+        made.set_default_timeout(30_000)
+        yield made
+
+
+def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
+
+
+def started(page: Any, home: str, workspace: Path) -> Journal:
+    """A run that was started from the form and has some steps."""
+    page.goto(home + ADDRESS)
+    page.click("[data-testid=start-run]")
+    page.wait_for_url("**/run/**")
+    journal = Workspace(workspace).open("last")
+    until(lambda: len(journal.steps()) > 3)
+    return journal
+
+
+def undisturbed(workspace: Path) -> str:
+    """The digest of the same run when nobody interferes."""
+    scenario = find_scenario(str(workspace / "unhurried.py"))(nap=0.1)
+    return simulate(scenario, model="scripted:uniform", workspace=workspace / "other").digest
+
+
+def test_a_run_ends_with_the_same_journal_though_studio_was_killed(tmp_path: Path, page: Any) -> None:
+    with served(tmp_path) as (home, process):
+        journal = started(page, home, tmp_path)
+        process.kill()
+        process.wait()
+        assert condition(Journal(journal.folder)) == "running"
+    until(lambda: condition(Journal(journal.folder)) == "complete")
+    assert Journal(journal.folder).digest() == undisturbed(tmp_path)
+    with served(tmp_path) as (home, _):
+        page.goto(f"{home}run/{journal.name}")
+        page.wait_for_selector("[data-testid=state] >> text=complete")
+
+
+def test_a_run_that_was_killed_is_told_as_such_and_resumed_from_the_page(tmp_path: Path, page: Any) -> None:
+    with served(tmp_path) as (home, _):
+        journal = started(page, home, tmp_path)
+        writer = journal.writer()
+        assert writer is not None
+        os.kill(writer, signal.SIGKILL)
+        page.wait_for_selector("[data-testid=state] >> text=died")
+        page.wait_for_selector(f"text=populace resume {journal.name}")
+        page.click("[data-testid=resume]")
+        page.wait_for_selector("[data-testid=state] >> text=complete")
+    assert Journal(journal.folder).digest() == undisturbed(tmp_path)
