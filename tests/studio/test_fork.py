@@ -120,6 +120,7 @@ def test_what_would_fail_is_refused_at_the_form(tmp_path: Path, parent: Run) -> 
         await visit.sees("there is no kind of model named 'nonsense'.")
         await add(visit, "remove")
         await visit.sees("nobody would be left.")
+        visit.enter("change-kind", None)
         visit.enter("fork-temperature", "-1")
         visit.press("fork-start")
         await visit.sees("Nothing was started: temperature must be >= 0.")
