@@ -226,11 +226,9 @@ class Metrics:
         marked = []
         for name, (chart, label) in self._drawn.items():
             label.set_text(_value(told.get(name), step))
-            for series in chart.chart.options["series"]:
-                if "markLine" in series:
-                    # The browser moves its own mark; this is what it is told when the chart is next drawn whole.
-                    series["markLine"]["data"] = [{"xAxis": step}]
-                    marked.append([chart.chart.id, series["name"]])
+            # The browser moves its own mark: options that change here would have it draw the whole chart again.
+            series = chart.chart.options["series"]
+            marked += [[chart.chart.id, each["name"]] for each in series if "markLine" in each]
         self._step = step
         ui.run_javascript(f"populaceMark({json.dumps(marked)}, {step}, 'charts')")
 

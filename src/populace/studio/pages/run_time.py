@@ -13,6 +13,12 @@ from populace.studio.frame import tested
 _PLAY_S = 0.6
 
 
+class _Slider(ui.slider):
+    """A slider whose new value is not sent back to the browser that it came from: that would draw the page twice."""
+
+    LOOPBACK = False
+
+
 class Time:
     """A slider over the steps with the simulation's clock, a play button and a switch to follow a run that goes.
 
@@ -34,7 +40,7 @@ class Time:
             self._play = self._button("play_arrow", "Play", self._toggle, "play")
             self._button("chevron_right", "One step on", lambda: self._by(1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
-            self.slider = ui.slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._slid)
+            self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._slid)
             self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
             tested(self.slider, "slider")
             with ui.column().classes("gap-0").style("min-width: 170px"):
