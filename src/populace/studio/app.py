@@ -22,7 +22,15 @@ def application(studio: Studio) -> FastAPI:
     """The whole application, to be served."""
     app = FastAPI(title="Populace Studio", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     install(studio, app)
-    ui.run_with(app, title="Populace", favicon=_ICON, dark=None, show_welcome_message=False, reconnect_timeout=10.0)
+    ui.run_with(
+        app,
+        title="Populace",
+        favicon=_ICON,
+        dark=None,
+        show_welcome_message=False,
+        reconnect_timeout=10.0,
+        tailwind=False,
+    )
     return app
 
 

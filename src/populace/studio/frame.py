@@ -24,7 +24,10 @@ _ROOMS = {
     "Real or generated?": "/discern",
     "Feedback": "/feedback",
 }
-_FILES = '<link rel="stylesheet" href="/studio-static/style.css"><script src="/studio-static/studio.js"></script>'
+_FILES = (
+    '<link rel="stylesheet" href="/studio-static/layout.css"><link rel="stylesheet" href="/studio-static/style.css">'
+    '<script src="/studio-static/studio.js"></script>'
+)
 _LIGHT = "populace-light"
 _LIGHTS = {"light": False, "dark": True, "auto": None}
 _SYMBOLS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}

@@ -119,7 +119,7 @@ class TownPage:
             self.choice = tested(
                 ui.select(people, value=chosen, label="Follow somebody", with_input=True, clearable=True)
                 .props("dense outlined options-dense")
-                .classes("min-w-[220px]"),
+                .style("min-width: 220px"),
                 "town-follow",
             )
             self.choice.on_value_change(self._person_chosen)
