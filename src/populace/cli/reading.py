@@ -11,15 +11,17 @@ import polars as pl
 from rich.text import Text
 
 from populace import charts
+from populace.caveats import caveats
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.lives import show_life
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table
-from populace.cli.summary import describe, findings, show_run, state, warnings
+from populace.cli.summary import describe, findings, show_run
 from populace.compare import compare
 from populace.errors import PopulaceError, UsageError
 from populace.export import FORMATS, RESPONSIBLE_USE, export
+from populace.holding import condition
 from populace.lives import life_of, remembers
 from populace.reading import Reading
 from populace.telling import percent
@@ -47,7 +49,7 @@ def show_command(
         _show_step(found, step, as_json)
     elif as_json:
         shown = [{"title": f.title, "table": f.table, "note": f.note} for f in findings(found)]
-        emit(describe(found) | {"findings": shown}, warnings(found))
+        emit(describe(found) | {"findings": shown}, caveats(found))
     else:
         show_run(found)
         out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}")
@@ -128,7 +130,7 @@ def _row(run: Reading) -> dict[str, Any]:
     numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
     return {
         "run": run.name,
-        "state": state(run),
+        "state": condition(run.journal),
         "steps": f"{status.steps} of {status.planned}" if status.planned else str(status.steps),
         "model": regime.model if regime.decider == "model" else regime.decider,
         "seed": regime.seed,

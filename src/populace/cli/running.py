@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from populace import charts
+from populace.caveats import caveats
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
@@ -22,7 +23,7 @@ from populace.cli.options import (
 )
 from populace.cli.output import emit, err, out
 from populace.cli.progress import Display
-from populace.cli.summary import describe, show_run, warnings
+from populace.cli.summary import describe, show_run
 from populace.deciders import DECIDERS
 from populace.describing import parameters_of
 from populace.discovery import find_scenario
@@ -170,7 +171,7 @@ def _finished(run: Run, as_json: bool, chart: bool) -> None:
     more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
     if as_json:
         shown = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        emit(describe(run) | shown, warnings(run))
+        emit(describe(run) | shown, caveats(run))
         return
     show_run(run)
     out.print()

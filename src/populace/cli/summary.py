@@ -8,9 +8,11 @@ import polars as pl
 
 from populace import charts
 from populace.broker import price_of
+from populace.caveats import caveats
 from populace.cli.output import facts, out, table, warn
 from populace.discovery import find_scenario
 from populace.errors import PopulaceError
+from populace.holding import condition
 from populace.questions import STATUSES
 from populace.reading import Reading
 from populace.scenario import Finding
@@ -25,7 +27,7 @@ def describe(run: Reading) -> dict[str, Any]:
         "run": run.name,
         "folder": str(run.folder),
         "scenario": manifest.scenario,
-        "state": state(run),
+        "state": condition(run.journal),
         "reason": manifest.status.reason,
         "steps": manifest.status.steps,
         "planned": manifest.status.planned,
@@ -45,38 +47,8 @@ def describe(run: Reading) -> dict[str, Any]:
         "usage": usage.to_json(),
         "seconds": run.seconds,
         "metrics": run.metrics,
-        "warnings": warnings(run),
+        "warnings": caveats(run),
     }
-
-
-def state(run: Reading) -> str:
-    """The state of a run; one that says it is running while nobody writes it has died."""
-    said = run.manifest.status.state
-    return "died" if said == "running" and not run.journal.busy() else said
-
-
-def warnings(run: Reading) -> list[str]:
-    """What a reader of the results must know."""
-    found = list(run.manifest.status.notes)
-    decided, low = run.count("scored"), run.count("low_mass")
-    if low:
-        found.append(
-            f"in {low:,} of {decided:,} scored answers less than half of the probability fell on any option: "
-            "the model was hardly answering the question."
-        )
-    if run.count("sampled"):
-        found.append(
-            f"{run.count('sampled'):,} answers are single samples rather than draws from a known distribution."
-        )
-    counts = run.statuses
-    if run.invalid_share:
-        bad = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES[2:] if counts[status])
-        found.append(f"{percent(run.invalid_share)} of the answers are invalid ({bad}); they changed nothing.")
-    if run.manifest.regime.model == "embedded" and run.manifest.regime.decider == "model":
-        found.append(
-            "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona."
-        )
-    return found
 
 
 def show_run(run: Reading) -> None:
@@ -85,7 +57,8 @@ def show_run(run: Reading) -> None:
     regime, status = manifest.regime, manifest.status
     out.print()
     out.print(
-        f"[bold]{run.name}[/bold]  {state(run)}: {status.reason or f'{status.steps} steps so far'}", highlight=False
+        f"[bold]{run.name}[/bold]  {condition(run.journal)}: {status.reason or f'{status.steps} steps so far'}",
+        highlight=False,
     )
     total = sum(counts.values())
     said = ", ".join(f"{counts[each]:,} {each}" for each in STATUSES if counts[each]) or "none yet"
@@ -105,7 +78,7 @@ def show_run(run: Reading) -> None:
     if manifest.interventions:
         rows.append(("interventions", "; ".join(f"{each['kind']} at {each['at']}" for each in manifest.interventions)))
     facts(rows)
-    for text in warnings(run):
+    for text in caveats(run):
         warn(text)
     metrics = run.metrics
     if metrics.width > 1:

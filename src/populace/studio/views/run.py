@@ -11,8 +11,10 @@ from typing import Any
 import polars as pl
 
 from populace.broker import Usage, price_of
+from populace.caveats import caveats
 from populace.discovery import find_scenario, known_scenarios
 from populace.errors import PopulaceError
+from populace.holding import condition
 from populace.questions import VALID
 from populace.reading import Reading
 from populace.statistics import Estimate, proportion
@@ -106,7 +108,7 @@ def overview(run: Reading, state: str | None = None) -> Overview:
     return Overview(
         name=run.name,
         scenario=manifest.scenario,
-        state=state or state_of(run),
+        state=state or condition(run.journal),
         reason=status.reason,
         last=steps[-1] if steps else None,
         planned=status.planned,
@@ -121,35 +123,12 @@ def overview(run: Reading, state: str | None = None) -> Overview:
         statuses=counts,
         failure=proportion(bad, asked) if asked else None,
         interventions=[intervention_in_words(each) for each in manifest.interventions],
-        notes=notes(run, facts),
+        notes=[note[0].upper() + note[1:] for note in caveats(run)],
         digest=run.digest if steps else "",
         created=manifest.created,
         settings=settings(run),
         tables=_world(run, steps),
     )
-
-
-def state_of(run: Reading) -> str:
-    """The state of a run; one that says it is running while nobody writes it has died."""
-    said = run.manifest.status.state
-    return "died" if said == "running" and not run.journal.busy() else said
-
-
-def notes(run: Reading, facts: list[dict[str, Any]]) -> list[str]:
-    """What a reader of the results must know."""
-    found = list(run.manifest.status.notes)
-    scored, low, sampled = (sum(each.get(name, 0) for each in facts) for name in ("scored", "low_mass", "sampled"))
-    if low:
-        found.append(
-            f"In {low:,} of {scored:,} scored answers less than half of the probability fell on any option: "
-            "the model was hardly answering the question."
-        )
-    if sampled:
-        found.append(f"{sampled:,} answers are single samples rather than draws from a known distribution.")
-    regime = run.manifest.regime
-    if regime.decider == "model" and regime.model.split("?")[0] == "embedded":
-        found.append("The embedded 135M model is there so that everything runs anywhere; it is not a good person.")
-    return found
 
 
 def settings(run: Reading) -> list[tuple[str, str]]:
