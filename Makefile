@@ -11,7 +11,7 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/populace models --fetch
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -55,9 +55,10 @@ def tables(run: Reading) -> dict[str, pl.DataFrame]:
         "answers": run.answers(),
         "prompts": run.prompts(),
         "people": pl.concat(people, how="diagonal_relaxed"),
-        "events": run.events,
         "metrics": run.metrics,
     }
+    if (events := run.events).height:
+        found["events"] = events
     for name in sorted(_world_tables(run)):
         parts = [(step, run.record.table(step, f"tables/{name}")) for step in run.steps]
         stacked = [part.select(pl.lit(step).alias("step"), pl.all()) for step, part in parts if part is not None]

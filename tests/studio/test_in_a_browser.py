@@ -39,10 +39,10 @@ def at(name: str) -> str:
 def keep(page: Any, name: str) -> None:
     """A screenshot, at the width of a desk and of a phone."""
     SHOTS.mkdir(parents=True, exist_ok=True)
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(200)
     page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(200)
     page.screenshot(path=SHOTS / f"{name}-phone.png", full_page=True)
     # Nothing may be wider than the phone: what is wide scrolls in itself.
     assert page.evaluate("document.documentElement.scrollWidth") <= 391, name
@@ -66,9 +66,9 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
 
         page.click("text=New run")
         page.click(at("scenario-norms"))
-        fill(page, "parameter-workers", "4")
+        fill(page, "parameter-workers", "3")
         fill(page, "parameter-days", "2")
-        page.wait_for_selector("text=8 decisions", timeout=LONG_MS)
+        page.wait_for_selector("text=6 decisions", timeout=LONG_MS)
         keep(page, "02-new-run")
         page.click(at("start-run"))
 

@@ -28,7 +28,7 @@ from populace import Choice, People, Scenario, metric
 class Unhurried(Scenario):
     '''People who take their time.'''
 
-    steps: int = 40
+    steps: int = 25
     nap: float = 0.1
 
     def setup(self):
@@ -75,7 +75,7 @@ def started(page: Any, home: str, workspace: Path) -> Journal:
 
 def undisturbed(workspace: Path) -> str:
     """The digest of the same run when nobody interferes."""
-    scenario = find_scenario(str(workspace / "unhurried.py"))(nap=0.1)
+    scenario = find_scenario(str(workspace / "unhurried.py"))(nap=0.0)
     return simulate(scenario, model="scripted:uniform", workspace=workspace / "other").digest
 
 

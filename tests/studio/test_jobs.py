@@ -30,7 +30,7 @@ from populace import Choice, People, Scenario, metric
 class Slow(Scenario):
     '''People who take their time.'''
 
-    steps: int = 30
+    steps: int = 20
     nap: float = 0.05
 
     def setup(self):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
@@ -35,6 +36,7 @@ PAUSE = ".pause"
 """While a run folder holds this file, whoever writes the run waits between two steps."""
 
 _WAITING = "waiting"
+_LOOKS, _A_LOOK_S = 10, 0.01
 
 
 class Record:
@@ -250,7 +252,7 @@ class Journal(Record):
         with writing(self.folder / ".lock"):
             file = (self.folder / ".lock").open("a+")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _taken(file)
         except BlockingIOError as error:
             file.seek(0)
             holder = file.read().strip()
@@ -321,3 +323,14 @@ class Journal(Record):
             except BlockingIOError:
                 return True
         return False
+
+
+def _taken(file: IO[str]) -> None:
+    """Take a lock, or raise BlockingIOError; whoever only looks whether it is taken holds it for a moment."""
+    for _ in range(_LOOKS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(_A_LOOK_S)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

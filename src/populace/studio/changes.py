@@ -78,21 +78,28 @@ class Changes:
 
     async def _watch(self) -> None:
         while any(self._listeners.values()):
-            self._again.clear()
-            folders = self._folders()
-            async for batch in awatch(
-                *folders,
-                recursive=False,
-                debounce=_GATHER_MS,
-                step=_GATHER_MS // 2,
-                rust_timeout=_LOOK_MS,
-                yield_on_timeout=True,
-                stop_event=self._again,
-            ):
-                for name in sorted({self._name(Path(path)) for _, path in batch} | self._noticed()):
-                    self.tell(name)
-                if not any(self._listeners.values()) or self._folders() != folders:
-                    break
+            try:
+                await self._watch_these(self._folders())
+            except FileNotFoundError:
+                # A run was deleted between being listed and being watched.
+                await asyncio.sleep(_GATHER_MS / 1000)
+
+    async def _watch_these(self, folders: list[Path]) -> None:
+        """Watch until somebody looks at something else, or other runs go."""
+        self._again.clear()
+        async for batch in awatch(
+            *folders,
+            recursive=False,
+            debounce=_GATHER_MS,
+            step=_GATHER_MS // 2,
+            rust_timeout=_LOOK_MS,
+            yield_on_timeout=True,
+            stop_event=self._again,
+        ):
+            for name in sorted({self._name(Path(path)) for _, path in batch} | self._noticed()):
+                self.tell(name)
+            if not any(self._listeners.values()) or self._folders() != folders:
+                break
 
     def _folders(self) -> list[Path]:
         runs, experiments = self._library.workspace.runs, home(self._library.workspace)

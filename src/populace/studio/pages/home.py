@@ -15,6 +15,7 @@ from populace.studio import example
 from populace.studio.charts import lines, spark
 from populace.studio.frame import chip, empty, frame, page_at, run_link, section, tested, told
 from populace.studio.library import ExperimentCard, RunCard
+from populace.studio.redrawing import Redrawing
 from populace.studio.starting import follow
 from populace.studio.studio import Studio
 from populace.studio.text import shown
@@ -70,8 +71,9 @@ def register(studio: Studio) -> None:
                 await fill()
 
             field.on_value_change(searched)
-            await fill()
-            studio.changes.listen("", fill)
+            redraw = Redrawing(fill)
+            studio.changes.listen("", redraw)
+            await redraw.first()
 
 
 def _row(studio: Studio, card: RunCard, refresh: object) -> None:

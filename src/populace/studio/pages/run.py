@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import polars as pl
-from nicegui import run as threads
 from nicegui import ui
 
 from populace.errors import PopulaceError, RunNotFoundError
@@ -63,8 +63,9 @@ def register(studio: Studio) -> None:
                 ],
                 tab,
             )
-            await sight.changed.first()
+            # What changes while the page is being made is seen, too.
             studio.changes.listen(name, sight.changed)
+            await sight.changed.first()
 
 
 class Sight:
@@ -134,10 +135,8 @@ class Sight:
     async def _show_run(self) -> None:
         run = self._studio.library.run(self._name)
         condition = self._studio.jobs.condition(run)
-        seen = await threads.io_bound(overview, run, condition)
-        table = await threads.io_bound(metrics, run)
-        if seen is None or table is None:
-            return  # Studio is being closed.
+        seen = await asyncio.to_thread(overview, run, condition)
+        table = await asyncio.to_thread(metrics, run)
         self._head.show(seen)
         self._early.set_visibility(seen.last is None)
         self._seen.set_visibility(seen.last is not None)
@@ -160,9 +159,7 @@ class Sight:
         step, panel, key = self._time.step, self._panel, str(self._tabs.value)
         run = self._studio.library.run(self._name)
         panel.open(self._places[key])
-        data = await threads.io_bound(panel.load, run, step)
-        if data is None:
-            return  # Studio is being closed.
+        data = await asyncio.to_thread(panel.load, run, step)
         for name, place in self._places.items():
             place.set_visibility(name == key)
         panel.show(data, step)
