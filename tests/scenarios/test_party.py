@@ -187,7 +187,7 @@ class Morning(Party):
     """The first hours of a day."""
 
     def length(self) -> int:
-        return 24
+        return 14
 
 
 @pytest.mark.embedded
@@ -198,7 +198,7 @@ def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: 
         SMOLLM2.fetch()
     except ModelFileError as error:
         pytest.skip(f"the embedded model cannot be fetched: {error}")
-    town = {"residents": 2, "embedder": "hashing", "utterances": 2}
+    town = {"residents": 3, "embedder": "hashing", "utterances": 2}
     with pytest.raises(BudgetError):
         simulate(Morning(**town), seed=1, workspace=tmp_path, budget=Budget(calls=3))  # type: ignore[arg-type]
     (folder,) = (tmp_path / "runs").iterdir()
