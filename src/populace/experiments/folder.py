@@ -7,7 +7,6 @@ killed loses nothing but the run under way. A line cut short, as a power failure
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +20,11 @@ from populace.errors import DamagedRunError, RunBusyError, RunNotFoundError, Run
 from populace.experiments.arms import Arm
 from populace.experiments.experiment import Experiment
 from populace.journal import environment, git_revision, now
+from populace.journal.locks import held, take
 from populace.workspace import Workspace
 
 FORMAT = 1
+LOCK = "lock"
 Row = dict[str, Any]
 
 
@@ -127,22 +128,14 @@ class Folder:
 
     def busy(self) -> bool:
         """Whether a process is running it now."""
-        path = self.path / "lock"
-        if not path.is_file():
-            return False
-        with path.open() as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+        return held(self.path / LOCK)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running the same experiment."""
-        with (self.path / "lock").open("w") as file:
+        with (self.path / LOCK).open("w") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                take(file)
             except BlockingIOError:
                 raise RunBusyError(
                     f"another process is running the experiment {self.path.name}.", "Wait for it to end."

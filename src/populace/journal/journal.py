@@ -6,10 +6,8 @@ written here before it is used.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
@@ -17,6 +15,7 @@ from typing import IO, Any, Self
 import polars as pl
 
 from populace.errors import JournalError, RunBusyError, RunNotFoundError
+from populace.journal.locks import held, take
 from populace.journal.manifest import Manifest
 from populace.journal.segments import (
     Commit,
@@ -36,7 +35,6 @@ PAUSE = ".pause"
 """While a run folder holds this file, whoever writes the run waits between two steps."""
 
 _WAITING = "waiting"
-_LOOKS, _A_LOOK_S = 10, 0.01
 
 
 class Record:
@@ -252,7 +250,7 @@ class Journal(Record):
         with writing(self.folder / ".lock"):
             file = (self.folder / ".lock").open("a+")
         try:
-            _taken(file)
+            take(file)
         except BlockingIOError as error:
             file.seek(0)
             holder = file.read().strip()
@@ -314,23 +312,4 @@ class Journal(Record):
     @staticmethod
     def busy_folder(folder: Path) -> bool:
         """Whether a process is writing the run in a folder now, readable or not."""
-        path = folder / ".lock"
-        if not path.is_file():
-            return False
-        with path.open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
-
-
-def _taken(file: IO[str]) -> None:
-    """Take a lock, or raise BlockingIOError; whoever only looks whether it is taken holds it for a moment."""
-    for _ in range(_LOOKS):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            time.sleep(_A_LOOK_S)
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return held(folder / ".lock")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from typing import Any
 from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
-from populace.experiments.folder import home
-from populace.journal import Journal
+from populace.experiments.folder import LOCK, home
+from populace.journal.locks import held
 from populace.studio.library import Library
 
 Callback = Callable[[], Awaitable[None] | None]
+
+PATIENCE_S = 60.0
+"""How long a page may take to be made before the browser is told that it failed."""
 
 _LOOK_MS = 1_000
 _GATHER_MS = 100
@@ -43,7 +47,7 @@ class Changes:
     def listen(self, name: str, callback: Callback) -> None:
         """Call back, within the page that is being built, whenever a run changes; until the page is closed.
 
-        Whatever happens from this moment on is told, so a page listens first and reads then.
+        Whatever happened since the page was begun is told, so it does not matter whether it reads or listens first.
 
         Args:
             name: The run; `experiments/NAME` for an experiment; nothing for whatever happens in the workspace.
@@ -51,8 +55,11 @@ class Changes:
         """
         client = context.client
         entry = (client, callback)
-        if name and name not in self._seen:
-            self._seen[name] = self._state(name)
+        # What the page shows was read at some time since it was begun; the next look tells it of what came after.
+        if self._fresh(name):
+            self._seen.pop(name, None)
+        else:
+            self._seen.setdefault(name, self._state(name))
         self._listeners.setdefault(name, []).append(entry)
 
         def forget() -> None:
@@ -132,15 +139,22 @@ class Changes:
         self._seen = {name: now[name] for name in wanted}
         return changed
 
+    def _fresh(self, name: str) -> bool:
+        """Whether a run goes, or changed since a page could have been begun that is still being made."""
+        busy, written = self._state(name)
+        return busy or time.time_ns() - written < PATIENCE_S * 1e9 or name in self._library.under_way()
+
     def _state(self, name: str) -> tuple[bool, int]:
-        """Whether somebody writes a run, and when its manifest was last written."""
-        folder = self._library.workspace.runs / name
-        if name.startswith("experiments/"):
-            return False, 0
+        """Whether somebody writes a run or an experiment, and when it was last written."""
+        place = self._library.workspace
+        experiment = name.startswith("experiments/")
+        folder = place.folder / name if experiment else place.runs / name
+        files = [folder / "manifest.json", *(folder.glob("rows/*.jsonl") if experiment else ())]
         try:
-            return Journal.busy_folder(folder), (folder / "manifest.json").stat().st_mtime_ns
+            written = max(file.stat().st_mtime_ns for file in files)
         except OSError:
             return False, 0
+        return held(folder / (LOCK if experiment else ".lock")), written
 
 
 async def _awaited(made: Awaitable[None], client: Client) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from nicegui import background_tasks, context, ui
 
 from populace.errors import PopulaceError
+from populace.studio.changes import PATIENCE_S
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 
@@ -31,10 +32,6 @@ _FILES = (
 _LIGHT = "populace-light"
 _LIGHTS = {"light": False, "dark": True, "auto": None}
 _SYMBOLS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
-
-
-PATIENCE_S = 60.0
-"""How long a page may take to be made before the browser is told that it failed."""
 
 
 def page_at(path: str) -> ui.page:

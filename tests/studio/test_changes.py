@@ -1,0 +1,117 @@
+"""Whoever looks at a run is told what happened to it, also while the page was being made."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from nicegui import ui
+
+from populace import simulate
+from populace.journal.locks import held, take
+from populace.scenarios.norms import Norms
+from support.studio import Visit, visiting
+
+LONG_AGO = 1_000_000_000
+
+
+def _aged(folder: Path) -> None:
+    os.utime(folder / "manifest.json", (LONG_AGO, LONG_AGO))
+
+
+def test_what_happens_between_reading_and_listening_is_told(tmp_path: Path) -> None:
+    run = simulate(Norms(workers=3, days=1), decider="rule", workspace=tmp_path)
+    told: list[str] = []
+
+    async def story(visit: Visit) -> None:
+        @ui.page("/slow-to-listen")
+        async def page() -> None:
+            (run.folder / "manifest.json").touch()
+            await asyncio.sleep(0.05)
+            visit.studio.changes.listen(run.name, lambda: told.append(run.name))
+
+        await visit.open("/slow-to-listen")
+        await visit.until(lambda: told == [run.name])
+
+    visiting(tmp_path, story)
+
+
+def test_a_run_that_is_over_is_not_drawn_twice(tmp_path: Path) -> None:
+    run = simulate(Norms(workers=3, days=1), decider="rule", workspace=tmp_path)
+    _aged(run.folder)
+    told: list[str] = []
+
+    async def story(visit: Visit) -> None:
+        @ui.page("/calm")
+        async def page() -> None:
+            visit.studio.changes.listen(run.name, lambda: told.append(run.name))
+
+        await visit.open("/calm")
+        await asyncio.sleep(1.5)
+        assert told == []
+        (run.folder / "manifest.json").touch()
+        await visit.until(lambda: told == [run.name])
+
+    visiting(tmp_path, story)
+
+
+@pytest.mark.parametrize("lock", ["runs/NAME/.lock", "experiments/tea/lock"])
+def test_a_process_that_is_gone_is_told_though_no_file_changes(tmp_path: Path, lock: str) -> None:
+    run = simulate(Norms(workers=3, days=1), decider="rule", workspace=tmp_path)
+    path = tmp_path / lock.replace("NAME", run.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (path.parent / "manifest.json").touch()
+    _aged(path.parent)
+    name = run.name if "runs" in lock else "experiments/tea"
+    told: list[bool] = []
+
+    async def story(visit: Visit) -> None:
+        @ui.page("/watch")
+        async def page() -> None:
+            visit.studio.changes.listen(name, lambda: told.append(held(path)))
+
+        with path.open("a") as holder:
+            take(holder)
+            await visit.open("/watch")
+            await visit.until(lambda: told == [True])
+        await visit.until(lambda: told == [True, False])
+
+    visiting(tmp_path, story)
+
+
+def test_looking_at_a_lock_never_refuses_it_to_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+    ended = time.monotonic() + 1.0
+
+    def look() -> None:
+        while time.monotonic() < ended:
+            held(path)
+
+    watchers = [threading.Thread(target=look) for _ in range(3)]
+    for watcher in watchers:
+        watcher.start()
+    taken = 0
+    while time.monotonic() < ended:
+        with path.open("a") as file:
+            take(file)
+            taken += 1
+            fcntl.flock(file, fcntl.LOCK_UN)
+    for watcher in watchers:
+        watcher.join()
+    assert taken > 10
+
+
+def test_a_lock_that_another_holds_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with path.open("a") as first, path.open("a") as second:
+        take(first)
+        assert held(path)
+        with pytest.raises(BlockingIOError):
+            take(second)
+    assert not held(path)
