@@ -19,13 +19,13 @@ def answer(request: Request) -> Reply:
 
 
 def main() -> None:
-    watch = Steps()
+    observer = Steps()
     with tempfile.TemporaryDirectory() as folder:
         scenario = Norms(workers=PEOPLE, days=5, personas="none")
-        run = simulate(scenario, model=Scripted(answer), seed=1, workspace=folder, watch=watch)
+        run = simulate(scenario, model=Scripted(answer), seed=1, workspace=folder, observer=observer)
         calls = run.usage().calls
         store = (run.folder.parent.parent / "calls.sqlite").stat().st_size / 1e6
-    rates = [PEOPLE / seconds for seconds in watch.seconds]
+    rates = [PEOPLE / seconds for seconds in observer.seconds]
     report(
         [
             Result("all prompts distinct: decisions a second", max(rates), "decisions/s", 50_000,

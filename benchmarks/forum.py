@@ -11,7 +11,7 @@ from measure import Result, Steps, quickest, report
 
 from populace import simulate
 from populace.models import Request, Scripted
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.scenarios.forum import Design, Forum
 
 WORDS = (
@@ -45,11 +45,13 @@ REPEATS = 5
 def main() -> None:
     rates, read = [], float("inf")
     for _ in range(REPEATS):
-        watch = Steps()
+        observer = Steps()
         with tempfile.TemporaryDirectory() as folder:
             forum = Forum(design=DESIGN, expand=False)
-            run = simulate(forum, model=Scripted(reply, spec="scripted:forum"), seed=1, workspace=folder, watch=watch)
-            rates.append(len(forum.board) / sum(watch.seconds))
+            run = simulate(
+                forum, model=Scripted(reply, spec="scripted:forum"), seed=1, workspace=folder, observer=observer
+            )
+            rates.append(len(forum.board) / sum(observer.seconds))
             read = min(read, quickest(3, partial(_threads, run.folder)))
     detail = f"{len(forum.board):,} utterances, the quickest of {REPEATS}; {sum(rates) / REPEATS:,.0f} on average"
     report(
@@ -62,7 +64,7 @@ def main() -> None:
 
 def _threads(folder: Path) -> int:
     """Every thread from the journal, with the names of those who wrote."""
-    run = Reading.open(folder)
+    run = RunReader.open(folder)
     names = run.people().frame.select(author="id", name="name")
     posts = run.history("posts").join(names, on="author", how="left", maintain_order="left")
     return len(posts.partition_by("thread", maintain_order=True))

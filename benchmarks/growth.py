@@ -16,11 +16,11 @@ STEPS = 1_000
 
 
 def step_seconds(people: int, days: int) -> list[float]:
-    watch = Steps()
+    observer = Steps()
     with tempfile.TemporaryDirectory() as folder:
         scenario = Norms(workers=people, days=days, names=False)
-        simulate(scenario, model="scripted:uniform", seed=1, workspace=folder, watch=watch)
-    return watch.seconds
+        simulate(scenario, model="scripted:uniform", seed=1, workspace=folder, observer=observer)
+    return observer.seconds
 
 
 def draw(by_people: list[float], by_step: list[float]) -> Path:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from populace.simulation import Simulation, Watch
+from populace.engine.simulation import Observer, Simulation
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -44,7 +44,7 @@ class Result:
         return f"  {self.what:<52} {self.value:>14,.4g} {self.unit:<14} {bar:>12}  {mark:<7} {self.detail}"
 
 
-class Steps(Watch):
+class Steps(Observer):
     """Notes when each step was committed."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from measure import HERE, Result, peak_memory_gb, quickest, report
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 from populace.minds import MemoryStream, Retrieval, nearness
 from populace.models import MiniLM
 

@@ -20,17 +20,17 @@ def follow(request: Request) -> Mapping[str, float]:
 
 
 def main() -> None:
-    watch = Steps()
+    observer = Steps()
     with tempfile.TemporaryDirectory() as folder:
         scenario = Norms(workers=PEOPLE, days=6, names=False)
-        run = simulate(scenario, model=Scripted(follow), seed=1, workspace=folder, watch=watch)
+        run = simulate(scenario, model=Scripted(follow), seed=1, workspace=folder, observer=observer)
         prompts = run.usage().calls
         size = sum(path.stat().st_size for path in run.folder.rglob("*") if path.is_file()) / 1e6
-    mean = sum(watch.seconds) / len(watch.seconds)
+    mean = sum(observer.seconds) / len(observer.seconds)
     report(
         [
             Result("a million people: decisions a second", PEOPLE / mean, "decisions/s", 2_000_000,
-                   detail=f"mean of {len(watch.seconds)} steps, {prompts} distinct prompts, journal {size:.0f} MB"),
+                   detail=f"mean of {len(observer.seconds)} steps, {prompts} distinct prompts, journal {size:.0f} MB"),
             Result("a million people: peak memory", peak_memory_gb(), "GB", 1.5, at_most=True),
         ]
     )  # fmt: skip

@@ -13,8 +13,8 @@ from concurrent.futures import ProcessPoolExecutor
 from measure import Result, Steps, report
 
 from populace import Scripted, simulate
+from populace.engine.run import Keep
 from populace.models import Request
-from populace.run import Keep
 from populace.scenarios.norms import Norms
 
 RUNS = 1000
@@ -31,10 +31,10 @@ def small(first: int, count: int, keep: Keep, folder: str) -> dict[str, float]:
     """Seconds that some runs took, by the clock and of the processor, and what they went into."""
     spent = {"wall": -time.perf_counter(), "cpu": -time.process_time(), "setup": 0.0, "steps": 0.0}
     for seed in range(first, first + count):
-        watch = Steps()
-        simulate(Norms(), model=Scripted(follow), seed=seed, keep=keep, workspace=folder, watch=watch)
-        spent["setup"] += watch.times[1] - watch.times[0]
-        spent["steps"] += sum(watch.seconds)
+        observer = Steps()
+        simulate(Norms(), model=Scripted(follow), seed=seed, keep=keep, workspace=folder, observer=observer)
+        spent["setup"] += observer.times[1] - observer.times[0]
+        spent["steps"] += sum(observer.seconds)
     spent["wall"] += time.perf_counter()
     spent["cpu"] += time.process_time()
     return spent

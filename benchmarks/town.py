@@ -8,11 +8,11 @@ import tempfile
 from measure import Result, Steps, held_memory_gb, report
 
 from populace import simulate
+from populace.engine.simulation import Observer, Simulation
 from populace.minds import Memory
 from populace.models import Request, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.townlife import TICK
-from populace.simulation import Simulation, Watch
 
 PEOPLE, HOUR = 1000, 3600 // TICK
 PLAN = [{"at": f"{hour:02d}:00", "where": where, "doing": "go on"} for hour, where in ((8, "work"), (12, "home"))]
@@ -29,7 +29,7 @@ def reply(request: Request) -> dict[str, float] | str:
     return json.dumps({"questions": ["What now?"], "insights": [{"insight": "It is well.", "because": [1]}]})
 
 
-class Held(Watch):
+class Held(Observer):
     """Notes how much memory the process holds at the end of every day."""
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ def main() -> None:
     steps, held = Steps(), Held()
     town = Party(residents=PEOPLE, days=1, embedder="hashing")
     with tempfile.TemporaryDirectory() as folder:
-        simulate(town, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, watch=steps)
+        simulate(town, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, observer=steps)
     with tempfile.TemporaryDirectory() as folder:
         forgetful = Party(residents=PEOPLE, days=4, embedder="hashing", remembers=False)
-        simulate(forgetful, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, watch=held)
+        simulate(forgetful, model=Scripted(reply, spec="scripted:town"), seed=1, workspace=folder, observer=held)
     first, last = held.gb[0], held.gb[-1]
     flat = (
         f"{first * 1000:.0f} MB after the first day, {last * 1000:.0f} MB after {len(held.gb)} days; nobody remembers"

@@ -9,36 +9,51 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from populace.base.errors import PopulaceError
     from populace.broker import Budget
-    from populace.errors import PopulaceError
-    from populace.interventions import Add, Announce, Change, Remove, Selection, Set, Swap
+    from populace.engine.interventions import (
+        AddPeople,
+        Announce,
+        ChangeParameters,
+        RemovePeople,
+        Selection,
+        SetColumns,
+        SwapModel,
+    )
+    from populace.engine.run import Run, simulate
+    from populace.engine.scenario import Field, ReportTable, Scenario, metric
     from populace.models import Scripted
-    from populace.people import Network, People, Person, mix
+    from populace.people import Network, People, Person, draw_column
     from populace.questions import Answers, Choice, Form, Number, Rating, Text, Utterance
-    from populace.run import Run, simulate
-    from populace.scenario import Field, Finding, Scenario, metric
 
 _HOMES = {
     "populace.broker": ("Budget",),
-    "populace.errors": ("PopulaceError",),
-    "populace.interventions": ("Add", "Announce", "Change", "Remove", "Selection", "Set", "Swap"),
+    "populace.base.errors": ("PopulaceError",),
+    "populace.engine.interventions": (
+        "AddPeople",
+        "Announce",
+        "ChangeParameters",
+        "RemovePeople",
+        "Selection",
+        "SetColumns",
+        "SwapModel",
+    ),
     "populace.models": ("Scripted",),
-    "populace.people": ("Network", "People", "Person", "mix"),
+    "populace.people": ("Network", "People", "Person", "draw_column"),
     "populace.questions": ("Answers", "Choice", "Form", "Number", "Rating", "Text", "Utterance"),
-    "populace.run": ("Run", "simulate"),
-    "populace.scenario": ("Field", "Finding", "Scenario", "metric"),
+    "populace.engine.run": ("Run", "simulate"),
+    "populace.engine.scenario": ("Field", "ReportTable", "Scenario", "metric"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Add",
+    "AddPeople",
     "Announce",
     "Answers",
     "Budget",
-    "Change",
+    "ChangeParameters",
     "Choice",
     "Field",
-    "Finding",
     "Form",
     "Network",
     "Number",
@@ -46,17 +61,18 @@ __all__ = [
     "Person",
     "PopulaceError",
     "Rating",
-    "Remove",
+    "RemovePeople",
+    "ReportTable",
     "Run",
     "Scenario",
     "Scripted",
     "Selection",
-    "Set",
-    "Swap",
+    "SetColumns",
+    "SwapModel",
     "Text",
     "Utterance",
+    "draw_column",
     "metric",
-    "mix",
     "simulate",
 ]
 

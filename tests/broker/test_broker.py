@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import pytest
 
 from populace import simulate
+from populace.base.errors import BudgetError, InterruptedRunError, ModelError, TooManyFailuresError, UsageError
 from populace.broker import Broker, Budget, CallStore, MemoryCallStore, Price, Usage, price_file, price_of
-from populace.errors import BudgetError, InterruptedRunError, ModelError, TooManyFailuresError, UsageError
 from populace.models import Capabilities, Failure, Model, Outcome, Reply, Request, Scripted
 from populace.scenarios.norms import Norms
 

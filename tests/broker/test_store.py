@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from populace.base.errors import CallStoreError, StorageError
 from populace.broker import CallStore, MemoryCallStore
-from populace.errors import CallStoreError, StorageError
 from populace.models import Reply
 
 REPLY = Reply("blue", ((" blue", -0.1), ("Größe “☂”\n", -2.5)), "length", 31, 1)

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from populace import simulate
+from populace.base.errors import UsageError
 from populace.cli import cli
 from populace.community import Community
 from populace.community.real import generated, write_threads
-from populace.errors import UsageError
-from populace.export import RESPONSIBLE_USE
+from populace.runs.export import RESPONSIBLE_USE
 from support.board import Board, writer
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from populace.base.errors import ParameterError, ScenarioError
 from populace.cli import cli
-from populace.discovery import SHIPPED
-from populace.errors import ParameterError, ScenarioError
-from populace.starter import starter
+from populace.engine.discovery import SHIPPED
+from populace.tools.scaffold import starter
 
 
 def reported(*arguments: str) -> Any:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from populace.base.errors import UsageError
 from populace.cli import cli
-from populace.errors import UsageError
 from populace.scenarios.forum import Design
 from support.forums import SMALL
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from populace import Run, simulate
+from populace.base.errors import UsageError
 from populace.community import Community
 from populace.community.terminal import thread_lines
 from populace.community.tree import reading_order
-from populace.errors import UsageError
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.scenarios.forum import Forum
 from support.board import GARDEN, Board, board, writer
 from support.models import Counting
@@ -128,7 +128,7 @@ def test_a_large_community_is_read_back_within_a_second() -> None:
     took = []
     for _ in range(3):
         began = time.perf_counter()
-        found = Community(Reading.open(made.folder))
+        found = Community(RunReader.open(made.folder))
         assert found.posts.height == 10_000
         assert found.threads().height == 1000
         assert found.read_in_order.height == 10_000

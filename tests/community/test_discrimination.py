@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
 from populace.community.discerned import PUBLISHED, discerned
 from populace.community.discrimination import SCHEMA, Ratings, arm_of, conversation_text, pairs
 from populace.community.dumps import from_csv, from_reddit
 from populace.community.raters import rate_by_model
 from populace.community.real import Conversation, Said, generated, read_threads, write_threads
-from populace.errors import UnknownNameError, UsageError
 from populace.models import Request, Scripted
 from support.board import board
 

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from populace import simulate
+from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
 from populace.community.comparing import change_of_design, effects
 from populace.community.criteria import criteria
 from populace.community.digest import digest, distances
 from populace.community.judgements import Judgements
 from populace.community.judging import judge, judged
-from populace.errors import UnknownNameError, UsageError
 from populace.models import Capabilities, Hashing, Scripted
 from support.board import GARDEN, Board, board, writer
 from support.board import judge as judging

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from populace.base.errors import UsageError
 from populace.community import Community
 from populace.community.judging import judge
 from populace.community.page import page, write_page
 from populace.community.viewing import Filter
-from populace.errors import UsageError
 from support.board import board
 from support.board import judge as judging
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from populace.base.errors import UnknownNameError, UsageError
 from populace.community.study import Material, Study, rater_name, studies
-from populace.errors import UnknownNameError, UsageError
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
 from support.studies import studied
 
 

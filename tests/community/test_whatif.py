@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 
 from populace import Run
+from populace.base.errors import UnknownNameError, UsageError
 from populace.community.community import Community
 from populace.community.judging import judge
 from populace.community.multiverse import multiverse
 from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.whatif import whatif
-from populace.errors import UnknownNameError, UsageError
 from populace.models import Hashing, Scripted
 from support.forums import forum, posts, threads, writer
 

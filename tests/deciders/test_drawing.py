@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from populace.base.randomness import path_key, uniforms
 from populace.deciders.drawing import drawn, tempered
-from populace.randomness import path_key, uniforms
 
 WEIGHTS = st.lists(st.floats(0, 1), min_size=2, max_size=6).filter(lambda weights: sum(weights) > 0.01)
 

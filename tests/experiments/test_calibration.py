@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from populace.errors import ParameterError, UnknownNameError, UsageError
+from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.experiments import Calibration, calibrate
 from populace.experiments.knobs import Knob
 from populace.scenarios.norms import Norms

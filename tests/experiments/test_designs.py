@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.experiments.designs import Design, combine
 
 

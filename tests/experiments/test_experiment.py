@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from populace.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
+from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.experiments import Experiment
 from populace.experiments.rehearsal import check
 from populace.scenarios.norms import Norms

@@ -3,23 +3,23 @@ from __future__ import annotations
 import pytest
 
 from populace import simulate
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.experiments import Outcome
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from support.models import Counting
 from support.scenarios import Shirts
 
 
 @pytest.fixture(scope="module")
-def run() -> Reading:
+def run() -> RunReader:
     return simulate(Shirts(), model=Counting(), seed=1, keep="nothing")
 
 
-def last_answers(run: Reading) -> float:
+def last_answers(run: RunReader) -> float:
     return float(run.answers(run.steps[-1]).height)
 
 
-def test_an_outcome_is_a_metric_at_the_end_at_a_step_or_over_the_steps(run: Reading) -> None:
+def test_an_outcome_is_a_metric_at_the_end_at_a_step_or_over_the_steps(run: RunReader) -> None:
     shares = run.metrics["share_blue"].to_list()
     assert Outcome.read("share_blue").of(run) == shares[-1]
     assert Outcome.read("share_blue@2").of(run) == shares[2]
@@ -28,11 +28,11 @@ def test_an_outcome_is_a_metric_at_the_end_at_a_step_or_over_the_steps(run: Read
     assert Outcome.read("max(share_blue)").of(run) == max(shares[1:])
 
 
-def test_a_step_that_a_run_did_not_reach_has_no_outcome(run: Reading) -> None:
+def test_a_step_that_a_run_did_not_reach_has_no_outcome(run: RunReader) -> None:
     assert Outcome.read("share_blue@99").of(run) is None
 
 
-def test_an_outcome_is_a_share_of_answers(run: Reading) -> None:
+def test_an_outcome_is_a_share_of_answers(run: RunReader) -> None:
     answers = run.answers()
     assert Outcome.read("answers(blue)").of(run) == pytest.approx((answers["value"] == "blue").mean())
     assert Outcome.read("answers(blue)@3").of(run) == pytest.approx((run.answers(3)["value"] == "blue").mean())
@@ -40,7 +40,7 @@ def test_an_outcome_is_a_share_of_answers(run: Reading) -> None:
     assert Outcome(answer="blue", question="Which hat").of(run) is None
 
 
-def test_an_outcome_is_a_function_of_the_run(run: Reading) -> None:
+def test_an_outcome_is_a_function_of_the_run(run: RunReader) -> None:
     outcome = Outcome(name="asked", measure=f"{__name__}:last_answers")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(

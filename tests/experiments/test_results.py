@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results
 from populace.experiments.folder import Folder
 from populace.statistics import difference
-from populace.workspace import Workspace
 
 TWO_FACTORS: dict[str, Any] = {
     "name": "planted",

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from populace import simulate
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.experiments import Experiment, robust
 from populace.experiments.robustness import _survives
 from support.planted import Sides

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 import yaml
 
-from populace.errors import InterruptedRunError, RunBusyError, RunNotFoundError
+from populace.base.errors import InterruptedRunError, RunBusyError, RunNotFoundError
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Onlooker, Results
 from populace.experiments.folder import Folder
-from populace.workspace import Workspace
 from support.scenarios import Fragile, Shirts
 
 TESTS = str(Path(__file__).parent.parent)
@@ -128,7 +128,7 @@ class StopAfter(Onlooker):
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_leaves_an_experiment_that_goes_on(workers: int, tmp_path: Path) -> None:
     with pytest.raises(InterruptedRunError, match="start it again in the same way"):
-        experiment(replicates=10).run(workers=workers, watch=StopAfter(4))
+        experiment(replicates=10).run(workers=workers, observer=StopAfter(4))
     stopped = Results.open("shirts")
     assert stopped.state == "stopped"
     assert 4 <= stopped.runs.height < 20

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.experiments.structure import StructureStudy, structure_or_data
 from populace.experiments.structure_design import design_structure
 from populace.experiments.verdict import Consensus, orderings

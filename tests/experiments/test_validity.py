@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from populace import Choice, Field, People, Run, Scenario, Scripted, metric, simulate
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments import Check, Experiment, Results, ValidityCard, validity
 from populace.experiments.evidence import WITNESSES, evidence_of, is_witness
 from populace.experiments.folder import Folder
 from populace.models import Capabilities, Request
-from populace.workspace import Workspace
 
 Reply = Callable[[Request], Mapping[str, float] | str]
 

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace import Run, simulate
+from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.cli import cli
-from populace.errors import PopulaceError, UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
 from populace.feedback import Drawn, Feedback, Item, Queue, rewritten
 from populace.feedback.feedback import checked_rater
 from populace.models import Scripted
 from populace.scenarios.norms import Norms
-from populace.workspace import Workspace
 from support.models import varied
 from support.scenarios import Forms, Shirts, Talk
 

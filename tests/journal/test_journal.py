@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
-from populace.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, StorageError
+from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, StorageError
+from populace.engine.simulation import Observer
 from populace.journal import Journal, segments
-from populace.simulation import Watch
 from support.models import Counting
 from support.scenarios import Shirts, Talk
 
@@ -42,7 +42,7 @@ def test_people_are_put_together_from_the_steps_before(shirts_run: Run) -> None:
 def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes(tmp_path: Path) -> None:
     seen: list[dict[str, object]] = []
 
-    class Look(Watch):
+    class Look(Observer):
         def began(self, simulation: object) -> None:
             self.stepped(simulation)
 
@@ -50,7 +50,7 @@ def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes
             folder = next((tmp_path / "runs").iterdir())
             seen.append(json.loads((folder / "manifest.json").read_text()))
 
-    run = simulate(Shirts(days=2), model=Counting(), watch=Look())
+    run = simulate(Shirts(days=2), model=Counting(), observer=Look())
     seen.append(json.loads((run.folder / "manifest.json").read_text()))
     assert [entry["status"]["state"] for entry in (seen[0], seen[-1])] == ["running", "complete"]  # type: ignore[index]
     assert all({**entry, "status": None} == {**seen[0], "status": None} for entry in seen)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import MemoryStreamError, ParameterError
+from populace.base.errors import MemoryStreamError, ParameterError
 from populace.minds import Capacity, Decay, Forgetting, MemoryStream, Summarise, replace
 
 NOW = 100_000

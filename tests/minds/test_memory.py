@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import EmbeddingError, MemoryStreamError, ParameterError, UnknownNameError
+from populace.base.errors import EmbeddingError, MemoryStreamError, ParameterError, UnknownNameError
 from populace.minds import KINDS, RETRIEVALS, MemoryStream, Retrieval, nearness, retrieval
 
 HOUR = 3600

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import TemplateError
+from populace.base.errors import TemplateError
+from populace.base.templates import Template
 from populace.minds import Mind, Prompts, Situation
 from populace.people import People
 from populace.questions import Choice
-from populace.templates import Template
 
 FEW_AND_MANY = pytest.mark.parametrize("times", [1, 40])
 """Small and large populations take different ways to the same prompts."""

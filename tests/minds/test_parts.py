@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from populace import People, Scenario, simulate
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.minds import Action, Asks, Memory, Mind, Plans, Reflection, Remembers
 from populace.models import Hashing
 from populace.people import Id

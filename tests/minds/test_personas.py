@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from populace import People
-from populace.errors import PeopleError, UnknownNameError
+from populace.base.errors import PeopleError, UnknownNameError
 from populace.minds import elaborate, expand
 from populace.models import Hashing, Request
 from populace.people import Expanded

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.minds import Action, Agenda, Planning
 from support.society import trying
 

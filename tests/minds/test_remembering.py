@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.minds import Capacity, Memory
 from populace.models import Hashing, Request
 from support.society import trying

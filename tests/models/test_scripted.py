@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from populace.errors import ModelError
+from populace.base.errors import ModelError
 from populace.models import Failure, Outcome, Reply, Request, Scripted, open_model
 from populace.models.scripted import GARBAGE, REFUSAL, open_script
 

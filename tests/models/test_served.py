@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 import pytest
 
 from populace import simulate
-from populace.broker import Broker, Budget, CallStore, MemoryCallStore
-from populace.errors import (
+from populace.base.errors import (
     BudgetError,
     ModelError,
     ModelKeyError,
@@ -28,6 +27,7 @@ from populace.errors import (
     TooManyFailuresError,
     UnknownNameError,
 )
+from populace.broker import Broker, Budget, CallStore, MemoryCallStore
 from populace.models import Failure, Outcome, Reply, Request, Served
 from populace.scenarios.norms import Norms
 from support import fake_server

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from populace.errors import ModelFileError, ModelKeyError, UnknownNameError
+from populace.base.errors import ModelFileError, ModelKeyError, UnknownNameError
 from populace.models import SMOLLM2, Embedded, Failure, Model, Outcome, Reply, Request, Served
 from populace.models.base import Capabilities
 

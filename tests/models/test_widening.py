@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 from populace.models import SMOLLM2
 from populace.models.widening import widened
 

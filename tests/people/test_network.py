@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import PeopleError, PopulaceError, UnknownNameError
+from populace.base.errors import PeopleError, PopulaceError, UnknownNameError
 from populace.people import Network, People
 
 

@@ -6,7 +6,7 @@ import pickle
 import polars as pl
 import pytest
 
-from populace.errors import UnknownNameError
+from populace.base.errors import UnknownNameError
 from populace.people import People, Person
 
 

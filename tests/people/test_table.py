@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import PeopleError, UnknownNameError
+from populace.base.errors import PeopleError, UnknownNameError
 from populace.people import People
 from populace.questions import STATUS_DTYPE, Answers, Choice, Number, Question
 

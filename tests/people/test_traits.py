@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import PeopleError
-from populace.people import mix
+from populace.base.errors import PeopleError
+from populace.people import draw_column
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from populace.people import mix
     ],
 )
 def test_values_come_in_proportion_and_in_order(count: int, shares: dict[str, float], values: list[str]) -> None:
-    assert mix(count, shares).to_list() == values
+    assert draw_column(count, shares).to_list() == values
 
 
 @given(
@@ -30,7 +30,7 @@ def test_values_come_in_proportion_and_in_order(count: int, shares: dict[str, fl
 @settings(max_examples=80, deadline=None)
 def test_every_value_is_within_one_person_of_its_share(count: int, weights: list[float]) -> None:
     shares = {f"v{i}": weight for i, weight in enumerate(weights)}
-    counts = mix(count, shares).value_counts()
+    counts = draw_column(count, shares).value_counts()
     found = dict(counts.iter_rows())
     assert sum(found.values()) == count
     for name, weight in shares.items():
@@ -39,7 +39,7 @@ def test_every_value_is_within_one_person_of_its_share(count: int, weights: list
 
 def test_a_seed_shuffles_without_changing_the_proportions() -> None:
     shares = {"calm": 3, "bold": 1}
-    ordered, first, again, other = (mix(400, shares, seed=seed).to_list() for seed in (None, 1, 1, 2))
+    ordered, first, again, other = (draw_column(400, shares, seed=seed).to_list() for seed in (None, 1, 1, 2))
     assert first == again
     assert len({tuple(ordered), tuple(first), tuple(other)}) == 3
     assert sorted(first) == sorted(ordered)
@@ -47,7 +47,9 @@ def test_a_seed_shuffles_without_changing_the_proportions() -> None:
 
 def test_a_generator_is_used_as_it_stands() -> None:
     rng = np.random.default_rng(1)
-    assert mix(100, {"a": 1, "b": 1}, seed=rng).to_list() != mix(100, {"a": 1, "b": 1}, seed=rng).to_list()
+    assert (
+        draw_column(100, {"a": 1, "b": 1}, seed=rng).to_list() != draw_column(100, {"a": 1, "b": 1}, seed=rng).to_list()
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_a_generator_is_used_as_it_stands() -> None:
 )
 def test_weights_that_describe_no_mix_are_refused(shares: dict[str, float]) -> None:
     with pytest.raises(PeopleError, match="proportions"):
-        mix(3, shares)
+        draw_column(3, shares)

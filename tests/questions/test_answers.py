@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from populace.errors import QuestionError, UnknownNameError
+from populace.base.errors import QuestionError, UnknownNameError
 from populace.questions import STATUS_DTYPE, Answers, Choice, Form, Number, Question, Rating, Text
 
 SHIRT = Choice("Which shirt?", options=("blue", "green"))

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from populace.base.errors import QuestionError
+from populace.base.templates import Template
 from populace.deciders.decision import Inquiry
 from populace.deciders.opening import Opening, opened
-from populace.errors import QuestionError
 from populace.minds import Mind, Situation
 from populace.people import People
 from populace.questions import Choice, Question
-from populace.templates import Template
 
 VOTE = Choice("Will you vote?", options=("yes", "no"))
 SURE = Choice("Will you vote?", options=("no", "not sure"))

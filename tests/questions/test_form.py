@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions import Choice, Form, Number, Rating, Text
 
 VOTE = Choice("Do you vote?", options=("yes", "none"), worded={"none": "never"})

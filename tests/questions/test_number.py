@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions import Number
 
 ANY = Number("How much?")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions import Rating
 
 HAPPY = Rating("How happy are you?", low=1, high=7, anchors=("not at all", "very"))

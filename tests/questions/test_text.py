@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions import Text
 
 DAY = Text("How was your day?")

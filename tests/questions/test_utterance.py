@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from populace import People, Run, Scenario, Scripted, Utterance, simulate
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.models import Request
 from populace.questions.cleaning import RULES, Context, clean
 from populace.questions.echo import Told

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
-from populace.errors import ParameterError, UnknownNameError, UsageError
+from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.axelrod import Axelrod
 from populace.scenarios.axelrod.findings import scores

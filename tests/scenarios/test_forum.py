@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from populace import Run, simulate
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.forum import Forum
 from support.forums import SEEDS, SMALL, forum, posts, said, threads, writer, writes

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from populace.errors import ParameterError, UnknownNameError
+from populace.base.errors import ParameterError, UnknownNameError
 from populace.scenarios.forum import Design, Forum, shipped_designs
 from support.forums import SMALL
 

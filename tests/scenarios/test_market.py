@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
-from populace.errors import ParameterError, UsageError
+from populace.base.errors import ParameterError, UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.market import Market
 from populace.scenarios.market.findings import Coordination, _t_quantile, coordination, following

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
+from populace.base.errors import BudgetError, ModelFileError, WorldError
 from populace.broker import Budget
-from populace.errors import BudgetError, ModelFileError, WorldError
 from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.diffusion import Diffusion

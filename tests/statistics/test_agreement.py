@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.statistics import agreement
 
 N = None

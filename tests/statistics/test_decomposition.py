@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.statistics import decompose
 
 SHARES = {"rule": 0.3, "model": 0.15, "wording": 0.0, "interactions": 0.15, "chance": 0.4}

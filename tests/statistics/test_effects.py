@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower, TTestPower
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.statistics import adjust, difference, equivalent, power, replicates_for_width, replicates_needed
 
 A = [5.0, 6.1, 7.3, 8.0, 5.5, 6.6]

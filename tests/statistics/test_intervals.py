@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics import Estimate, bootstrap, mean, proportion
 from populace.statistics import values as reading
 

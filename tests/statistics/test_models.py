@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.statistics import mixed, one_way, tukey
 
 GROUPS = {"a": [24.5, 23.5, 26.4, 27.1, 29.9], "b": [28.4, 34.2, 29.5, 32.2, 30.1], "c": [26.1, 28.3, 24.3, 26.2, 27.8]}

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics import end_states, fluctuation, path_dependence, proportion, sobol_indices, sobol_sample
 
 BOUNDS = {"x": (0.0, 1.0), "y": (-1.0, 1.0), "z": (0.0, 10.0)}

@@ -13,7 +13,7 @@ import pytest
 from nicegui import ui
 
 from populace import simulate
-from populace.journal.locks import held, take
+from populace.base.locks import held, take
 from populace.scenarios.norms import Norms
 from support.studio import Visit, visiting
 

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from populace import Run, simulate
+from populace.engine.run import Run as Opened
 from populace.models import Scripted
-from populace.run import Run as Opened
 from populace.scenarios.norms import Norms
 from support.models import varied
 from support.scenarios import Shirts, Talk

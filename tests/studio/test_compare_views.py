@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from populace import Run, simulate
-from populace.compare import first_difference
-from populace.errors import UsageError
+from populace.base.errors import UsageError
+from populace.engine.workspace import Workspace
 from populace.models import Scripted
-from populace.reading import Reading
+from populace.runs.compare import first_difference
+from populace.runs.reader import RunReader
 from populace.scenarios.norms import Norms
 from populace.studio.views import compare as view
-from populace.workspace import Workspace
 from support.models import varied
 from support.scenarios import Forms, Shirts, Talk
 
@@ -24,7 +24,9 @@ def made(scenario: Any = None, seed: int = 1, **options: Any) -> Run:
 
 def opened(*names: str) -> view.Together:
     place = Workspace()
-    return view.together(names, lambda name: Reading(place.open(name)), lambda name: Reading(place.open(name)).metrics)
+    return view.together(
+        names, lambda name: RunReader(place.open(name)), lambda name: RunReader(place.open(name)).metrics
+    )
 
 
 def test_runs_that_differ_in_their_seed_only_are_one_group() -> None:

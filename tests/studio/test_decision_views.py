@@ -5,8 +5,9 @@ import json
 import pytest
 
 from populace import Run, Utterance, simulate
-from populace.errors import UnknownNameError
-from populace.reading import Decision
+from populace.base.errors import UnknownNameError
+from populace.engine.workspace import Workspace
+from populace.runs.reader import Decision
 from populace.scenarios.discussion import Discussion
 from populace.studio.views.decision import (
     _cleaning,
@@ -19,7 +20,6 @@ from populace.studio.views.decision import (
     opened,
 )
 from populace.studio.views.person import decided
-from populace.workspace import Workspace
 from support.models import Counting
 from support.scenarios import Forms, Shirts
 from support.society import debater

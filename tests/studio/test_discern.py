@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from populace.community.study import Study
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
 from support.hostile import AROUND
 from support.studies import studied
 from support.studio import Visit, another, visiting

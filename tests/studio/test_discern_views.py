@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from populace.base.errors import UsageError
 from populace.community.study import Material, Study
-from populace.errors import UsageError
+from populace.engine.workspace import Workspace
 from populace.studio.views.discern import Session, cards, inside, rates_table, real_files
-from populace.workspace import Workspace
 from support.studies import studied
 
 

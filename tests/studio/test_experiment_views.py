@@ -5,12 +5,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from populace.errors import RunNotFoundError, UsageError
+from populace.base.errors import RunNotFoundError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results
 from populace.experiments.folder import Folder
 from populace.studio.views import experiment as view
 from populace.studio.views.forest import forest
-from populace.workspace import Workspace
 
 
 def made(**changes: Any) -> Results:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from populace import Run, simulate
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
 from populace.feedback import Feedback, Queue
 from populace.models import Scripted
 from populace.studio.views.sitting import Sitting
-from populace.workspace import Workspace
 from support.models import varied
 from support.scenarios import Forms, Shirts, Talk
 from support.studio import Visit, another, visiting

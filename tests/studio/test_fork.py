@@ -10,8 +10,8 @@ import pytest
 from nicegui import ui
 
 from populace import Run, simulate
+from populace.engine.workspace import Workspace
 from populace.scenarios.norms import Norms
-from populace.workspace import Workspace
 from support.studio import Visit, visiting
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from populace import People, Run, simulate
-from populace.describing import parameters_of
-from populace.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError, UsageError
+from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.scenarios.norms import Norms
 from populace.studio.views.forking import Fork, beginning, checked
 from populace.studio.views.selecting import Condition, column_value, columns_of, selection
+from populace.tools.describe import parameters_of
 
 PARAMETERS = parameters_of(Norms)
 

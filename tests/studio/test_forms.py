@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from populace.cli import cli
-from populace.describing import Parameter, describe_scenario, parameters_of
-from populace.discovery import find_scenario
+from populace.engine.discovery import find_scenario
 from populace.studio.views import starting
 from populace.studio.views.forms import changed, guessed, options, problem, problems, read_parameters, text_of, value_of
 from populace.studio.views.starting import Form, expected
+from populace.tools.describe import Parameter, describe_scenario, parameters_of
 
 NORMS = tuple(parameters_of(find_scenario("norms")))
 NUMBER = Parameter("share", "number", 0.5, ge=0, lt=1)

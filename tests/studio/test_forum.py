@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
+from populace.base.errors import StoppedError
 from populace.broker import Budget
 from populace.community import Community
 from populace.community.judging import judge
-from populace.errors import StoppedError
 from populace.models import Request, Scripted
 from populace.scenarios.forum import Forum
 from support.board import judge as knowing

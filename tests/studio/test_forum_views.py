@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
+from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
 from populace.community.judging import judge
 from populace.community.multiverse import multiverse
 from populace.community.viewing import Filter
 from populace.community.whatif import whatif
-from populace.errors import UnknownNameError, UsageError
 from populace.scenarios.forum import Forum
 from populace.studio.views.forum import ForumView, thread_facts
 from populace.studio.views.whatifs import arguments, comparison, continuations, side

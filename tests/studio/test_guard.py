@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from populace.errors import RunNotFoundError, UsageError
+from populace.base.errors import RunNotFoundError, UsageError
+from populace.engine.workspace import Workspace
 from populace.studio.guard import COOKIE, Guard
 from populace.studio.library import Library
 from populace.studio.serving import serve
-from populace.workspace import Workspace
 from support.studio import served
 
 TOKEN = "a-token-of-some-length"

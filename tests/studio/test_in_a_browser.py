@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from populace import simulate
+from populace.engine.workspace import Workspace
 from populace.scenarios.forum import Forum
 from populace.scenarios.party import Party
-from populace.workspace import Workspace
 from support.society import resident
 from support.studio import browsing, served
 

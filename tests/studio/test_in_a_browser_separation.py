@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from populace import simulate
-from populace.discovery import find_scenario
-from populace.holding import condition
+from populace.engine.discovery import find_scenario
+from populace.engine.run_control import condition
+from populace.engine.workspace import Workspace
 from populace.journal import Journal
-from populace.workspace import Workspace
 from support.studio import browsing, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from populace import Run, simulate
-from populace.discovery import find_scenario
-from populace.errors import UsageError
-from populace.holding import condition, go_on, pause, stop
+from populace.base.errors import UsageError
+from populace.engine.discovery import find_scenario
+from populace.engine.run_control import condition, go_on, pause, stop
+from populace.engine.workspace import Workspace
 from populace.journal import Journal
 from populace.studio.jobs import CommandError, Jobs
-from populace.workspace import Workspace
 
 SLOW = """
 import time

@@ -9,8 +9,8 @@ import pytest
 from nicegui import ui
 
 from populace import Run
-from populace.starter import starter
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
+from populace.tools.scaffold import starter
 from support.studio import Visit, visiting
 
 SMALL = "/new?scenario=norms&workers=5&days=2&model=scripted:uniform"

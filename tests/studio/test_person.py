@@ -8,14 +8,14 @@ import pytest
 from nicegui import ui
 
 from populace import Choice, People, Run, Scenario, Text, simulate
+from populace.base.errors import BudgetError
 from populace.broker import Budget
-from populace.errors import BudgetError
+from populace.engine.workspace import Workspace
 from populace.models import Scripted
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from populace.studio.views.person import happenings, portrait, stream, talk
-from populace.workspace import Workspace
 from support.hostile import hostile
 from support.society import debater, resident
 from support.studio import Visit, another, visiting

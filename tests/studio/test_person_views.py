@@ -5,8 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from populace import People, Remove, Run, Scenario, Selection, simulate
-from populace.errors import DamagedRunError, UnknownNameError
+from populace import People, RemovePeople, Run, Scenario, Selection, simulate
+from populace.base.errors import DamagedRunError, UnknownNameError
 from populace.questions import Choice, Text
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
@@ -44,7 +44,7 @@ def test_a_trajectory_is_what_the_population_says_step_by_step(shirts_run: Run) 
 
 
 def test_somebody_who_leaves_is_shown_as_long_as_they_were_there() -> None:
-    gone = Remove(at=2, who=Selection(where={"id": 3}))
+    gone = RemovePeople(at=2, to=Selection(where={"id": 3}))
     run = simulate(Shirts(), model=Counting(), seed=1, interventions=[gone])
     person = portrait(run, "3")
     assert person.steps == [0, 1]

@@ -18,8 +18,8 @@ from fastapi.testclient import TestClient
 from nicegui import ElementFilter, ui
 
 from populace import Budget, Run, simulate
-from populace.discovery import find_scenario
-from populace.errors import BudgetError
+from populace.base.errors import BudgetError
+from populace.engine.discovery import find_scenario
 from populace.models import Scripted
 from populace.studio.app import install
 from populace.studio.studio import Studio

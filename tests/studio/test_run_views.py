@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace import Budget, Choice, People, Run, Scenario, simulate
-from populace.errors import BudgetError, DamagedRunError, UnknownNameError, UsageError
+from populace.base.errors import BudgetError, DamagedRunError, UnknownNameError, UsageError
 from populace.models import Capabilities, Request, Scripted
 from populace.studio.views import columns as stored
 from populace.studio.views import run_answers, run_events, run_people, run_usage

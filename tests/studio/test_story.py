@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from populace import Run
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
 from support.studio import Visit, visiting
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from populace import Run, simulate
-from populace.errors import UsageError, WorldError
+from populace.base.errors import UsageError, WorldError
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from populace.scenarios.party.party import diffusion_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from populace import simulate
 from populace.community.real import Conversation, Said, write_threads
 from populace.community.study import Material
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
 from support.board import GARDEN, Board, writer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town import Presence, Town, draw, generated_residents, labels, rectangles, residents, street_lines
 
 TOWN = Town.shipped()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import PeopleError, WorldError
+from populace.base.errors import PeopleError, WorldError
 from populace.people import Network, People
 from populace.worlds.town import Presence, Town, generated_relations, generated_residents, residents
 from populace.worlds.town.streets import Streets

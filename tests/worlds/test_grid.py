@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.grid import Grid
 
 

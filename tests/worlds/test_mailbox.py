@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from populace.errors import UnknownNameError, WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.mailbox import Mailbox, Message
 from support.society import trying
 

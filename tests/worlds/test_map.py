@@ -1,4 +1,4 @@
-"""Reading a map: what may stand in it, and what is said about what may not."""
+"""RunReader a map: what may stand in it, and what is said about what may not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from populace.errors import PopulaceError, UnknownNameError, WorldError
+from populace.base.errors import PopulaceError, UnknownNameError, WorldError
 from populace.worlds.town import Town, relations, residents
 from populace.worlds.town.junctions import join
 from populace.worlds.town.streets import Straight

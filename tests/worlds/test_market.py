@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.market import LogitMarket
 
 MARKETS = st.builds(

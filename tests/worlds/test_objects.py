@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town import Objects, Town
 
 TOWN = Town.shipped()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town import Presence, Town
 from populace.worlds.town.perception import in_sight
 from populace.worlds.town.presence import NOWHERE

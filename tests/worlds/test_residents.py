@@ -8,7 +8,7 @@ import networkx as nx
 import polars as pl
 import pytest
 
-from populace.errors import PopulaceError, UnknownNameError, WorldError
+from populace.base.errors import PopulaceError, UnknownNameError, WorldError
 from populace.people import Network
 from populace.worlds.town import Town, relations, residents, routines
 

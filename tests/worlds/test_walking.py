@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town import Town
 from populace.worlds.town.junctions import join
 from populace.worlds.town.spots import Floats, Spots

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from populace.base.errors import BudgetError, InterruptedRunError, TooManyFailuresError, UsageError
 from populace.broker.budget import FREE, Budget, Price, price_of
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
-from populace.errors import BudgetError, InterruptedRunError, TooManyFailuresError, UsageError
 from populace.models import Failure, Model, Outcome, Reply, Request, open_model
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")

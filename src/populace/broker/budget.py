@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from populace.base.errors import BudgetError, UsageError
 from populace.broker.usage import Usage
-from populace.errors import BudgetError, UsageError
 from populace.models import Model, Reply
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pydantic_core
 
-from populace.errors import CallStoreError, StorageError
+from populace.base.errors import CallStoreError, StorageError
 from populace.models import Reply
 
 _VERSION = 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from populace.errors import PopulaceError, UnknownNameError, UsageError
+from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 
 COMMANDS = {
     "studio": ("studio", "Open Studio, the web application: start, watch, open, fork and compare runs."),

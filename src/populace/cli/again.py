@@ -8,16 +8,16 @@ import click
 import polars as pl
 from rich.text import Text
 
-from populace.again import Again, Changes, again
 from populace.broker import Broker
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, model_option, workspace_option
 from populace.cli.output import emit, facts, out, table
 from populace.cli.running import fetch_if_needed
-from populace.driving import finish
-from populace.reading import Decision, Reading
-from populace.workspace import Workspace
+from populace.engine.event_loop import finish
+from populace.engine.workspace import Workspace
+from populace.runs.reader import Decision, RunReader
+from populace.tools.ask_again import Again, Changes, again
 
 
 @click.command("again", help=COMMANDS["again"][1])
@@ -45,7 +45,7 @@ def again_command(
     **options: Any,
 ) -> None:
     place = Workspace(workspace)
-    found = Reading(place.open(run))
+    found = RunReader(place.open(run))
     changes = Changes(order=_order(order), **options)
     fetch_if_needed(changes.model or found.manifest.regime.model)
     broker = Broker(place.store())
@@ -69,7 +69,7 @@ def _order(given: str | None) -> str | list[str] | None:
     return [name.strip() for name in str(given).split("|" if "|" in str(given) else ",")]
 
 
-def _document(run: Reading, made: Again) -> dict[str, Any]:
+def _document(run: RunReader, made: Again) -> dict[str, Any]:
     return {
         "run": run.name,
         "step": made.recorded.step,
@@ -91,7 +91,7 @@ def _opened(decision: Decision) -> dict[str, Any]:
     return {name: getattr(decision, name) for name in kept}
 
 
-def _show(run: Reading, made: Again) -> None:
+def _show(run: RunReader, made: Again) -> None:
     show_decision(run, made.asked)
     out.print("\n[bold]What differs from the record[/bold], which stays as it is")
     for line in made.lines:

@@ -10,7 +10,8 @@ from typing import Any
 import click
 import polars as pl
 
-from populace import charts
+from populace.base.errors import UsageError
+from populace.base.formatting import duration
 from populace.broker import Broker, price_of
 from populace.cli import COMMANDS
 from populace.cli.options import (
@@ -24,16 +25,16 @@ from populace.cli.options import (
 )
 from populace.cli.output import emit, out, table, warn
 from populace.cli.running import fetch_if_needed
-from populace.discovery import find_scenario
-from populace.driving import finish
-from populace.errors import UsageError
-from populace.estimate import Range, estimate
+from populace.engine.discovery import find_scenario
+from populace.engine.event_loop import finish
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
 from populace.models import open_model
-from populace.probe import Probe, probe
 from populace.questions import LOW_MASS, Choice, Number, Question, Rating, Text
-from populace.run import Run
-from populace.telling import duration
-from populace.workspace import Workspace
+from populace.runs import charts
+from populace.tools.estimate import Range, estimate
+from populace.tools.probe import Probe, probe
+from populace.tools.probe_chart import draw_probe
 
 
 @click.command("interview", help=COMMANDS["interview"][1])
@@ -136,7 +137,7 @@ def probe_command(
 
     made = asyncio.run(go())
     if chart:
-        charts.draw_probe(made, Path(chart))
+        draw_probe(made, Path(chart))
     if target:
         made.table.write_parquet(target) if target.endswith(".parquet") else made.table.write_csv(target)
     _show_probe(made, broker, as_json, chart)

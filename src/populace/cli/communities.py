@@ -10,6 +10,8 @@ from typing import Any
 import click
 import polars as pl
 
+from populace.base.errors import UsageError
+from populace.base.formatting import percent
 from populace.broker import Budget
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
@@ -25,19 +27,17 @@ from populace.community.judging import judge, judged
 from populace.community.page import write_page
 from populace.community.terminal import thread_lines
 from populace.community.viewing import Filter
-from populace.errors import UsageError
+from populace.engine.workspace import Workspace
 from populace.models import embedder
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.statistics import Agreement
-from populace.telling import percent
-from populace.workspace import Workspace
 
 _MODELS = click.option(
     "--model", "models", multiple=True, metavar="MODEL", help="Who answers; may be given several times."
 )
 
 
-def show_thread(run: Reading, post: int, as_json: bool) -> None:
+def show_thread(run: RunReader, post: int, as_json: bool) -> None:
     """The thread that holds a post, set out for reading."""
     community = Community(run)
     thread = community.thread(post)
@@ -49,7 +49,7 @@ def show_thread(run: Reading, post: int, as_json: bool) -> None:
         out.print(line)
 
 
-def export_page(run: Reading, target: str, words: str | None, no_filter: bool) -> Path:
+def export_page(run: RunReader, target: str, words: str | None, no_filter: bool) -> Path:
     """The page of a community, with what judges found so far."""
     if words and no_filter:
         raise UsageError("--filter and --no-filter exclude one another.")
@@ -121,7 +121,7 @@ def _judged(
     options: dict[str, Any],
 ) -> Judgements:
     """What judges found of a run: those named now, or all that were asked before where none is named."""
-    community = Community(Reading(Workspace(workspace).open(name)))
+    community = Community(RunReader(Workspace(workspace).open(name)))
     if not models:
         before = judged(community)
         if not before.judges:
@@ -169,7 +169,7 @@ def _misread(found: Judgements) -> str:
 @workspace_option
 @json_option
 def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
-    community = Community(Reading(Workspace(workspace).open(run)))
+    community = Community(RunReader(Workspace(workspace).open(run)))
     found = digest(community, judged(community), embedder=embedder(named), most=most)
     if as_json:
         emit({"run": community.run.name, **found.__dict__})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.panel import Panel
 from rich.text import Text
 
+from populace.base.formatting import percent
 from populace.cli.output import facts, out
-from populace.reading import Decision, Reading
-from populace.telling import percent
+from populace.runs.reader import Decision, RunReader
 
 
-def show_decision(run: Reading, decision: Decision) -> None:
+def show_decision(run: RunReader, decision: Decision) -> None:
     """Everything behind one answer."""
     who = decision.person.get("name", decision.person["id"])
     title = f"[bold]{who}[/bold] in {run.name}, step {decision.step} ({decision.path})"

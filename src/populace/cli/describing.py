@@ -8,13 +8,13 @@ from typing import Any
 import click
 import polars as pl
 
+from populace.base.errors import PopulaceError
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, facts, out, table
-from populace.describing import Parameter, describe_scenario, parameters_of
-from populace.discovery import find_scenario, known_scenarios, scenario_files
-from populace.errors import PopulaceError
-from populace.workspace import Workspace
+from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
+from populace.engine.workspace import Workspace
+from populace.tools.describe import Parameter, describe_scenario, parameters_of
 
 
 @click.command("scenarios", help=COMMANDS["scenarios"][1])

@@ -9,6 +9,8 @@ from typing import Any
 import click
 import polars as pl
 
+from populace.base.errors import UsageError
+from populace.base.formatting import percent
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
 from populace.cli.output import emit, out, table
@@ -18,9 +20,7 @@ from populace.community.discerned import PUBLISHED, PUBLISHED_TEST, Discerned, d
 from populace.community.discrimination import Pair, Ratings
 from populace.community.raters import rate_by_model
 from populace.community.study import Material, Study, rater_name
-from populace.errors import UsageError
-from populace.telling import percent
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
 
 
 @click.command("discern", help=COMMANDS["discern"][1])

@@ -13,22 +13,22 @@ import click
 import polars as pl
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
+from populace.base.formatting import duration, percent
 from populace.broker import price_of
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table, warn
 from populace.cli.reporting import show_card
 from populace.cli.running import fetch_if_needed
-from populace.errors import InterruptedRunError, PopulaceError, UsageError
-from populace.estimate import estimate
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Onlooker, Results
 from populace.experiments.arms import Arm
 from populace.experiments.folder import Folder, names
 from populace.experiments.running import keep_of, workers_for
 from populace.experiments.validation import validity
 from populace.questions import VALID
-from populace.telling import duration, percent
-from populace.workspace import Workspace
+from populace.tools.estimate import estimate
 
 _SECONDS_BETWEEN_LINES = 10.0
 _FEW_ARMS = 12
@@ -78,7 +78,7 @@ def experiment_command(
     for model in dict.fromkeys(arm.model for arm in arms if arm.decider == "model"):
         fetch_if_needed(model)
     try:
-        results = experiment.run(workspace=workspace, workers=workers, retry=retry, check=check, watch=Bar())
+        results = experiment.run(workspace=workspace, workers=workers, retry=retry, check=check, observer=Bar())
     except InterruptedRunError as stop:
         stop.hint = f"Runs that ended are kept. Go on with: {_command(file, workspace)}"
         raise

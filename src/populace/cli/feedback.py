@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
+from populace.base.errors import UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, facts, out, table, warn
-from populace.errors import UsageError
+from populace.engine.workspace import Workspace
 from populace.feedback import Accord, Feedback, Queue
 from populace.feedback.items import KINDS
-from populace.workspace import Workspace
 
 
 @click.command("feedback", help=COMMANDS["feedback"][1])

@@ -13,12 +13,12 @@ from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, table
-from populace.lives import SCORES, Life, behind, in_words, recalled
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
+from populace.runs.biography import SCORES, Life, behind, in_words, recalled
+from populace.runs.reader import RunReader
 
 
-def show_life(run: Reading, life: Life) -> None:
+def show_life(run: RunReader, life: Life) -> None:
     """Print a life: plans and actions, conversations, memories and what was concluded from them."""
     person = life.person
     out.print(f"[bold]{person.name}[/bold] in {run.name}")
@@ -45,7 +45,7 @@ def show_life(run: Reading, life: Life) -> None:
     )
 
 
-def _asked(run: Reading, life: Life) -> int:
+def _asked(run: RunReader, life: Life) -> int:
     """A step in which the person was asked something."""
     answers = run.answers().filter(pl.col("person") == life.person.id)
     return int(answers["step"][0]) if answers.height else 1
@@ -58,7 +58,7 @@ def _asked(run: Reading, life: Life) -> int:
 @workspace_option
 @json_option
 def why_command(run: str, step: int, person: str, workspace: str | None, as_json: bool) -> None:
-    found = Reading(Workspace(workspace).open(run))
+    found = RunReader(Workspace(workspace).open(run))
     who: Any = int(person) if person.isdigit() and found.people().ids.dtype.is_integer() else person
     decisions = found.decisions(step, who)
     mine = recalled(found, step, decisions[0].person["id"]) if decisions else pl.DataFrame()

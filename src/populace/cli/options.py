@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from populace.base.errors import ParameterError
 from populace.broker import Budget
-from populace.describing import Parameter, parameters_of
-from populace.discovery import find_scenario, known_scenarios
-from populace.errors import ParameterError
+from populace.engine.discovery import find_scenario, known_scenarios
+from populace.engine.scenario import Scenario
 from populace.models import FORMS
-from populace.scenario import Scenario
+from populace.tools.describe import Parameter, parameters_of
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from populace.telling import plain
+from populace.base.formatting import plain
 
 _WIDTH_OF_A_FILE = 120
 

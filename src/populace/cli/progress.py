@@ -9,14 +9,14 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from populace.base.formatting import duration, percent
 from populace.cli.output import err
-from populace.simulation import Simulation, Watch, invalid_share
-from populace.telling import duration, percent
+from populace.engine.simulation import Observer, Simulation, invalid_share
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Display(Watch):
+class Display(Observer):
     """A bar on a terminal; elsewhere a line now and then.
 
     It shows steps, calls a second, the share of requests that cost nothing, the share of invalid

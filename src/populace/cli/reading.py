@@ -10,22 +10,22 @@ import click
 import polars as pl
 from rich.text import Text
 
-from populace import charts
-from populace.caveats import caveats
+from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import percent
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.lives import show_life
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table
 from populace.cli.summary import describe, findings, show_run
-from populace.compare import compare
-from populace.errors import PopulaceError, UsageError
-from populace.export import FORMATS, RESPONSIBLE_USE, export
-from populace.holding import condition
-from populace.lives import life_of, remembers
-from populace.reading import Reading
-from populace.telling import percent
-from populace.workspace import Workspace
+from populace.engine.run_control import condition
+from populace.engine.workspace import Workspace
+from populace.runs import charts
+from populace.runs.biography import life_of, remembers
+from populace.runs.caveats import caveats
+from populace.runs.compare import compare
+from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
+from populace.runs.reader import RunReader
 
 
 @click.command("show", help=COMMANDS["show"][1])
@@ -38,7 +38,7 @@ from populace.workspace import Workspace
 def show_command(
     run: str, step: int | None, person: str | None, thread: int | None, workspace: str | None, as_json: bool
 ) -> None:
-    found = Reading(Workspace(workspace).open(run))
+    found = RunReader(Workspace(workspace).open(run))
     if thread is not None:
         from populace.cli.communities import show_thread
 
@@ -55,7 +55,7 @@ def show_command(
         out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}")
 
 
-def _show_step(run: Reading, step: int, as_json: bool) -> None:
+def _show_step(run: RunReader, step: int, as_json: bool) -> None:
     people, answers = run.people(step), run.answers(step)
     counts = pl.DataFrame()
     if answers.height:
@@ -74,12 +74,12 @@ def _show_step(run: Reading, step: int, as_json: bool) -> None:
     table(people.frame, "People after the step", limit=20)
 
 
-def _events(run: Reading, step: int) -> pl.DataFrame:
+def _events(run: RunReader, step: int) -> pl.DataFrame:
     found = run.record.table(step, "events")
     return found if found is not None else pl.DataFrame()
 
 
-def _show_person(run: Reading, step: int | None, person: str, as_json: bool) -> None:
+def _show_person(run: RunReader, step: int | None, person: str, as_json: bool) -> None:
     steps = run.steps if step is None else [step]
     opened = [decision for number in steps for decision in run.decisions(number, person)]
     if not opened and not as_json:
@@ -107,7 +107,7 @@ def list_command(workspace: str | None, as_json: bool) -> None:
     rows, damaged = [], []
     for name in place.names():
         try:
-            run = Reading(place.open(name))
+            run = RunReader(place.open(name))
             rows.append(_row(run))
         except PopulaceError as error:
             damaged.append(f"{name}: {error.what}")
@@ -124,7 +124,7 @@ def list_command(workspace: str | None, as_json: bool) -> None:
         out.print(f"  [yellow]not readable[/yellow]  {text}")
 
 
-def _row(run: Reading) -> dict[str, Any]:
+def _row(run: RunReader) -> dict[str, Any]:
     regime, status = run.manifest.regime, run.manifest.status
     metrics = run.metrics
     numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
@@ -149,7 +149,7 @@ def _row(run: Reading) -> dict[str, Any]:
 @json_option
 def compare_command(first: str, second: str, workspace: str | None, as_json: bool) -> int:
     place = Workspace(workspace)
-    one, two = Reading(place.open(first)), Reading(place.open(second))
+    one, two = RunReader(place.open(first)), RunReader(place.open(second))
     found = compare(one, two)
     parting = found.parting
     if as_json:
@@ -208,7 +208,7 @@ def _show_difference(first: str, second: str) -> None:
 def export_command(
     run: str, target: str, form: Any, words: str | None, no_filter: bool, workspace: str | None, as_json: bool
 ) -> None:
-    found = Reading(Workspace(workspace).open(run))
+    found = RunReader(Workspace(workspace).open(run))
     if not found.steps:
         raise UsageError(f"{found.name} has no committed step to export.")
     if form == "html":

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
+from populace.base.errors import RunNotFoundError
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, warn
-from populace.errors import RunNotFoundError
+from populace.engine.workspace import Workspace
 from populace.experiments.folder import find, names
 from populace.experiments.reporting import report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.experiments.validation.card import MARKS
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.runs.reader import RunReader
 
 
 @click.command("report", help=COMMANDS["report"][1])
@@ -55,7 +55,7 @@ def show_card(card: ValidityCard) -> None:
         warn(text)
 
 
-def _subject(name: str, place: Workspace) -> tuple[Reading | Results, Path]:
+def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
     """An experiment by its name, else a run."""
     if not (Path(name) / "steps").is_dir():
         try:
@@ -64,5 +64,5 @@ def _subject(name: str, place: Workspace) -> tuple[Reading | Results, Path]:
         except RunNotFoundError:
             if any(each.startswith(name) for each in names(place)):
                 raise
-    run = Reading(place.open(name))
+    run = RunReader(place.open(name))
     return run, run.folder

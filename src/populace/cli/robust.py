@@ -7,19 +7,19 @@ from typing import Any
 import click
 import yaml
 
+from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.cli import COMMANDS
 from populace.cli.experimenting import Bar
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, facts, out, table
 from populace.cli.running import fetch_if_needed
-from populace.errors import RunNotFoundError, UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, repeated, robust
 from populace.experiments.structure import StructureStudy, run_structure
 from populace.experiments.structure_design import StructureDesign, design_structure
 from populace.experiments.wordings import STANDARD
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.runs.reader import RunReader
 
 _LIMIT = "Stop, resumable, after so many calls"
 
@@ -74,7 +74,7 @@ def robust_command(
         calls=max_calls,
         workspace=workspace,
         workers=workers,
-        watch=Bar(),
+        observer=Bar(),
     )
     if as_json:
         emit(describe_robustness(made))
@@ -83,10 +83,10 @@ def robust_command(
     return 0
 
 
-def _study(name: str, workspace: str | None) -> Results | Reading:
+def _study(name: str, workspace: str | None) -> Results | RunReader:
     """A run or an experiment of this name."""
     try:
-        return Reading(Workspace(workspace).open(name))
+        return RunReader(Workspace(workspace).open(name))
     except RunNotFoundError as no_run:
         try:
             return Results.open(name, workspace)
@@ -198,7 +198,7 @@ def structure_command(
         return 0
     for model in models:
         fetch_if_needed(model)
-    study = run_structure(design, margin=margin, workspace=workspace, workers=workers, watch=Bar())
+    study = run_structure(design, margin=margin, workspace=workspace, workers=workers, observer=Bar())
     if as_json:
         emit(_designed(design) | describe_structure(study), study.notes)
     else:

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from populace import charts
-from populace.caveats import caveats
+from populace.base.errors import StoppedError, UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
@@ -25,15 +24,16 @@ from populace.cli.output import emit, err, out
 from populace.cli.progress import Display
 from populace.cli.summary import describe, show_run
 from populace.deciders import DECIDERS
-from populace.describing import parameters_of
-from populace.discovery import find_scenario
-from populace.errors import StoppedError, UsageError
-from populace.holding import go_on
-from populace.interventions import Intervention, read_interventions
+from populace.engine.discovery import find_scenario
+from populace.engine.interventions import Intervention, read_interventions
+from populace.engine.run import Run, simulate
+from populace.engine.run_control import go_on
+from populace.engine.scenario import Scenario
+from populace.engine.workspace import Workspace
 from populace.models import SMOLLM2
-from populace.run import Run, simulate
-from populace.scenario import Scenario
-from populace.workspace import Workspace
+from populace.runs import charts
+from populace.runs.caveats import caveats
+from populace.tools.describe import parameters_of
 
 _INTERVENTIONS = "Interventions as JSON text or a JSON file; may be given several times."
 
@@ -72,7 +72,7 @@ def run_command(scenario: str, as_json: bool, chart: bool, recording: str | None
     source = Run(workspace.open(recording)) if recording else None
     name: list[str] = []
     try:
-        run = simulate(made, budget=limits, recording=source, watch=_Named(name), **options)
+        run = simulate(made, budget=limits, recording=source, observer=_Named(name), **options)
     except StoppedError as stop:
         raise _resumable(stop, name) from stop
     _finished(run, as_json, chart)
@@ -98,7 +98,7 @@ def resume_command(run: str, workspace: str | None, as_json: bool, chart: bool, 
         regime = found.manifest.regime
         fetch_if_needed(regime.model if regime.decider == "model" else "")
         try:
-            found.resume(budget=budget(options), watch=Display(), **options)
+            found.resume(budget=budget(options), observer=Display(), **options)
         except StoppedError as stop:
             raise _resumable(stop, [found.name]) from stop
     _finished(found, as_json, chart)
@@ -114,7 +114,7 @@ def resume_command(run: str, workspace: str | None, as_json: bool, chart: bool, 
 @json_option
 def replay_command(run: str, verify: bool, into: str | None, workspace: str | None, as_json: bool) -> None:
     found = Run(Workspace(workspace).open(run))
-    replayed = found.replay(verify=verify, into=into, watch=Display())
+    replayed = found.replay(verify=verify, into=into, observer=Display())
     steps = replayed.steps[-1]
     data = {"run": found.name, "steps": steps, "verified": verify, "digest": found.digest, "into": into}
     if as_json:
@@ -147,7 +147,7 @@ def fork_command(run: str, at: int, changes: tuple[str, ...], as_json: bool, cha
     fetch_if_needed((options["model"] or regime.model) if decider == "model" else "")
     name: list[str] = []
     try:
-        forked = found.fork(at, parameters=_changes(changes, scenario), budget=limits, watch=_Named(name), **options)
+        forked = found.fork(at, parameters=_changes(changes, scenario), budget=limits, observer=_Named(name), **options)
     except StoppedError as stop:
         raise _resumable(stop, name) from stop
     _finished(forked, as_json, chart)

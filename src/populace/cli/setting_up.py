@@ -12,18 +12,18 @@ import click
 import polars as pl
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
+from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_file, price_of
 from populace.cli import COMMANDS
 from populace.cli.options import ScenarioCommand, json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table, warn
-from populace.discovery import find_scenario
-from populace.doctor import Diagnosis, diagnose
-from populace.driving import finish
-from populace.errors import PopulaceError, UsageError
+from populace.engine.discovery import find_scenario
+from populace.engine.event_loop import finish
+from populace.engine.workspace import Workspace
 from populace.models import FORMS, SMOLLM2, Artifact, cache_folder, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, fetch_together
-from populace.starter import starter
-from populace.workspace import Workspace
+from populace.tools.doctor import Diagnosis, diagnose
+from populace.tools.scaffold import starter
 
 
 @click.command("models", help=COMMANDS["models"][1])

@@ -6,12 +6,12 @@ import importlib.util
 
 import click
 
+from populace.base.errors import UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out
-from populace.errors import UsageError
-from populace.holding import pause, stop
-from populace.workspace import Workspace
+from populace.engine.run_control import pause, stop
+from populace.engine.workspace import Workspace
 
 
 @click.command("studio", help=COMMANDS["studio"][1])

@@ -6,20 +6,20 @@ from typing import Any
 
 import polars as pl
 
-from populace import charts
+from populace.base.errors import PopulaceError
+from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.caveats import caveats
 from populace.cli.output import facts, out, table, warn
-from populace.discovery import find_scenario
-from populace.errors import PopulaceError
-from populace.holding import condition
+from populace.engine.discovery import find_scenario
+from populace.engine.run_control import condition
+from populace.engine.scenario import ReportTable
 from populace.questions import STATUSES
-from populace.reading import Reading
-from populace.scenario import Finding
-from populace.telling import duration, percent
+from populace.runs import charts
+from populace.runs.caveats import caveats
+from populace.runs.reader import RunReader
 
 
-def describe(run: Reading) -> dict[str, Any]:
+def describe(run: RunReader) -> dict[str, Any]:
     """A run as plain data."""
     manifest, usage = run.manifest, run.usage()
     regime = manifest.regime
@@ -51,7 +51,7 @@ def describe(run: Reading) -> dict[str, Any]:
     }
 
 
-def show_run(run: Reading) -> None:
+def show_run(run: RunReader) -> None:
     """A run as a person reads it."""
     manifest, usage, counts = run.manifest, run.usage(), run.statuses
     regime, status = manifest.regime, manifest.status
@@ -101,7 +101,7 @@ def _thinned(values: pl.Series, room: int = 72) -> pl.Series:
     return values if last < room else values.gather([round(place * last / (room - 1)) for place in range(room)])
 
 
-def findings(run: Reading) -> list[Finding]:
+def findings(run: RunReader) -> list[ReportTable]:
     """What the scenario itself has to say about the run; nothing where its file is gone."""
     try:
         return find_scenario(run.manifest.scenario).report(run)
@@ -109,7 +109,7 @@ def findings(run: Reading) -> list[Finding]:
         return []
 
 
-def _parameters(run: Reading) -> str:
+def _parameters(run: RunReader) -> str:
     first, *later = run.manifest.regimes
     changed = {name: value for each in later for name, value in each.parameters.items()}
     try:
@@ -129,7 +129,7 @@ def _brief(value: Any) -> str:
     return str(value.get("name") or {name: part for name, part in value.items() if part is not None})
 
 
-def _decided_by(run: Reading) -> str:
+def _decided_by(run: RunReader) -> str:
     regime = run.manifest.regime
     if regime.decider != "model":
         return f"the scenario's {regime.decider}" if regime.decider == "rule" else "a recording"

@@ -8,6 +8,7 @@ import click
 import polars as pl
 from rich.text import Text
 
+from populace.base.errors import UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, model_option, workspace_option
 from populace.cli.output import emit, out, table
@@ -17,10 +18,9 @@ from populace.community.community import Community
 from populace.community.judging import judge
 from populace.community.multiverse import multiverse
 from populace.community.whatif import utterance, whatif
-from populace.errors import UsageError
-from populace.reading import Reading
-from populace.run import Run
-from populace.workspace import Workspace
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
+from populace.runs.reader import RunReader
 
 _POST = click.option("--post", type=click.IntRange(min=1), help="The number of the utterance.")
 _AS = click.option("--as", "as_", metavar="WORDS", help='Who answers, in words, such as "a troll".')
@@ -96,17 +96,17 @@ def multiverse_command(
 def _ready(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     regime = run.manifest.regime
     fetch_if_needed((options["model"] or regime.model) if regime.decider == "model" else "")
-    return options | {"budget": budget(options), "watch": Display()}
+    return options | {"budget": budget(options), "observer": Display()}
 
 
-def _thread(run: Reading, post: int) -> pl.DataFrame:
+def _thread(run: RunReader, post: int) -> pl.DataFrame:
     """The thread of an utterance, with the names of those who wrote."""
     posts = run.history("posts").filter(pl.col("thread") == utterance(run, post)["thread"])
     names = run.people().frame.select(author="id", name="name")
     return posts.join(names, on="author", how="left", maintain_order="left")
 
 
-def _show(run: Reading, post: int) -> None:
+def _show(run: RunReader, post: int) -> None:
     """The thread of an utterance, with a mark where it goes its own way."""
     out.print(f"[bold]{run.name}[/bold]")
     at = run.manifest.parent.at if run.manifest.parent else 0

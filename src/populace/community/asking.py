@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.templates import Template
 from populace.broker import Broker, Budget, CallStore
 from populace.deciders import Inquiry, decide
-from populace.driving import finish
+from populace.engine.event_loop import finish
 from populace.minds import Mind, Situation
 from populace.models import Model, open_model
 from populace.people import People
 from populace.questions import Answers, Question
-from populace.templates import Template
 
 
 @dataclass(frozen=True)

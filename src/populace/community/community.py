@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.community.tree import reading_order
-from populace.errors import UsageError
 from populace.people import People
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.scenarios.forum.design import Design
 from populace.worlds.forum.board import HOT_SECONDS
 
@@ -66,7 +66,7 @@ class Community:
         at: As it was after this step; at the end by default.
     """
 
-    def __init__(self, run: Reading, at: int | None = None) -> None:
+    def __init__(self, run: RunReader, at: int | None = None) -> None:
         self.run = run
         self.at = at
         self._whole: dict[str, pl.DataFrame] = {}

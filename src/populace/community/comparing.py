@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.community.judgements import Judgements
-from populace.errors import UsageError
 from populace.statistics import adjust, difference
 
 

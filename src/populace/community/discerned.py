@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics import Anova, Mixed, mixed, one_way, proportion, tukey
 
 _WHO = "50 people recruited through Prolific for this arm, pairs over 50 subreddits"

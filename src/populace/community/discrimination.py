@@ -16,11 +16,11 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import StorageError, UnknownNameError, UsageError
+from populace.base.randomness import stream
 from populace.community.community import Community
 from populace.community.display import plain
 from populace.community.real import Conversation, communities, json_lines
-from populace.errors import StorageError, UnknownNameError, UsageError
-from populace.randomness import stream
 
 ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
 """How a generated conversation was made: the whole method, its ablations, or people paid to imitate."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.community.real import Conversation, Said, json_lines
-from populace.errors import UsageError
 
 _GONE = {"[deleted]", "[removed]", ""}
 _COLUMNS = ("community", "thread", "post", "parent", "author", "text")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from populace.base.errors import StorageError, UsageError
+from populace.base.randomness import stream
 from populace.community.criteria import criteria
-from populace.errors import StorageError, UsageError
-from populace.randomness import stream
 from populace.statistics import agreement, proportion
 
 if TYPE_CHECKING:

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import polars as pl
 
+from populace.base.errors import DamagedRunError, UnknownNameError
 from populace.broker import CallStore, MemoryCallStore
 from populace.community.asking import Asking
 from populace.community.community import Community
 from populace.community.criteria import Criterion, criteria
 from populace.community.judgements import ANY_RULE, Judgements
-from populace.errors import DamagedRunError, UnknownNameError
+from populace.engine.workspace import Workspace
 from populace.journal import Journal
 from populace.models import Model
 from populace.questions import Choice
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.runs.reader import RunReader
 
 PROFILE = "You judge posts of the online community “{community}”. Its purpose: {goal}"
 GIVEN = "{context}The post to judge:\n“{text}”"
@@ -93,7 +93,7 @@ def judged(community: Community) -> Judgements:
         ) from error
 
 
-def violations(run: Reading, posts: Sequence[int] | None = None) -> float | None:
+def violations(run: RunReader, posts: Sequence[int] | None = None) -> float | None:
     """The share of posts that break some rule, on average over the judges whose verdicts are kept; None without any.
 
     Args:

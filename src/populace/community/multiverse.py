@@ -8,15 +8,15 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.community.judging import violations
 from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.whatif import utterance, whatif
-from populace.errors import UsageError
+from populace.engine.run import Run
 from populace.models import Embedder, Hashing
 from populace.people import Id
-from populace.reading import Reading
-from populace.run import Run
+from populace.runs.reader import RunReader
 from populace.worlds.forum import gini
 
 _WORD = r"[\p{L}']{3,}"
@@ -154,7 +154,7 @@ def _text(posts: pl.DataFrame) -> pl.Series:
     ]
 
 
-def _removed(run: Reading, part: pl.DataFrame) -> int:
+def _removed(run: RunReader, part: pl.DataFrame) -> int:
     acts = run.history("moderation")
     if not acts.height:
         return 0

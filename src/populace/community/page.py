@@ -13,13 +13,13 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import StorageError, UsageError
 from populace.community.community import SORTINGS, Community
 from populace.community.display import escaped
 from populace.community.profiles import hue, person_key, profiles
 from populace.community.terminal import age
 from populace.community.viewing import Filter
-from populace.errors import StorageError, UsageError
-from populace.export import RESPONSIBLE_USE
+from populace.runs.export import RESPONSIBLE_USE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _KINDS = {"prescriptive": "wanted", "restrictive": "not wanted"}

@@ -10,9 +10,9 @@ import polars as pl
 from populace.broker import MemoryCallStore
 from populace.community.asking import Asking
 from populace.community.discrimination import Pair, Ratings
+from populace.engine.workspace import Workspace
 from populace.models import Model
 from populace.questions import Choice
-from populace.workspace import Workspace
 
 QUESTION = Choice(
     "One of these conversations was written by people of the community, the other by a machine. "

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from populace.base.errors import UsageError
 from populace.community.community import Community
-from populace.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.community.community import Community
 from populace.community.discrimination import Pair, Ratings, arm_of, pairs
 from populace.community.dumps import from_csv, from_reddit
 from populace.community.real import Conversation, conversation, generated, json_lines, read_threads
-from populace.errors import StorageError, UnknownNameError, UsageError
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
+from populace.runs.reader import RunReader
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -55,7 +55,7 @@ class Material:
         made: dict[str, list[Conversation]] = {}
         goals: dict[str, str] = {}
         for run in self.runs:
-            read = Community(Reading(workspace.open(run)))
+            read = Community(RunReader(workspace.open(run)))
             name = self.community or read.design.name
             goals[name] = read.design.goal
             made.setdefault(arm_of(read), []).extend(replace(each, community=name) for each in generated(read))

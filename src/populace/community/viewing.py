@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 
 SHIPPED = Path(__file__).with_name("hidden_words.txt")
 

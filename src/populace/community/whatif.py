@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
+from populace.engine.run import Run
 from populace.people import Id
-from populace.reading import Reading
-from populace.run import Run
+from populace.runs.reader import RunReader
 from populace.scenarios.forum import WhatIf
 
 
@@ -59,7 +59,7 @@ def whatif(
     return run.fork(found["step"] + 1, parameters={"whatif": turned.model_dump(mode="json")}, **options)
 
 
-def utterance(run: Reading, post: int) -> dict[str, Any]:
+def utterance(run: RunReader, post: int) -> dict[str, Any]:
     """One post of a run, with the step in which it was written, or the error that says which there are."""
     posts = run.history("posts")
     if "post" not in posts.columns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from populace.base.errors import InvalidAnswerError, QuestionError
 from populace.broker import Broker
 from populace.deciders.decision import Decided, Inquiry, merged
 from populace.deciders.recorded import RecordedStep, decide_recorded
@@ -9,7 +10,6 @@ from populace.deciders.rule import decide_by_rule
 from populace.deciders.sampled import decide_sampled
 from populace.deciders.scored import decide_scored
 from populace.deciders.split import by_decider, by_model
-from populace.errors import InvalidAnswerError, QuestionError
 from populace.questions import Finite
 
 

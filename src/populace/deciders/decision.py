@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.randomness import Keys, path_key, person_keys
 from populace.minds import Mind, Situation
 from populace.people import People
 from populace.questions import STATUS_DTYPE, STATUSES, Answers, Question
-from populace.randomness import Keys, path_key, person_keys
 
 Invalid = Literal["keep", "resample", "raise"]
 Rule = Callable[[People], Any]

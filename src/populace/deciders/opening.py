@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.randomness import bits, path_key, uniforms
+from populace.base.templates import FEW, Piece, joined
 from populace.broker import Broker
 from populace.deciders.decision import PROMPT_SCHEMA, Inquiry
 from populace.models import Failure, Message, Model, Outcome, Request
 from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, mode_for
-from populace.randomness import bits, path_key, uniforms
-from populace.templates import FEW, Piece, joined
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _REASONING_TOKENS = 120

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import ReplayMismatchError
+from populace.base.randomness import uniforms
 from populace.deciders.decision import PROMPT_SCHEMA, Decided, Inquiry, statuses
 from populace.deciders.drawing import drawn, tempered
 from populace.deciders.opening import Opening, opened, sampled
 from populace.deciders.scored import option_values
 from populace.deciders.split import by_model
-from populace.errors import ReplayMismatchError
 from populace.questions import STATUS_DTYPE, STATUSES, Answers, Finite, Question
-from populace.randomness import uniforms
 
 _OK = STATUSES.index("ok")
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from populace.base.errors import QuestionError
+from populace.base.randomness import uniforms
 from populace.deciders.decision import Decided, Inquiry, statuses
 from populace.deciders.drawing import drawn
 from populace.deciders.scored import option_values
-from populace.errors import QuestionError
 from populace.questions import Answers, Choice, Finite
-from populace.randomness import uniforms
 
 
 def decide_by_rule(inquiry: Inquiry) -> Decided:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.randomness import uniforms
 from populace.broker import Broker
 from populace.deciders.decision import Decided, Inquiry, statuses
 from populace.deciders.drawing import drawn, tempered
 from populace.deciders.opening import Opening, opened, prompt_table, reasoned, scoring_mode, status_of
 from populace.models import Failure, Model, Outcome, Request
 from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, owner_of, tally
-from populace.randomness import uniforms
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]

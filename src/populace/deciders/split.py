@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import UnknownNameError
 from populace.deciders.decision import Inquiry
-from populace.errors import UnknownNameError
 
 DECIDERS = ("model", "rule", "replay")
 Rows = npt.NDArray[np.int64]

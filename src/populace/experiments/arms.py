@@ -9,9 +9,9 @@ from typing import Any
 
 import pydantic
 
-from populace.discovery import find_scenario
-from populace.randomness import path_key
-from populace.scenario import Scenario
+from populace.base.randomness import path_key
+from populace.engine.discovery import find_scenario
+from populace.engine.scenario import Scenario
 
 Level = bool | int | float | str | None
 """A level as it stands in tables: a plain value, or the name of one that is not plain."""

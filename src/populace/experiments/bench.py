@@ -14,8 +14,10 @@ from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from populace.base.errors import BudgetError, InterruptedRunError, PopulaceError
 from populace.broker import Budget
-from populace.errors import BudgetError, InterruptedRunError, PopulaceError
+from populace.engine.run import Run, simulate
+from populace.engine.simulation import Observer, Simulation
 from populace.experiments.arms import Arm
 from populace.experiments.evidence import is_witness, observed
 from populace.experiments.experiment import Keep
@@ -23,9 +25,7 @@ from populace.experiments.folder import Folder, Lines, Row
 from populace.experiments.kept import Kept
 from populace.experiments.rehearsal import early
 from populace.models import Embedded, open_model
-from populace.reading import Reading
-from populace.run import Run, simulate
-from populace.simulation import Simulation, Watch
+from populace.runs.reader import RunReader
 
 
 class Job(NamedTuple):
@@ -91,14 +91,16 @@ class Bench:
             seed = self.experiment.seed_of(job.replicate, arm)
             yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, budget))  # type: ignore[misc]
 
-    def _simulate(self, arm: Arm, seed: int, budget: Budget | None) -> Reading:
+    def _simulate(self, arm: Arm, seed: int, budget: Budget | None) -> RunReader:
         place = self.workspace
         if self.keep == "run":
             place = self.folder
             self._share_calls(place)
         settings = arm.settings() | {"model": self._model(arm)}
-        watch = _Halting(self.halting)
-        return simulate(arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, watch=watch, **settings)
+        observer = _Halting(self.halting)
+        return simulate(
+            arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, observer=observer, **settings
+        )
 
     def _forked(self, job: Job, budget: Budget | None) -> Iterator[Row]:
         """Run the shared history once, then every arm from there; what the history cost is told with the first."""
@@ -108,7 +110,7 @@ class Bench:
             for arm in (self.arms[number] for number in job.arms):
                 shared = not trunk
 
-                def fork(arm: Arm = arm) -> Reading:
+                def fork(arm: Arm = arm) -> RunReader:
                     if not trunk:
                         trunk.append(self._trunk(job.replicate, place, budget))
                     return self._fork(trunk[0], arm, budget)
@@ -124,14 +126,16 @@ class Bench:
         """The first arm without what sets arms apart later, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
         settings = arm.settings() | {"model": self._model(arm), "interventions": early(arm, fork_at)}
-        watch = _Halting(self.halting, until=fork_at - 1)
+        observer = _Halting(self.halting, until=fork_at - 1)
         seed = self.experiment.seed_of(replicate, arm)
         try:
-            return simulate(arm.build(), seed=seed, budget=budget, workspace=place, keep="run", watch=watch, **settings)
+            return simulate(
+                arm.build(), seed=seed, budget=budget, workspace=place, keep="run", observer=observer, **settings
+            )
         except InterruptedRunError:
-            if not watch.reached:
+            if not observer.reached:
                 raise
-            return Run.open(place / "runs" / watch.name)
+            return Run.open(place / "runs" / observer.name)
 
     def _fork(self, trunk: Run, arm: Arm, budget: Budget | None) -> Run:
         fork_at = self.experiment.fork_at or 1
@@ -139,7 +143,7 @@ class Bench:
         changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
         late = [each for each in arm.interventions if each not in early(arm, fork_at)]
         settings = arm.settings() | {"model": self._model(arm), "interventions": late}
-        return trunk.fork(fork_at, parameters=changed, budget=budget, watch=_Halting(self.halting), **settings)
+        return trunk.fork(fork_at, parameters=changed, budget=budget, observer=_Halting(self.halting), **settings)
 
     @contextlib.contextmanager
     def _scratch(self, place: Path) -> Iterator[None]:
@@ -172,7 +176,7 @@ class Bench:
             self._models[arm.model] = Kept(opened)
         return self._models[arm.model]
 
-    def _row(self, arm: Arm, replicate: int, go: Callable[[], Reading]) -> Row:
+    def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> Row:
         began = time.monotonic()
         seed = self.experiment.seed_of(replicate, arm)
         row: Row = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
@@ -204,7 +208,7 @@ def failed(error: Exception | str) -> Row:
     return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else said}
 
 
-class _Halting(Watch):
+class _Halting(Observer):
     """Ends a run soon where somebody asked for it, or at a step."""
 
     def __init__(self, halting: Callable[[], bool], until: int | None = None) -> None:

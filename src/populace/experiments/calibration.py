@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.discovery import find_scenario, reference
-from populace.errors import UsageError
+from populace.base.errors import UsageError
+from populace.base.randomness import path_key, stream
+from populace.engine.discovery import find_scenario, reference
+from populace.engine.scenario import Scenario
 from populace.experiments.designs import Design, combine
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.knobs import Knob, changes
 from populace.experiments.running import Onlooker
 from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
-from populace.randomness import path_key, stream
-from populace.scenario import Scenario
 from populace.statistics import Estimate, mean
 
 AS_IT_IS = "as it is"
@@ -110,7 +110,7 @@ def calibrate(
     calls: int | None = None,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    watch: Onlooker | None = None,
+    observer: Onlooker | None = None,
 ) -> Calibration:
     """Fit knobs to targets by running the scenario; at most `rounds` × `points` settings are tried.
 
@@ -136,7 +136,7 @@ def calibrate(
         calls: Stop each round after so many calls to models.
         workspace: Where experiments and the call store are.
         workers: Processes.
-        watch: Somebody who looks on.
+        observer: Somebody who looks on.
     """
     if isinstance(scenario, Scenario):
         parameters, scenario = {**scenario.parameters, **(parameters or {})}, type(scenario)
@@ -148,7 +148,7 @@ def calibrate(
     read = tuple(Knob.read(knob, bounds, found, parameters or {}) for knob, bounds in knobs.items())
     table = Targets.read(targets, found, [knob.name for knob in read], held_out, seed)
     fixed = {key: value for key, value in (parameters or {}).items() if key not in table.conditions}
-    how = {"workspace": workspace, "workers": workers, "watch": watch}
+    how = {"workspace": workspace, "workers": workers, "observer": observer}
     lab = _Lab(found, read, table, fixed, model, Stop(calls=calls), name, how)
     search = _Search(lab, points, rounds, seeds, seed)
     best = search.best()

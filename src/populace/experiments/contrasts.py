@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.experiments.tables import described
 
 

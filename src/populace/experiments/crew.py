@@ -10,8 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from populace.base.errors import UsageError
 from populace.broker import Budget
-from populace.errors import UsageError
 from populace.experiments.bench import Bench, Job, Made, failed, open_bench, run_here
 from populace.experiments.experiment import Keep
 from populace.experiments.folder import Folder, Lines

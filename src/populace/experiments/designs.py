@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 import numpy as np
 import pydantic
 
-from populace.errors import UsageError
-from populace.randomness import stream
+from populace.base.errors import UsageError
+from populace.base.randomness import stream
 
 Kind = Literal["full", "fractional", "one-at-a-time", "latin-hypercube", "sobol"]
 Point = tuple[float, ...]

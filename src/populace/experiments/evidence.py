@@ -17,7 +17,7 @@ import polars as pl
 
 from populace.experiments.outcomes import Outcome
 from populace.questions import VALID
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 Evidence = dict[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ def is_witness(arm: int, replicate: int) -> bool:
     return replicate < WITNESSES and arm * WITNESSES + replicate < _MOST_WITNESSES
 
 
-def observed(run: Reading, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
+def observed(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
     """What the row of a run keeps for its judgement.
 
     Args:
@@ -56,7 +56,7 @@ def observed(run: Reading, outcomes: Sequence[Outcome], *, witness: bool) -> Evi
     return kept
 
 
-def paths_of(run: Reading, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
+def paths_of(run: RunReader, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
     """Metrics over the steps, each as steps and values, thinned where they are long."""
     metrics = run.metrics
     numeric = [name for name in names if name in metrics.columns and metrics[name].dtype.is_numeric()]
@@ -66,7 +66,7 @@ def paths_of(run: Reading, names: Sequence[str]) -> dict[str, list[list[float | 
     return {name: [metrics["step"].to_list(), metrics[name].to_list()] for name in numeric}
 
 
-def evidence_of(run: Reading) -> Evidence:
+def evidence_of(run: RunReader) -> Evidence:
     """What the questions, prompts and answers of a run show, as plain data."""
     asks, answers, prompts = (_all(run, name) for name in ("asks", "answers", "prompts"))
     found: Evidence = {"questions": [], "mass": None, "asked": 0, "persona": None, "lasting": None, "alike": None}
@@ -93,7 +93,7 @@ def evidence_of(run: Reading) -> Evidence:
     return found
 
 
-def _all(run: Reading, name: str) -> pl.DataFrame:
+def _all(run: RunReader, name: str) -> pl.DataFrame:
     tables = [(step, run.record.table(step, name)) for step in run.steps]
     parts = [table.with_columns(step=pl.lit(step, pl.Int64)) for step, table in tables if table is not None]
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()

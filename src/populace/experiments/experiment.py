@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import pydantic
 import yaml
 
+from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.deciders import DECIDERS
-from populace.discovery import find_scenario, reference
-from populace.errors import ParameterError, UnknownNameError, UsageError
+from populace.engine.discovery import find_scenario, reference
+from populace.engine.scenario import Scenario
+from populace.engine.variation import Variation
 from populace.experiments.arms import Arm, seed_of
 from populace.experiments.designs import Design, combine
 from populace.experiments.factors import Factor, applied, plain_interventions
 from populace.experiments.outcomes import Outcome
 from populace.models import open_model
-from populace.scenario import Scenario
-from populace.variation import Variation
 
 if TYPE_CHECKING:
     from populace.experiments.results import Results
@@ -227,7 +227,7 @@ class Experiment(pydantic.BaseModel):
         workers: int | None = None,
         retry: bool = False,
         check: bool = True,
-        watch: Onlooker | None = None,
+        observer: Onlooker | None = None,
     ) -> Results:
         """Run what is not run yet, and read the results.
 
@@ -236,11 +236,11 @@ class Experiment(pydantic.BaseModel):
             workers: Processes; two at most by default, and one for a model that this machine runs itself.
             retry: Run failed runs again.
             check: Rehearse the arms on stand-in answers first, to find arms that ask the same.
-            watch: Somebody who looks on.
+            observer: Somebody who looks on.
         """
         from populace.experiments.running import run_experiment
 
-        return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, watch=watch)
+        return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, observer=observer)
 
     def _check(self) -> None:
         scenario = find_scenario(self.scenario)

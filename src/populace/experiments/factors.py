@@ -7,13 +7,13 @@ from typing import Any
 
 import pydantic
 
+from populace.base.errors import UnknownNameError, UsageError
 from populace.deciders import DECIDERS
-from populace.errors import UnknownNameError, UsageError
+from populace.engine.interventions import read_interventions
+from populace.engine.scenario import Scenario
+from populace.engine.variation import Variation
 from populace.experiments.arms import SETTINGS, Level
-from populace.interventions import read_interventions
 from populace.models import open_model
-from populace.scenario import Scenario
-from populace.variation import Variation
 
 
 class Factor(pydantic.BaseModel):

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, nearest
+from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, nearest
+from populace.base.locks import held, take
+from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.experiment import Experiment
 from populace.journal import environment, git_revision, now
-from populace.journal.locks import held, take
-from populace.workspace import Workspace
 
 FORMAT = 1
 LOCK = "lock"

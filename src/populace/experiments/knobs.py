@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from populace.errors import UnknownNameError, UsageError
-from populace.scenario import Scenario
+from populace.base.errors import UnknownNameError, UsageError
+from populace.engine.scenario import Scenario
 
 TEMPERATURE, RULE_SHARE = "temperature", "rule_share"
 _SHARE = re.compile(r"share\((?P<column>\w+)=(?P<value>.+)\)")

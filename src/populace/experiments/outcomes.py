@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 import polars as pl
 import pydantic
 
-from populace.errors import ScenarioError, UnknownNameError, UsageError
+from populace.base.errors import ScenarioError, UnknownNameError, UsageError
+from populace.engine.scenario import Scenario, plain_metric
 from populace.questions import VALID
-from populace.reading import Reading
-from populace.scenario import Scenario, plain_metric
+from populace.runs.reader import RunReader
 
 Value = float | str | None
 
@@ -38,7 +38,7 @@ class Outcome(pydantic.BaseModel):
         metric: A metric of the scenario.
         answer: In place of a metric: the share of valid answers that are this value.
         question: Only answers to questions whose text holds this.
-        measure: In place of a metric: `module:function`, from a Reading to a number, a text or None.
+        measure: In place of a metric: `module:function`, from a RunReader to a number, a text or None.
         at: The step; the end by default.
         over: In place of a step: over all steps after the beginning.
         direction: Which way is expected or wished for; it changes no figure.
@@ -111,7 +111,7 @@ class Outcome(pydantic.BaseModel):
         if self.measure is not None:
             self._measure()
 
-    def of(self, run: Reading) -> Value:
+    def of(self, run: RunReader) -> Value:
         """The outcome of a run; None where there is nothing to measure."""
         if self.measure is not None:
             return plain_metric(self._measure()(run))
@@ -124,7 +124,7 @@ class Outcome(pydantic.BaseModel):
         rows = metrics.tail(1) if self.at is None else metrics.filter(pl.col("step") == self.at)
         return rows[str(self.metric)][0] if rows.height else None
 
-    def _share(self, run: Reading) -> float | None:
+    def _share(self, run: RunReader) -> float | None:
         answers = run.answers(None if self.at is None else self.at)
         if not answers.height:
             return None
@@ -133,7 +133,7 @@ class Outcome(pydantic.BaseModel):
             valid = valid.filter(pl.col("question").str.contains(self.question, literal=True))
         return float((valid["value"] == self.answer).mean()) if valid.height else None  # type: ignore[arg-type]
 
-    def _measure(self) -> Callable[[Reading], Any]:
+    def _measure(self) -> Callable[[RunReader], Any]:
         home, _, name = str(self.measure).partition(":")
         try:
             found = getattr(importlib.import_module(home), name)

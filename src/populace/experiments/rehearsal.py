@@ -6,15 +6,15 @@ import hashlib
 import io
 from collections.abc import Callable, Sequence
 
+from populace.base.errors import PopulaceError, UsageError
 from populace.broker import Broker, MemoryCallStore, price_of
-from populace.driving import finish, to_the_end
-from populace.errors import PopulaceError, UsageError
+from populace.engine.event_loop import finish, to_the_end
+from populace.engine.simulation import Simulation
 from populace.experiments.arms import Arm
 from populace.experiments.experiment import Experiment
 from populace.journal import Manifest, MemoryRecord, Regime
 from populace.models import Request, Scripted
 from populace.models.scripted import first_option, uniform
-from populace.simulation import Simulation
 
 _FEW_STEPS = 2
 _MOST_ARMS = 64

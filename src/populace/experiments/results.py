@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.contrasts import compared, levels_compared, replicates_for, summarised
 from populace.experiments.experiment import Experiment
 from populace.experiments.folder import Folder, Row, find
 from populace.experiments.tables import arms_table, described, runs_table
-from populace.workspace import Workspace
 
 if TYPE_CHECKING:
     from populace.statistics import Sensitivity

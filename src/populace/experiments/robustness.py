@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from populace.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UsageError
+from populace.engine.variation import Variation
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.results import Results
 from populace.experiments.running import Onlooker
 from populace.experiments.wordings import AS_WRITTEN, STANDARD, reaches
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.statistics import difference, equivalent
-from populace.variation import Variation
 
 Survives = Literal["yes", "no", "undecided"]
 
@@ -97,7 +97,7 @@ def _all(part: pl.DataFrame) -> Survives:
 
 
 def robust(
-    study: Results | Reading,
+    study: Results | RunReader,
     *,
     variations: Mapping[str, Variation | Mapping[str, Any]] | None = None,
     seeds: int = 12,
@@ -105,7 +105,7 @@ def robust(
     level: float = 0.95,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    watch: Onlooker | None = None,
+    observer: Onlooker | None = None,
 ) -> Robustness:
     """Repeat a finished study under other ways of asking, and say which of its conclusions survive.
 
@@ -126,18 +126,18 @@ def robust(
         level: The confidence level.
         workspace: Where experiments and the call store are.
         workers: Processes.
-        watch: Somebody who looks on.
+        observer: Somebody who looks on.
     """
     chosen = STANDARD if variations is None else variations
     named = {name: Variation.read(each).data() for name, each in chosen.items()}
-    how: dict[str, Any] = {"workspace": workspace, "workers": workers, "watch": watch}
+    how: dict[str, Any] = {"workspace": workspace, "workers": workers, "observer": observer}
     stop = Stop(calls=calls)
     if isinstance(study, Results):
         return _robust_experiment(study, named, stop, level, how)
     return _robust_run(study, named, seeds, stop, level, how)
 
 
-def repeated(study: Results | Reading, *, seeds: int = 12) -> Experiment:
+def repeated(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
     """The experiment that is repeated under each variation: an experiment itself, or a run over seeds."""
     if isinstance(study, Results):
         experiment = study.experiment
@@ -292,7 +292,7 @@ def _survives(before: int, after: int, apart: bool) -> Survives:
 
 
 def _robust_run(
-    run: Reading, named: Mapping[str, dict[str, Any]], seeds: int, stop: Stop, level: float, how: dict[str, Any]
+    run: RunReader, named: Mapping[str, dict[str, Any]], seeds: int, stop: Stop, level: float, how: dict[str, Any]
 ) -> Robustness:
     base = run.manifest.regime.variation
     kept, left_out = _reaching(repeated(run, seeds=seeds), {n: d for n, d in named.items() if base | d != base})

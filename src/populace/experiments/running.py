@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from populace.base.errors import InterruptedRunError, UsageError
 from populace.broker import Budget
-from populace.errors import InterruptedRunError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.bench import INTERRUPTED, Job
 from populace.experiments.crew import Crew
@@ -15,7 +16,6 @@ from populace.experiments.experiment import Experiment, Keep
 from populace.experiments.folder import Folder, Row
 from populace.experiments.rehearsal import check as check_arms
 from populace.experiments.results import Results
-from populace.workspace import Workspace
 
 
 class Onlooker:
@@ -38,7 +38,7 @@ def run_experiment(
     workers: int | None = None,
     retry: bool = False,
     check: bool = True,
-    watch: Onlooker | None = None,
+    observer: Onlooker | None = None,
 ) -> Results:
     """Run what is not run yet; see `Experiment.run`."""
     arms = experiment.arms()
@@ -50,7 +50,7 @@ def run_experiment(
     with folder.locked():
         folder.write(state="running", reason="", experiment=experiment.data())
         crew = Crew(folder, place.folder, keep_of(experiment, arms), workers or workers_for(experiment, arms))
-        look = watch or Onlooker()
+        look = observer or Onlooker()
         try:
             state, reason = _Round(experiment, arms, folder, crew, retry, look).to_the_end()
         except (KeyboardInterrupt, InterruptedRunError):

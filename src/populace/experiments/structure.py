@@ -14,12 +14,12 @@ from typing import Any
 
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
+from populace.engine.scenario import Scenario
 from populace.experiments.results import Results
 from populace.experiments.running import Onlooker
 from populace.experiments.structure_design import StructureDesign, design_structure
 from populace.experiments.verdict import TWIN, Verdict, judge, levels, orderings, shifts
-from populace.scenario import Scenario
 from populace.statistics import Decomposition, decompose
 
 _FEW_CELLS = 256
@@ -121,7 +121,7 @@ def structure_or_data(
     level: float = 0.95,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    watch: Onlooker | None = None,
+    observer: Onlooker | None = None,
 ) -> StructureStudy:
     """Run a scenario under several models, ways of asking and its rule twin, and say what its outcome owes to which.
 
@@ -150,7 +150,7 @@ def structure_or_data(
         level: The confidence level.
         workspace: Where experiments and the call store are.
         workers: Processes.
-        watch: Somebody who looks on.
+        observer: Somebody who looks on.
     """
     design = design_structure(
         scenario,
@@ -169,7 +169,7 @@ def structure_or_data(
         question=question,
         calls=calls,
     )
-    return run_structure(design, margin=margin, level=level, workspace=workspace, workers=workers, watch=watch)
+    return run_structure(design, margin=margin, level=level, workspace=workspace, workers=workers, observer=observer)
 
 
 def run_structure(
@@ -179,13 +179,13 @@ def run_structure(
     level: float = 0.95,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    watch: Onlooker | None = None,
+    observer: Onlooker | None = None,
 ) -> StructureStudy:
     """Run of a design what is not run yet, and judge; see `structure_or_data`."""
-    results = design.experiment.run(workspace=workspace, workers=workers, watch=watch)
+    results = design.experiment.run(workspace=workspace, workers=workers, observer=observer)
     twin, notes = None, list(design.notes)
     if design.twin is not None:
-        twin = design.twin.run(workspace=workspace, workers=workers, watch=watch, check=False)
+        twin = design.twin.run(workspace=workspace, workers=workers, observer=observer, check=False)
         if twin.failures.height == twin.runs.height:
             notes.append(f"The rule twin could not be run: {twin.failures['failure'][0]}")
             twin = None

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_of
-from populace.discovery import find_scenario, reference
-from populace.driving import finish
-from populace.errors import PopulaceError, UsageError
-from populace.estimate import Range, estimate
+from populace.engine.discovery import find_scenario, reference
+from populace.engine.event_loop import finish
+from populace.engine.scenario import Scenario
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.factors import Factor
 from populace.experiments.wordings import AS_WRITTEN, Bundle, reaches, ways
-from populace.scenario import Scenario
+from populace.tools.estimate import Range, estimate
 
 WORDING, ORDER, LABELS = "asked wording", "asked order", "asked labels"
 """Factors of the way of asking, named so that they meet no parameter of a scenario."""

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
+from populace.base.randomness import stream
+from populace.engine.scenario import Scenario
 from populace.experiments.outcomes import Outcome
-from populace.randomness import stream
-from populace.scenario import Scenario
 
 OUTCOME, VALUE, SCALE, HELD_OUT = "outcome", "value", "scale", "held_out"
 CONDITION = "target condition"

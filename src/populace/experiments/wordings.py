@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from populace.discovery import find_scenario
-from populace.errors import UsageError
+from populace.base.errors import UsageError
+from populace.engine.discovery import find_scenario
+from populace.engine.scenario import Scenario
+from populace.engine.variation import Variation
 from populace.experiments.arms import Arm
 from populace.experiments.rehearsal import trace
 from populace.models.scripted import uniform
-from populace.scenario import Scenario
-from populace.variation import Variation
 
 AS_WRITTEN = "as written"
 

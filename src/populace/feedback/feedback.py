@@ -18,13 +18,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from populace.errors import StorageError, UnknownNameError, UsageError
+from populace.base.errors import StorageError, UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.feedback.items import Item
 from populace.feedback.rewriting import rewritten
 from populace.journal import now
 from populace.journal.segments import writing
 from populace.statistics import Agreement, agreement, mean
-from populace.workspace import Workspace
 
 SCHEMA = 1
 """The version of the lines."""

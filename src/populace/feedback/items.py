@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from populace.base.randomness import stream
 from populace.people import Id
 from populace.questions import LABELS, VALID
-from populace.randomness import stream
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 Kind = Literal["decision", "utterance"]
 KINDS: tuple[Kind, ...] = ("decision", "utterance")
@@ -98,7 +98,14 @@ class Item:
 
 
 def draw(
-    run: Reading, kind: Kind, most: int, seed: int, *, until: int, purpose: str = "", origin: tuple[str, str] = ("", "")
+    run: RunReader,
+    kind: Kind,
+    most: int,
+    seed: int,
+    *,
+    until: int,
+    purpose: str = "",
+    origin: tuple[str, str] = ("", ""),
 ) -> list[Item]:
     """Answers of a run in random order, each kind of answer to a prompt at most once.
 
@@ -132,13 +139,13 @@ def draw(
     return [_item(run, row, kind, origin) for row in alike.iter_rows(named=True)]
 
 
-def purposes(run: Reading, kind: Kind) -> list[str]:
+def purposes(run: RunReader, kind: Kind) -> list[str]:
     """What questions of a kind were counted under."""
     asks = _asks(run, kind, run.steps[-1] if run.steps else 0, "")
     return asks["purpose"].unique().sort().to_list() if asks.height else []
 
 
-def _asks(run: Reading, kind: Kind, until: int, purpose: str) -> pl.DataFrame:
+def _asks(run: RunReader, kind: Kind, until: int, purpose: str) -> pl.DataFrame:
     """The questions of a kind, with how many were asked each."""
     form = pl.col("question").str.json_path_match("$.kind")
     # A form with one part in free words is read like an utterance.
@@ -153,7 +160,7 @@ def _asks(run: Reading, kind: Kind, until: int, purpose: str) -> pl.DataFrame:
     return made.filter(pl.col("purpose") == purpose) if purpose and made.height else made
 
 
-def _answers(run: Reading, step: int, wanted: pl.DataFrame) -> pl.DataFrame:
+def _answers(run: RunReader, step: int, wanted: pl.DataFrame) -> pl.DataFrame:
     """The wanted answers of a step, with question and prompt; only valid ones that a model gave."""
     asks, prompts, answers = (run.record.table(step, name) for name in ("asks", "prompts", "answers"))
     if asks is None or prompts is None or answers is None:
@@ -166,7 +173,7 @@ def _answers(run: Reading, step: int, wanted: pl.DataFrame) -> pl.DataFrame:
     return valid.drop("status").join(first, on=["ask", "prompt"], how="inner").join(told, on="ask", how="left")
 
 
-def _item(run: Reading, row: dict[str, Any], kind: Kind, origin: tuple[str, str]) -> Item:
+def _item(run: RunReader, row: dict[str, Any], kind: Kind, origin: tuple[str, str]) -> Item:
     experiment, arm = origin
     question = json.loads(row["question"])
     shown = tuple(int(place) for place in (row["arrangement"] or "").split())
@@ -203,7 +210,7 @@ def _reply(row: dict[str, Any], question: dict[str, Any], shown: Sequence[int]) 
     return LABELS[list(shown).index(which)] if row["labels"] else str(question["words"][which])
 
 
-def _memories(run: Reading, row: dict[str, Any]) -> tuple[str, ...]:
+def _memories(run: RunReader, row: dict[str, Any]) -> tuple[str, ...]:
     """What the person recalled for this question and found in its prompt."""
     recalled = run.record.table(row["step"], "tables/recalled")
     if recalled is None:

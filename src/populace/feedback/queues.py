@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from populace.errors import DamagedRunError, JournalError, UnknownNameError, UsageError
+from populace.base.errors import DamagedRunError, JournalError, UnknownNameError, UsageError
+from populace.base.randomness import stream
+from populace.engine.workspace import Workspace
 from populace.feedback.items import KINDS, Item, Kind, draw
 from populace.feedback.sources import Source, sources
 from populace.journal.segments import writing
-from populace.randomness import stream
-from populace.workspace import Workspace
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import math
 import unicodedata
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.feedback.items import Item
 from populace.questions import Number
 

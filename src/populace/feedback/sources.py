@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from populace.errors import RunNotFoundError, UnknownNameError, UsageError
+from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
 from populace.experiments import Results
 from populace.experiments.folder import home, names
 from populace.journal import Journal
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Source:
     experiment: str = ""
     arm: str = ""
 
-    def open(self, workspace: Workspace) -> Reading:
+    def open(self, workspace: Workspace) -> RunReader:
         """The run, to be read."""
         place = workspace
         if self.experiment:
@@ -38,7 +38,7 @@ class Source:
             place = Workspace(home(workspace) / self.experiment)
         if self.run not in place.names():
             raise RunNotFoundError("a run whose answers were to be judged is not there any more.")
-        return Reading(Journal(place.runs / self.run))
+        return RunReader(Journal(place.runs / self.run))
 
 
 def sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
@@ -54,7 +54,7 @@ def sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
     runs, experiments = workspace.names(), names(workspace)
     for name in dict.fromkeys(chosen):
         if name in runs:
-            steps = Reading(Journal(workspace.runs / name)).steps
+            steps = RunReader(Journal(workspace.runs / name)).steps
             found.append(Source(name, steps[-1] if steps else 0))
         elif name in experiments:
             found += _kept(workspace, name)

@@ -14,8 +14,8 @@ from typing import IO, Any, Self
 
 import polars as pl
 
-from populace.errors import JournalError, RunBusyError, RunNotFoundError
-from populace.journal.locks import held, take
+from populace.base.errors import JournalError, RunBusyError, RunNotFoundError
+from populace.base.locks import held, take
 from populace.journal.manifest import Manifest
 from populace.journal.segments import (
     Commit,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.errors import DamagedRunError, RunNotFoundError, RunVersionError
+from populace.base.errors import DamagedRunError, RunNotFoundError, RunVersionError
 
 FORMAT = 1
 """The version of the run folder; a newer one is refused before anything else of it is read."""

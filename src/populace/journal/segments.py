@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from populace.errors import DamagedRunError, StorageError
+from populace.base.errors import DamagedRunError, StorageError
 
 COMMIT = "COMMIT"
 

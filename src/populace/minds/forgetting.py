@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import MemoryStreamError, ParameterError
+from populace.base.errors import MemoryStreamError, ParameterError
 from populace.minds.columns import Whole
 from populace.minds.memory import MemoryStream
 from populace.minds.retrieval import HOUR

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import EmbeddingError, MemoryStreamError, UnknownNameError
+from populace.base.errors import EmbeddingError, MemoryStreamError, UnknownNameError
 from populace.minds.columns import Whole, whole
 from populace.minds.nearness import Bytes, Floats, compressed, dots_by_piece, dots_by_row
 from populace.minds.retrieval import Components, Mask, Retrieval, retrieval

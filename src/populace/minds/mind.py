@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
+from populace.base.templates import Template
 from populace.minds.parts import Converses, Plans, Reflects, Remembers
 from populace.minds.prompts import Prompts, Situation, compose
 from populace.people import People
-from populace.templates import Template
 
 
 class Mind:

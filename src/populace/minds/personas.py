@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pydantic
 
-from populace.errors import PeopleError, UnknownNameError
+from populace.base.errors import PeopleError, UnknownNameError
 from populace.minds.asking import Asks
 from populace.models import Embedder
 from populace.people import Expanded, Gathering, People

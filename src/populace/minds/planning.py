@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.minds.agenda import DAY, HOUR, Action, clock
 from populace.minds.asking import Asks
 from populace.minds.parts import Plans

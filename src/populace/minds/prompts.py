@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import TemplateError
+from populace.base.errors import TemplateError
+from populace.base.templates import FEW, Template, joined
 from populace.people import People
 from populace.questions import Question
-from populace.templates import FEW, Template, joined
 
 HEARD = "heard"
 """The column with what a person was told by an announcement; it stands first in the situation."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import polars as pl
 import pydantic
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.minds.asking import Asks
 from populace.minds.parts import Reflects, Remembers
 from populace.minds.remembering import Memory

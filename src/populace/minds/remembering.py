@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.minds.asking import Asks
 from populace.minds.columns import Whole
 from populace.minds.forgetting import Forgetting

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import ParameterError, UnknownNameError
+from populace.base.errors import ParameterError, UnknownNameError
 from populace.minds.columns import Whole
 from populace.minds.nearness import Floats
 

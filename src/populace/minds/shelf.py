@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import MemoryStreamError
+from populace.base.errors import MemoryStreamError
 from populace.minds.columns import Extents, Growing, Ragged, Whole
 from populace.minds.nearness import Bytes, compressed
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 
 Array = npt.NDArray[np.float32]
 

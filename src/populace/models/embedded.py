@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
 from populace.models.widening import widened

@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import EmbeddingError, ModelError, ModelFileError, UnknownNameError
+from populace.base.errors import EmbeddingError, ModelError, ModelFileError, UnknownNameError
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, Progress, fetch_together
 
 Vectors = npt.NDArray[np.float32]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from populace.errors import CallStoreError, EmbeddingError, StorageError
+from populace.base.errors import CallStoreError, EmbeddingError, StorageError
 from populace.models.embedders import Embedder, Vectors
 
 _SCHEMA = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import parse_qsl, urldefrag, urlsplit
 
-from populace.errors import ModelError, UnknownNameError
+from populace.base.errors import ModelError, UnknownNameError
 from populace.models.artifacts import Progress
 from populace.models.base import Model
 from populace.models.embedded import Embedded

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from populace.errors import ModelError
+from populace.base.errors import ModelError
 from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
 
 Script = Callable[[Request], Mapping[str, float] | str | Outcome]

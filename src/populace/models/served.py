@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from populace.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownNameError
+from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownNameError
 from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from populace.errors import EmbeddingError, ModelError, ModelKeyError, ModelUnreachableError
+from populace.base.errors import EmbeddingError, ModelError, ModelKeyError, ModelUnreachableError
 from populace.models.embedders import Vectors, unit
 
 if TYPE_CHECKING:

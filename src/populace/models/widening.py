@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from populace.errors import ModelFileError
+from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2
 
 _KEPT = ("token_embd.weight",)

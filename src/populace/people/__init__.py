@@ -6,6 +6,6 @@ from populace.people.network import Network
 from populace.people.person import Person
 from populace.people.selection import condition
 from populace.people.table import Id, People
-from populace.people.traits import mix
+from populace.people.traits import draw_column
 
-__all__ = ["Expanded", "Gathering", "Id", "Network", "People", "Person", "condition", "draw_names", "mix"]
+__all__ = ["Expanded", "Gathering", "Id", "Network", "People", "Person", "condition", "draw_column", "draw_names"]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import PeopleError
+from populace.base.errors import PeopleError
 from populace.people.names import draw_names
 from populace.people.table import People
 from populace.people.traits import OCCUPATIONS, PASTIMES, TEMPERS

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from populace.errors import PeopleError
+from populace.base.errors import PeopleError
 from populace.people.selection import condition
 from populace.people.table import Id, People
 

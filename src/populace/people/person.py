@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from populace.errors import UnknownNameError
+from populace.base.errors import UnknownNameError
 
 
 class _UnknownColumnError(UnknownNameError, KeyError, AttributeError):  # type: ignore[misc]

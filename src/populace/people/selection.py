@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.errors import PeopleError, UnknownNameError
+from populace.base.errors import PeopleError, UnknownNameError
 
 _COMPARE = {
     "eq": lambda column, value: column.is_null() if value is None else column == value,

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import PeopleError, UnknownNameError
+from populace.base.errors import PeopleError, UnknownNameError
+from populace.base.templates import FEW
 from populace.people.names import draw_names
 from populace.people.person import Person
 from populace.people.selection import condition
-from populace.templates import FEW
 
 Id = int | str
 

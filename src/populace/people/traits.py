@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from populace.errors import PeopleError
+from populace.base.errors import PeopleError
 
 OCCUPATIONS = tuple(
     "a nurse, a teacher, a bus driver, a carpenter, a student, a pensioner, a cook, a programmer, a farmer, a plumber, "
@@ -32,14 +32,14 @@ PASTIMES = tuple(
 """What people do when they need not."""
 
 
-def mix(count: int, shares: Mapping[str, float], *, seed: int | np.random.Generator | None = None) -> pl.Series:
+def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.random.Generator | None = None) -> pl.Series:
     """A value for each of `count` people, in the given proportions as nearly as whole people allow.
 
     Largest remainders get the people left over by rounding. Without a seed the values come in the
     order of `shares`; with one they are shuffled.
 
     Example:
-        >>> mix(5, {"calm": 2, "bold": 1}).to_list()
+        >>> draw_column(5, {"calm": 2, "bold": 1}).to_list()
         ['calm', 'calm', 'calm', 'bold', 'bold']
     """
     weights = np.array(list(shares.values()), dtype=float)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import QuestionError, UnknownNameError
+from populace.base.errors import QuestionError, UnknownNameError
+from populace.base.templates import FEW
 from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
 from populace.questions.finite import Finite
 from populace.questions.form import Form
-from populace.templates import FEW
 
 
 @dataclass(frozen=True)

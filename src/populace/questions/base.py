@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from populace.errors import QuestionError
-from populace.templates import Template
+from populace.base.errors import QuestionError
+from populace.base.templates import Template
 
 Status = Literal["ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered"]
 STATUSES: tuple[Status, ...] = ("ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.wording import bare, is_refusal, marked, mentions, plain
 

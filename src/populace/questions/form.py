@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pydantic
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.finite import Choice, Finite, Rating
 from populace.questions.number import Number

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.wording import is_refusal, marked
 

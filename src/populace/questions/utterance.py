@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from populace.errors import QuestionError
+from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.cleaning import Cleaned, Context, clean, sentences, shortened
 from populace.questions.echo import Told

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
+from populace.engine.scenario import Field, Scenario
 from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, Plans, Reflection, Talk, clock
 from populace.models import embedder
 from populace.people import Id, People
 from populace.questions import Choice
-from populace.scenario import Field, Scenario
 from populace.worlds.town.presence import Presence
 from populace.worlds.town.town import Town
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics.values import Numbers, Values, library, one_of
 
 _METHODS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
-from populace.randomness import stream
+from populace.base.errors import UnknownNameError, UsageError
+from populace.base.randomness import stream
 from populace.statistics.factorial import Fit, Grid
 from populace.statistics.intervals import Estimate, estimates_table, t_quantile
 from populace.statistics.values import Numbers, checked_level, constant, numeric, one_of, rows

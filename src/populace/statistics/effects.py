@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from populace.randomness import stream
+from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, bca, t_quantile, t_tail
 from populace.statistics.values import (
     ROUNDING,

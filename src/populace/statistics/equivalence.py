@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics.effects import difference, standard_error, two_arms
 from populace.statistics.intervals import Estimate
 from populace.statistics.values import Values, library

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics.values import Numbers
 
 Places = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import UsageError
-from populace.randomness import stream
+from populace.base.errors import UsageError
+from populace.base.randomness import stream
 from populace.statistics.values import Numbers, Values, checked_level, constant, enough, library, numbers
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics.intervals import Estimate, estimates_table
 from populace.statistics.values import Numbers, checked_level, constant, enough, library, numeric, rows
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.errors import UsageError
-from populace.randomness import stream
+from populace.base.errors import UsageError
+from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, estimates_table, percentile, proportion
 from populace.statistics.values import Numbers, checked_level, constant, enough, numeric, rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.statistics.intervals import t_quantile
 from populace.statistics.values import checked_level, library
 

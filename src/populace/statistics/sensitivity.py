@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
-from populace.randomness import path_key, stream
+from populace.base.errors import UnknownNameError, UsageError
+from populace.base.randomness import path_key, stream
 from populace.statistics.intervals import Estimate, estimates_table, percentile
 from populace.statistics.values import Numbers, checked_level, constant, enough, library, numeric, rows
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Values: TypeAlias = pl.Series | npt.NDArray[Any] | Sequence[float | int | bool | None]

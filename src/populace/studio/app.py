@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from nicegui import core, ui
 
-from populace.errors import JournalError, PopulaceError
+from populace.base.errors import JournalError, PopulaceError
 from populace.studio.pages import PAGES
 from populace.studio.routes import ROUTERS
 from populace.studio.studio import Studio

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from populace.describing import describe_scenario
-from populace.discovery import find_scenario, known_scenarios, scenario_files
-from populace.errors import PopulaceError, UnknownNameError
+from populace.base.errors import PopulaceError, UnknownNameError
+from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.studio.jobs import Jobs
+from populace.tools.describe import describe_scenario
 
 
 @dataclass(frozen=True)

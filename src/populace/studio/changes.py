@@ -17,8 +17,8 @@ from typing import Any
 from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
+from populace.base.locks import held
 from populace.experiments.folder import LOCK, home
-from populace.journal.locks import held
 from populace.studio.library import Library
 
 Callback = Callable[[], Awaitable[None] | None]

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
-from populace.charts import PALETTE
+from populace.runs.charts import PALETTE
 from populace.studio.frame import tested
 from populace.studio.text import shown
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 
-def when(run: Reading, step: int) -> str:
+def when(run: RunReader, step: int) -> str:
     """A step with the simulated time after it.
 
     Example:

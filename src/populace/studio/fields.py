@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from populace.describing import Parameter
 from populace.studio.frame import tested
 from populace.studio.text import shown
 from populace.studio.views.forms import problem, text_of
+from populace.tools.describe import Parameter
 
 Typed = Callable[[str, str], None]
 """Called with the name of a parameter and what was typed for it."""

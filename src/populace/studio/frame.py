@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from nicegui import background_tasks, context, ui
 
-from populace.errors import PopulaceError
+from populace.base.errors import PopulaceError
 from populace.studio.changes import PATIENCE_S
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown

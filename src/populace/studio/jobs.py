@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any, Literal
 
-from populace.errors import PopulaceError
-from populace.holding import Condition, condition, go_on, pause, stop
-from populace.run import Run
-from populace.workspace import Workspace
+from populace.base.errors import PopulaceError
+from populace.engine.run import Run
+from populace.engine.run_control import Condition, condition, go_on, pause, stop
+from populace.engine.workspace import Workspace
 
 _TRIES_A_SECOND = 20
 _PAST_START_S = 2.0

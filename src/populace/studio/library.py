@@ -13,14 +13,14 @@ from pathlib import Path
 
 import polars as pl
 
-from populace.discovery import SHIPPED, find_scenario
-from populace.errors import PopulaceError, RunNotFoundError, UsageError
+from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
+from populace.engine.discovery import SHIPPED, find_scenario
+from populace.engine.run import Run
+from populace.engine.run_control import Condition, condition
+from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
-from populace.holding import Condition, condition
 from populace.journal import Journal, Manifest
 from populace.questions import VALID
-from populace.run import Run
-from populace.workspace import Workspace
 
 Stamp = tuple[int, int, int]
 _TAGS = "tags.json"

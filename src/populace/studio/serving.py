@@ -11,7 +11,7 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 
 PORT = 8642
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{16,}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from populace.engine.workspace import Workspace
 from populace.studio.changes import Changes
 from populace.studio.jobs import Jobs
 from populace.studio.library import Library
-from populace.workspace import Workspace
 
 
 class Studio:

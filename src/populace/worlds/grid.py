@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 
 Cells = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from populace.errors import UnknownNameError, WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.people import Id
 
 ItemT = TypeVar("ItemT")

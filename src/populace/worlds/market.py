@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 
 Floats = npt.NDArray[np.float64]
 

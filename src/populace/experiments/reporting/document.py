@@ -12,7 +12,7 @@ from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.comparing import Reference
 from populace.journal.segments import writing
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Report:
         return [folder / name for name in files]
 
 
-def report(subject: Reading | Results, *, reference: Reference | None = None, probe: bool = False) -> Report:
+def report(subject: RunReader | Results, *, reference: Reference | None = None, probe: bool = False) -> Report:
     """The report of an experiment or of a single run.
 
     Args:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from populace.charts import PALETTE, available
-from populace.errors import UsageError
+from populace.base.errors import UsageError
+from populace.runs.charts import PALETTE, available
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

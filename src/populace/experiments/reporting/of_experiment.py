@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import yaml
 
-from populace.discovery import find_scenario
-from populace.errors import PopulaceError
+from populace.base.errors import PopulaceError
+from populace.engine.discovery import find_scenario
 from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
 from populace.experiments.reporting import figures

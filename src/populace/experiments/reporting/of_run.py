@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from populace.discovery import find_scenario
-from populace.errors import PopulaceError
+from populace.base.errors import PopulaceError
+from populace.engine.discovery import find_scenario
 from populace.experiments.reporting import figures
 from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reporting.of_experiment import Parts
 from populace.experiments.validation import ValidityCard
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 
-def run_report(run: Reading, card: ValidityCard) -> Parts:
+def run_report(run: RunReader, card: ValidityCard) -> Parts:
     """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
@@ -31,7 +31,7 @@ def run_report(run: Reading, card: ValidityCard) -> Parts:
     return Parts(run.name, lead, summary, tuple(body))
 
 
-def _settings(run: Reading) -> Iterator[Block]:
+def _settings(run: RunReader) -> Iterator[Block]:
     yield Heading("Settings")
     rows = [("scenario", run.manifest.scenario)]
     if run.manifest.parent:
@@ -46,7 +46,7 @@ def _settings(run: Reading) -> Iterator[Block]:
     yield Facts(rows)
 
 
-def _metrics(run: Reading) -> Iterator[Block]:
+def _metrics(run: RunReader) -> Iterator[Block]:
     metrics = run.metrics
     yield Heading("Metrics")
     for name in metrics.columns:
@@ -59,7 +59,7 @@ def _metrics(run: Reading) -> Iterator[Block]:
     yield Table(metrics, f"Metrics, {metrics.height} steps", folded=metrics.height > 15)
 
 
-def _findings(run: Reading) -> Iterator[Block]:
+def _findings(run: RunReader) -> Iterator[Block]:
     try:
         found = find_scenario(run.manifest.scenario).report(run)
     except PopulaceError as error:
@@ -72,7 +72,7 @@ def _findings(run: Reading) -> Iterator[Block]:
             yield Prose([finding.note])
 
 
-def _repeat(run: Reading) -> Iterator[Block]:
+def _repeat(run: RunReader) -> Iterator[Block]:
     manifest, regime = run.manifest, run.manifest.regimes[0]
     yield Heading("How to repeat it")
     if manifest.parent is not None or manifest.interventions:

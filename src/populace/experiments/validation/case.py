@@ -10,7 +10,7 @@ import numpy as np
 
 from populace.experiments.evidence import Evidence, evidence_of
 from populace.experiments.results import Results
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class Case:
         return made
 
 
-def case_of(subject: Reading | Results) -> Case:
+def case_of(subject: RunReader | Results) -> Case:
     """A run or the results of an experiment as a case."""
-    return _run(subject) if isinstance(subject, Reading) else _experiment(subject)
+    return _run(subject) if isinstance(subject, RunReader) else _experiment(subject)
 
 
-def _run(run: Reading) -> Case:
+def _run(run: RunReader) -> Case:
     manifest, usage = run.manifest, run.usage()
     state = manifest.status.state
     return Case(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.errors import PopulaceError, UnknownNameError, UsageError
+from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.experiments.results import Results
 from populace.experiments.validation.card import Check, Verdict
 from populace.experiments.validation.case import Case

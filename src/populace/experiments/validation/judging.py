@@ -8,10 +8,10 @@ from populace.experiments.validation.card import Check, ValidityCard
 from populace.experiments.validation.case import Case, case_of
 from populace.experiments.validation.comparing import Reference, against_reference, models_agree
 from populace.experiments.validation.probing import probed_position
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 
-def validity(subject: Reading | Results, *, reference: Reference | None = None, probe: bool = False) -> ValidityCard:
+def validity(subject: RunReader | Results, *, reference: Reference | None = None, probe: bool = False) -> ValidityCard:
     """What a run or an experiment is worth: checks that pass, fail or inform, and warnings.
 
     Everything is read from what the runs left behind; only `probe` asks a model.

@@ -7,25 +7,25 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from populace.base.errors import PopulaceError
 from populace.broker import Broker
 from populace.deciders import decide
-from populace.discovery import find_scenario
-from populace.driving import finish
-from populace.errors import PopulaceError
+from populace.engine.discovery import find_scenario
+from populace.engine.event_loop import finish
+from populace.engine.workspace import Workspace
 from populace.experiments.evidence import matrix, place_effect
 from populace.experiments.results import Results
 from populace.experiments.validation.card import Check, Verdict
 from populace.experiments.validation.checks import PLACE, missing, points
 from populace.models import open_model
-from populace.probe import first_inquiry
 from populace.questions import Finite
-from populace.reading import Reading
-from populace.workspace import Workspace
+from populace.runs.reader import RunReader
+from populace.tools.probe import first_inquiry
 
 _MOST_PEOPLE = 30
 
 
-def probed_position(subject: Reading | Results) -> Check:
+def probed_position(subject: RunReader | Results) -> Check:
     """Ask the first question again with options in every order; calls go through the call store."""
     name = "position bias"
     if isinstance(subject, Results):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from populace.scenario import Finding
+from populace.engine.scenario import ReportTable
 
 
 def standings(people: pl.DataFrame, rounds: int) -> pl.DataFrame:
@@ -24,7 +24,7 @@ def scores(people: pl.DataFrame) -> pl.DataFrame:
     return people.group_by("player", "repetition", maintain_order=True).agg(pl.col("score").sum())
 
 
-def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> Finding:
+def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> ReportTable:
     """How often the model cooperated after each outcome of the round before."""
     seats = people.filter("model_seat")["id"]
     played = rounds.filter(pl.col("seat").is_in(seats.implode())).sort("seat", "step")
@@ -44,10 +44,10 @@ def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> Finding:
         .sort("before")
     )
     note = "C C: both cooperated; C D: the model did and the other did not. Tit for tat is 1, 0, 1, 0."
-    return Finding("How the model played, by the round before", table, note)
+    return ReportTable("How the model played, by the round before", table, note)
 
 
-def opponents(people: pl.DataFrame, rounds: int) -> Finding:
+def opponents(people: pl.DataFrame, rounds: int) -> ReportTable:
     """What the model earned and did against each opponent."""
     table = (
         people.filter("model_seat")
@@ -57,4 +57,4 @@ def opponents(people: pl.DataFrame, rounds: int) -> Finding:
             (pl.col("cooperated").mean() / rounds).alias("cooperation"),
         )
     )
-    return Finding("The model against each opponent", table)
+    return ReportTable("The model against each opponent", table)

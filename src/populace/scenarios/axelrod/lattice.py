@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
-from populace.scenario import Field, Finding, Scenario, metric
 from populace.scenarios.axelrod.pictures import draw_lattice
 from populace.scenarios.axelrod.words import MOVES, WORDINGS, Wording, Words, called, moves
 from populace.worlds.grid import Grid
@@ -139,7 +139,7 @@ class AxelrodLattice(Scenario):
         return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """Cooperation in the second half of the run, beside what is known of the rule."""
         second = run.metrics.filter(pl.col("step") > run.steps[-1] // 2)["cooperation"]
         table = pl.DataFrame(
@@ -149,7 +149,7 @@ class AxelrodLattice(Scenario):
             }
         )
         note = "The known share is that of the rule, with itself, for a temptation between 1.8 and 2 on a big lattice."
-        return [Finding("Cooperation on the lattice", table, note)]
+        return [ReportTable("Cooperation on the lattice", table, note)]
 
     @classmethod
     def pictures(cls, run: Any, folder: Path) -> list[Path]:

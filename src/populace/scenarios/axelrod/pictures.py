@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from populace.charts import PALETTE
+from populace.runs.charts import PALETTE
 from populace.scenarios.axelrod.words import MOVES
 
 KINDS = ("cooperates", "defects", "now cooperates", "now defects")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from populace.errors import ParameterError, UnknownNameError, UsageError
+from populace.base.errors import ParameterError, UnknownNameError, UsageError
 
 
 def package() -> Any:

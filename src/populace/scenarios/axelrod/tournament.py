@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
-from populace.scenario import Field, Finding, Scenario, metric
 from populace.scenarios.axelrod.findings import conduct, opponents, standings
 from populace.scenarios.axelrod.players import cooperates, player, remember
 from populace.scenarios.axelrod.words import MOVES, WORDINGS, Wording, Words, called, moves
@@ -211,13 +211,13 @@ class Axelrod(Scenario):
         return [f"{name:<28} {score:6.3f} a round  {share:4.0%} cooperated" for name, score, share in table.iter_rows()]
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """The table of the tournament, and how the model played."""
         people, rounds = run.people().frame, run.steps[-1]
         if not rounds:
             return []
         found = [
-            Finding(
+            ReportTable(
                 "The tournament",
                 standings(people, rounds),
                 "Points a round over all matches; nobody plays against themselves.",

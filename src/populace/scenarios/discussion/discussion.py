@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.minds import Memory, Mind
 from populace.models import embedder
-from populace.people import Id, People, mix
+from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
-from populace.scenario import Field, Finding, Scenario, metric
 from populace.worlds.mailbox import Mailbox, Message
 
 LEANINGS = {"open-minded": 2, "cautious": 1, "outspoken": 1, "sceptical": 1, "easygoing": 1}
@@ -61,7 +61,7 @@ class Discussion(Scenario):
         self.before: np.ndarray[Any, np.dtype[np.float64]] | None = None
         self.unread = 0
         return people.with_columns(
-            leaning=mix(self.members, LEANINGS, seed=self.rng),
+            leaning=draw_column(self.members, LEANINGS, seed=self.rng),
             before=pl.Series([None] * self.members, dtype=pl.Int64),
             position=pl.Series([None] * self.members, dtype=pl.Int64),
         )
@@ -219,7 +219,7 @@ class Discussion(Scenario):
         return float((2 * rank - len(counts) - 1) @ counts / (len(counts) * counts.sum()))
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """Who spoke how often, and what everybody thought before and after."""
         spoke = run.events.filter(pl.col("kind") == "said").group_by("person").agg(pl.len().alias("spoke"))
         people = run.people().frame.select(pl.col("id").alias("person"), "name", "leaning", "before", "position")
@@ -227,5 +227,5 @@ class Discussion(Scenario):
             pl.col("spoke").fill_null(0)
         )
         return [
-            Finding("Positions before and after, and who spoke", table.drop("person").rename({"position": "after"}))
+            ReportTable("Positions before and after, and who spoke", table.drop("person").rename({"position": "after"}))
         ]

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.people import People, mix
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
+from populace.people import People, draw_column
 from populace.questions import Choice
-from populace.scenario import Field, Finding, Scenario, metric
 
 TRAITS = {
     "openness": ("imaginative", "conventional"),
@@ -74,7 +74,9 @@ class Epidemic(Scenario):
         people = People.named(self.residents, seed=self.rng)
         people = people.with_columns(age=self.rng.integers(18, 65, self.residents))
         for factor, words in TRAITS.items():
-            people = people.with_columns(**{factor: mix(self.residents, dict.fromkeys(words, 1), seed=self.rng)})
+            people = people.with_columns(
+                **{factor: draw_column(self.residents, dict.fromkeys(words, 1), seed=self.rng)}
+            )
         day = np.zeros(self.residents, np.int64)
         day[self.rng.choice(self.residents, min(self.infected, self.residents), replace=False)] = 1
         self.reports: list[int] = [0]
@@ -187,7 +189,7 @@ class Epidemic(Scenario):
         return self.most_home
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """The published reference beside this run, and who produced each."""
         regime = run.manifest.regime
         parameters = run.manifest.regimes[0].parameters
@@ -207,4 +209,4 @@ class Epidemic(Scenario):
         published = REFERENCE.with_columns(produced_by=pl.lit("published: gpt-3.5-turbo-0301"))
         table = pl.concat([published, pl.DataFrame([mine], schema=published.schema)])
         note = "For a hundred people. The published runs are other people's, of another model; this is one run."
-        return [Finding("Beside the published runs", table, note)]
+        return [ReportTable("Beside the published runs", table, note)]

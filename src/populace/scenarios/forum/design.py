@@ -16,7 +16,7 @@ import pydantic
 import yaml
 from pydantic import Field
 
-from populace.errors import ParameterError, UnknownNameError
+from populace.base.errors import ParameterError, UnknownNameError
 
 Kind = Literal["prescriptive", "restrictive"]
 Power = Literal["warn", "remove", "lock", "ban"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from populace.scenario import Finding
+from populace.engine.scenario import ReportTable
 
 
-def findings(run: Any) -> list[Finding]:
+def findings(run: Any) -> list[ReportTable]:
     """The liveliest threads, who wrote most, and what moderators did."""
     posts = run.history("posts")
     found = _warnings(run)
@@ -28,20 +28,20 @@ def findings(run: Any) -> list[Finding]:
         )
         .sort("replies", descending=True, maintain_order=True)
     )
-    found.append(Finding("The liveliest threads", threads.head(8), f"`populace show {run.name} --thread NUMBER`"))
+    found.append(ReportTable("The liveliest threads", threads.head(8), f"`populace show {run.name} --thread NUMBER`"))
     writers = posts.group_by("name", "role", maintain_order=True).len("wrote")
-    found.append(Finding("Who wrote most", writers.sort("wrote", descending=True, maintain_order=True).head(5)))
+    found.append(ReportTable("Who wrote most", writers.sort("wrote", descending=True, maintain_order=True).head(5)))
     acts = run.history("moderation")
     if acts.height:
         done = acts.group_by("power", "rule", maintain_order=True).len("posts").sort("posts", descending=True)
-        found.append(Finding("What moderators did", done))
+        found.append(ReportTable("What moderators did", done))
     return found
 
 
-def _warnings(run: Any) -> list[Finding]:
+def _warnings(run: Any) -> list[ReportTable]:
     events = run.events
     warned = events.filter(pl.col("kind") == "warning") if events.height else events
     if not warned.height:
         return []
     texts = warned["data"].str.json_path_match("$.text")
-    return [Finding("Rules that may contradict each other", pl.DataFrame({"warning": texts}))]
+    return [ReportTable("Rules that may contradict each other", pl.DataFrame({"warning": texts}))]

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.minds import expand
 from populace.models import embedder
 from populace.people import Id, People
 from populace.questions import Choice, Utterance
-from populace.scenario import Field, Finding, Scenario, metric
 from populace.scenarios.forum import moderation
 from populace.scenarios.forum.design import Design
 from populace.scenarios.forum.findings import findings
@@ -390,6 +390,6 @@ class Forum(Scenario):
         return int(self.board.posts["removed"].sum())
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """The liveliest threads, who wrote most, and what moderators did."""
         return findings(run)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.worlds.market import LogitMarket
 
 Verdict = Literal["coordination", "no coordination", "undecided"]

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Number
-from populace.scenario import Field, Finding, Scenario, metric
 from populace.scenarios.market.findings import MARGIN, coordination, following
 from populace.scenarios.market.pictures import draw_prices
 from populace.scenarios.market.sellers import Learners, Trial, Twin
@@ -213,7 +213,7 @@ class Market(Scenario):
         return [far, *lines]
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """Whether prices are those of sellers who coordinate."""
         logit, prices = _logit_of(run), run.history("prices")
         if run.steps[-1] < 8:
@@ -234,7 +234,7 @@ class Market(Scenario):
             f"The index is 0 at the competitive and 1 at the joint price; coordination means that the interval lies "
             f"above {MARGIN}. A high price is not yet an agreement: compare with the twins and the blind chooser."
         )
-        return [Finding("Do the sellers coordinate?", table, note)]
+        return [ReportTable("Do the sellers coordinate?", table, note)]
 
     @classmethod
     def pictures(cls, run: Any, folder: Path) -> list[Path]:

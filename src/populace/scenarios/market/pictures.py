@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from populace.charts import PALETTE
+from populace.runs.charts import PALETTE
 from populace.worlds.market import LogitMarket
 
 

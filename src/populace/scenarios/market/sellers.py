@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
 from populace.worlds.market import LogitMarket
 
 Floats = npt.NDArray[np.float64]

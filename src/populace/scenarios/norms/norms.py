@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.people import People, mix
+from populace.engine.scenario import Field, Scenario, metric
+from populace.people import People, draw_column
 from populace.questions import Choice
-from populace.scenario import Field, Scenario, metric
 
 CONFORMITY = {
     "an extremely conformist": 2,
@@ -72,9 +72,9 @@ class Norms(Scenario):
     def setup(self) -> People:
         """Everybody gets a name, traits and a first shirt."""
         people = People.named(self.workers, seed=self.rng)
-        people = people.with_columns(trait=mix(self.workers, CONFORMITY, seed=self.rng))
+        people = people.with_columns(trait=draw_column(self.workers, CONFORMITY, seed=self.rng))
         for factor, (high, low) in BIG_FIVE.items():
-            people = people.with_columns(**{factor: mix(self.workers, {high: 1, low: 1}, seed=self.rng)})
+            people = people.with_columns(**{factor: draw_column(self.workers, {high: 1, low: 1}, seed=self.rng)})
         blue = self.rng.random(self.workers) < self.initial_share
         if self.exact_start:
             blue = self.rng.permutation(np.arange(self.workers) < round(self.workers * self.initial_share))

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from populace.engine.scenario import Field, ReportTable, metric
 from populace.minds import Line, Memory, Talk, clock
 from populace.people import Id, People
 from populace.questions import Choice
-from populace.scenario import Field, Finding, metric
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.pictures import draw_diffusion
 from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife
@@ -207,7 +207,7 @@ class Party(TownLife):
         return len(self.mind.memory.stream) if isinstance(self.mind.memory, Memory) else 0
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """Who came to know, and through whom."""
         people = run.people()
         names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
@@ -221,7 +221,7 @@ class Party(TownLife):
             came=pl.Series([name in {names[who] for who in came} for name in table["name"]], dtype=pl.Boolean)
         )
         note = f"{len(news.claims)} utterances spoke of the party without evidence."
-        return [Finding("Who came to know, from whom", reached, note)]
+        return [ReportTable("Who came to know, from whom", reached, note)]
 
     @classmethod
     def pictures(cls, run: Any, folder: Path) -> list[Path]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from populace.charts import PALETTE
 from populace.people import Id
+from populace.runs.charts import PALETTE
 from populace.scenarios.party.diffusion import Diffusion
 
 HOUR, DAY = 3600, 86_400

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from populace.scenario import Finding
+from populace.engine.scenario import ReportTable
 
 
 def similarity(people: pl.DataFrame) -> float | None:
@@ -22,7 +22,7 @@ def mixed_similarity(people: pl.DataFrame) -> float:
     return float((sizes * (sizes - 1)).sum() / (total * (total - 1))) if total > 1 else 1.0
 
 
-def before_and_after(run: Any) -> Finding:
+def before_and_after(run: Any) -> ReportTable:
     """Similarity at the beginning and at the end, beside that of a random mix."""
     rows = []
     for when, at in (("beginning", 0), ("end", run.steps[-1])):
@@ -38,16 +38,16 @@ def before_and_after(run: Any) -> Finding:
             }
         )
     note = "Similarity is the mean share of like neighbours. One run; other seeds differ by a few hundredths."
-    return Finding("Who lives among whom", pl.DataFrame(rows), note)
+    return ReportTable("Who lives among whom", pl.DataFrame(rows), note)
 
 
-def thresholds(run: Any) -> Finding:
+def thresholds(run: Any) -> ReportTable:
     """How many people said which threshold."""
     said = run.people(0)["threshold"].value_counts(name="people").sort("threshold")
-    return Finding("The thresholds that people said", said, "Who gave no readable answer has the parameter's.")
+    return ReportTable("The thresholds that people said", said, "Who gave no readable answer has the parameter's.")
 
 
-def leaving_by_likeness(run: Any) -> Finding:
+def leaving_by_likeness(run: Any) -> ReportTable:
     """How often people chose to leave, by the share of like neighbours that they had been told."""
     parts = []
     for step in run.steps[1:]:
@@ -67,4 +67,4 @@ def leaving_by_likeness(run: Any) -> Finding:
         )
     )
     note = "A threshold shows as a step; a line that is flat says that the neighbourhood does not matter."
-    return Finding("Leaving, by the share of like neighbours", table, note)
+    return ReportTable("Leaving, by the share of like neighbours", table, note)

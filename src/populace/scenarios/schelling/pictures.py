@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from populace.charts import PALETTE
+from populace.runs.charts import PALETTE
 
 
 def draw_grids(run: Any, path: Path) -> Path:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Rating
-from populace.scenario import Field, Finding, Scenario, metric
 from populace.scenarios.schelling.findings import (
     before_and_after,
     leaving_by_likeness,
@@ -197,7 +197,7 @@ class Schelling(Scenario):
         return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
 
     @classmethod
-    def report(cls, run: Any) -> list[Finding]:
+    def report(cls, run: Any) -> list[ReportTable]:
         """Who lives among whom, and by what people left."""
         found = [before_and_after(run)]
         decide_by = run.manifest.regimes[0].parameters["decide_by"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from populace.workspace import Workspace
+from populace.engine.workspace import Workspace
 
 NAME = "norms-example"
 _ARCHIVE = Path(__file__).with_name(f"{NAME}.zip")

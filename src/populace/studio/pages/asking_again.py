@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
-from populace.errors import UsageError
-from populace.reading import Decision
+from populace.base.errors import UsageError
+from populace.runs.reader import Decision
 from populace.studio.frame import chip, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.command_line import command_line

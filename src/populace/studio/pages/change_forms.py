@@ -8,8 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from populace.describing import Parameter
-from populace.errors import InterventionError
+from populace.base.errors import InterventionError
 from populace.people import People
 from populace.studio.fields import field, fields
 from populace.studio.frame import tested
@@ -17,6 +16,7 @@ from populace.studio.text import shown
 from populace.studio.views.forking import Beginning
 from populace.studio.views.forms import text_of, value_of
 from populace.studio.views.selecting import SIGNS, Column, Condition, column_value, selection
+from populace.tools.describe import Parameter
 
 KINDS = {
     "announce": "Announce something",
@@ -119,7 +119,7 @@ def _add(start: Beginning) -> Read:
 
 def _remove(start: Beginning) -> Read:
     whom = _Whom(start, "Who leaves?")
-    return lambda people: {"kind": "remove", "who": whom.read(people)}
+    return lambda people: {"kind": "remove", "to": whom.read(people)}
 
 
 def _change(start: Beginning, parameters: tuple[Parameter, ...]) -> Read:

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
-from populace.errors import PopulaceError, UsageError
-from populace.reading import Decision, Reading
+from populace.base.errors import PopulaceError, UsageError
+from populace.runs.reader import Decision, RunReader
 from populace.studio.clock import when
 from populace.studio.frame import empty, frame, page_at, run_address, section, tested
 from populace.studio.jobs import command
@@ -50,7 +50,7 @@ class _Seen:
     """What the address names."""
 
     def __init__(
-        self, run: Reading, person: int | str, step: int, decisions: pl.DataFrame, decision: Opened | None
+        self, run: RunReader, person: int | str, step: int, decisions: pl.DataFrame, decision: Opened | None
     ) -> None:
         self.run, self.person, self.step = run, person, step
         self.decisions, self.decision = decisions, decision

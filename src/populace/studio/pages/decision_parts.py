@@ -8,7 +8,7 @@ import polars as pl
 from nicegui import ui
 
 from populace.questions import LOW_MASS
-from populace.reading import Decision
+from populace.runs.reader import Decision
 from populace.studio.charts import COLOURS, Chart, bar_options
 from populace.studio.frame import chip, empty, figure, section, tested
 from populace.studio.text import prose, shown

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlencode
 
 from nicegui import context, ui
 
-from populace.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UsageError
 from populace.experiments.folder import names as experiments
 from populace.feedback import Feedback, Queue
 from populace.feedback.feedback import checked_rater

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 from nicegui import context, ui
 
-from populace.describing import Parameter
-from populace.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UsageError
 from populace.studio.catalogue import Catalogue
 from populace.studio.clock import when
 from populace.studio.fields import field, fields, form_style
@@ -22,6 +21,7 @@ from populace.studio.studio import Studio
 from populace.studio.text import shown
 from populace.studio.views.forking import SETTINGS, Beginning, Fork, beginning, checked
 from populace.studio.views.forms import guessed, read_parameters
+from populace.tools.describe import Parameter
 
 
 def register(studio: Studio) -> None:

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from nicegui import ui
 
+from populace.base.errors import UsageError
 from populace.community.community import Sorting
 from populace.community.viewing import Filter
-from populace.errors import UsageError
 from populace.studio.clock import when
 from populace.studio.frame import Page, empty, frame, page_at, run_address, tested
 from populace.studio.jobs import command

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from nicegui import ui
 
 from populace.community.profiles import hue
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.studio.clock import moment
 from populace.studio.frame import run_address, tested
 from populace.studio.text import prose, shown
@@ -49,7 +49,7 @@ class Reader:
         return forum_address(self.run, **{**self.query, **parts})
 
 
-def opened(run: Reading) -> datetime:
+def opened(run: RunReader) -> datetime:
     """When a run began, by its own clock."""
     return datetime.fromisoformat(run.record.facts(0)["now"])
 

@@ -9,7 +9,8 @@ from functools import partial
 
 from nicegui import ui
 
-from populace.run import Run
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
 from populace.statistics import proportion
 from populace.studio import example
 from populace.studio.charts import lines, spark
@@ -19,7 +20,6 @@ from populace.studio.redrawing import Redrawing
 from populace.studio.starting import follow
 from populace.studio.studio import Studio
 from populace.studio.text import shown
-from populace.workspace import Workspace
 
 SIZE = 20
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.studio.clock import when
 from populace.studio.frame import chip, empty, section, tested, told
 from populace.studio.jobs import command

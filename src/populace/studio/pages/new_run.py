@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from nicegui import background_tasks, context, ui
 
-from populace.discovery import known_scenarios
-from populace.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UsageError
+from populace.engine.discovery import known_scenarios
 from populace.models import FORMS
 from populace.studio.catalogue import Catalogue, Offer
 from populace.studio.fields import field, fields, form_style

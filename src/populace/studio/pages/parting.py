@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from nicegui import ui
 
-from populace.compare import Parting
-from populace.errors import PopulaceError
-from populace.reading import Reading
+from populace.base.errors import PopulaceError
+from populace.runs.compare import Parting
+from populace.runs.reader import RunReader
 from populace.studio.clock import when
 from populace.studio.frame import run_address, run_link, tested
 from populace.studio.text import prose, shown
@@ -18,7 +18,7 @@ _MARKS = {"-": "color: var(--bad)", "+": "color: var(--good)", " ": "color: var(
 _MOST_LINES = 120
 
 
-def show_partings(reference: Reading, others: Mapping[str, Reading], found: Sequence[Parted]) -> None:
+def show_partings(reference: RunReader, others: Mapping[str, RunReader], found: Sequence[Parted]) -> None:
     """The first difference of every run from the reference; of several, each opens on a click."""
     for parted in found:
         with tested(ui.column().classes("w-full gap-2 min-w-0"), f"parting-{parted.run}"):
@@ -35,12 +35,12 @@ def show_partings(reference: Reading, others: Mapping[str, Reading], found: Sequ
                     _texts(reference, others[parted.run], parted.parting)
 
 
-def _where(run: Reading, parting: Parting) -> str:
+def _where(run: RunReader, parting: Parting) -> str:
     whom = f", {_name(run, parting)}" if parting.person is not None else ""
     return shown(f"{when(run, parting.step)}, at {parting.path}{whom}: the {parting.what} differs", 400)
 
 
-def _name(run: Reading, parting: Parting) -> str:
+def _name(run: RunReader, parting: Parting) -> str:
     try:
         person = run.people(parting.step).person(parting.person)
     except PopulaceError:
@@ -48,7 +48,7 @@ def _name(run: Reading, parting: Parting) -> str:
     return f"{dict(person).get('name', 'person')} ({parting.person})"
 
 
-def _texts(reference: Reading, other: Reading, parting: Parting) -> None:
+def _texts(reference: RunReader, other: RunReader, parting: Parting) -> None:
     if parting.what == "prompt":
         with ui.column().classes("w-full gap-0 fixed-width"):
             shown_lines = diffed(parting.first, parting.second)

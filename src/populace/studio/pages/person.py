@@ -6,7 +6,7 @@ import asyncio
 
 from nicegui import ui
 
-from populace.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UsageError
 from populace.studio.clock import when
 from populace.studio.frame import Page, empty, frame, page_at, run_address, tested, told
 from populace.studio.jobs import command

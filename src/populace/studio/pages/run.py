@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
-from populace.errors import PopulaceError, RunNotFoundError
-from populace.reading import Reading
+from populace.base.errors import PopulaceError, RunNotFoundError
+from populace.runs.reader import RunReader
 from populace.studio.charts import Chart, line_options, lines
 from populace.studio.frame import Page, empty, error_card, frame, page_at, tested
 from populace.studio.jobs import command
@@ -207,7 +207,7 @@ class Metrics:
             self._switch = ui.switch("Other metrics", on_change=lambda: self._show_others())
             tested(self._switch, "other-metrics")
 
-    def show(self, run: Reading, table: pl.DataFrame, step: int) -> None:
+    def show(self, run: RunReader, table: pl.DataFrame, step: int) -> None:
         """Draw the metrics as they are now."""
         self._table, self._split, self._step = table, charted(run, table), step
         main, others = self._split

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.studio.charts import bar_options, bars, line_options, lines
 from populace.studio.frame import empty, run_address, tested
 from populace.studio.jobs import command
@@ -34,7 +34,7 @@ class AnswersPanel(Panel):
         self._more = ui.label().classes("soft small")
         self._list = ui.column().classes("w-full gap-4")
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """The questions of the step."""
         return run_answers.answers(run, step), run_answers.questions(run, step)
 
@@ -138,7 +138,7 @@ class InvalidPanel(Panel):
             made = Paged(lambda query: view(self._tables[place], query), columns, key=key, link=link, search="")
         return column, made
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """Counts and a sample."""
         by_step = run_answers.invalid_by_step(run, step)
         replies = run_answers.invalid_replies(run, step)
@@ -206,7 +206,7 @@ class UsagePanel(Panel):
             columns = ["outcome", ("rule", "rule or reason"), "replies"]
             self._rules = Paged(lambda query: view(self._cleaned, query), columns, key="rule", search="")
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """What was used and cleaned so far."""
         return run_usage.used(run, step), run_usage.cleanings(run, step)
 
@@ -253,7 +253,7 @@ class SettingsPanel(Panel):
             ui.label(shown(line, 300)).classes("commandline w-full")
         ui.label("They are run in the folder of the workspace.").classes("soft small")
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """The settings."""
         return overview(run)
 

@@ -8,12 +8,12 @@ from functools import partial
 
 from nicegui import ui
 
+from populace.base.formatting import duration, percent
 from populace.studio.frame import chip, error_card, run_address, run_link, tested, told
 from populace.studio.jobs import CommandError, Job, command
 from populace.studio.studio import Studio
 from populace.studio.text import prose, shown
 from populace.studio.views.run import Overview
-from populace.telling import duration, percent
 
 _LOOKS_A_SECOND = 10
 _OPTIONS = {"calls": "--max-calls", "tokens": "--max-tokens", "money": "--max-money", "seconds": "--max-seconds"}

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from nicegui import background_tasks, ui
 
-from populace.errors import UsageError
-from populace.reading import Reading
+from populace.base.errors import UsageError
+from populace.runs.reader import RunReader
 from populace.studio.frame import Page, empty, run_address, tested
 from populace.studio.tables import Paged, Query, view
 from populace.studio.text import shown
@@ -51,7 +51,7 @@ class Panel:
     def build(self) -> None:
         """Make the elements."""
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """Read what is to be shown at a step; called in a thread."""
 
     def show(self, data: Any, step: int) -> None:
@@ -91,7 +91,7 @@ class PeoplePanel(Panel):
         # A person is a row, however much is known: whole texts stand on the person's own page.
         tested(self._table.table.props(remove="wrap-cells"), "people")
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """A page of people; conditions that cannot be read are told beside their field."""
         names = list(people_columns(run, step))
         try:
@@ -99,7 +99,7 @@ class PeoplePanel(Panel):
         except UsageError as error:
             return names, run_people.Rows(pl.DataFrame({"id": []}), 0), str(error)
 
-    def _read(self, run: Reading, step: int) -> run_people.Rows:
+    def _read(self, run: RunReader, step: int) -> run_people.Rows:
         query = self.query
         names = people_columns(run, step)
         return run_people.people(
@@ -179,7 +179,7 @@ class EventsPanel(Panel):
         self._table = Paged(self._page, columns, key="name", link=self._link, search="", on_query=self._turned)
         tested(self._table.table, "events")
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """A page of events, and which kinds there are."""
         kinds = run_events.kinds(run, step, until=self.until)
         known = dict(kinds.iter_rows())
@@ -252,7 +252,7 @@ class MetricsPanel(Panel):
         with self._nothing:
             empty("This scenario measures nothing. A method with @metric is computed after every step.")
 
-    def load(self, run: Reading, step: int) -> Any:
+    def load(self, run: RunReader, step: int) -> Any:
         """The metrics at the step."""
         about = described(run.manifest.scenario)[1]
         table = metrics_at(metrics(run), step)

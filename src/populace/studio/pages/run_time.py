@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import events, ui
 
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.studio.clock import moment
 from populace.studio.frame import tested
 
@@ -53,7 +53,7 @@ class Time:
         ui.keyboard(self._key, ignore=controls)  # type: ignore[arg-type]
         self._timer = ui.timer(_PLAY_S, self._tick, active=False)
 
-    def show(self, run: Reading, last: int, *, going: bool) -> None:
+    def show(self, run: RunReader, last: int, *, going: bool) -> None:
         """Make room for new steps; while following, go to the newest."""
         grown = last != self.last
         self.last = last

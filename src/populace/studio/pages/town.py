@@ -10,7 +10,7 @@ import polars as pl
 from nicegui import ui
 from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
-from populace.errors import UnknownNameError, UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.studio.frame import Page, empty, frame, page_at, run_address, section, tested, told
 from populace.studio.jobs import command
 from populace.studio.pages.town_elements import SPEEDS, TownMap, TownTree

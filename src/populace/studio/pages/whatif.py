@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import polars as pl
 from nicegui import ui
 
-from populace.errors import PopulaceError, UsageError
-from populace.run import Run
+from populace.base.errors import PopulaceError, UsageError
+from populace.engine.run import Run
 from populace.studio.frame import (
     Page,
     chip,

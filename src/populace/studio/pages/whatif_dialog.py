@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from nicegui import ui
 
-from populace.errors import UsageError
+from populace.base.errors import UsageError
 from populace.studio.frame import tested, told
 from populace.studio.jobs import Job, command
 from populace.studio.pages.forum_post import forum_address

@@ -10,7 +10,7 @@ import polars as pl
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
-from populace.errors import RunNotFoundError
+from populace.base.errors import RunNotFoundError
 from populace.feedback import Feedback
 from populace.studio.studio import Studio
 from populace.studio.views import compare, experiment

@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from populace.base.errors import UsageError
 from populace.community.community import Sorting
 from populace.community.viewing import Filter
-from populace.errors import UsageError
 from populace.studio.studio import Studio
 from populace.studio.views.forum import ForumView, thread_facts
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from populace.base.formatting import plain
 from populace.studio.studio import Studio
 from populace.studio.views import decision as decisions
 from populace.studio.views import person as people
-from populace.telling import plain
 
 
 def router(studio: Studio) -> APIRouter:

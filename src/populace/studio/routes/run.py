@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import polars as pl
 from fastapi import APIRouter, Query
 
-from populace.errors import JournalError, UsageError
-from populace.reading import Reading
+from populace.base.errors import JournalError, UsageError
+from populace.runs.reader import RunReader
 from populace.studio.studio import Studio
 from populace.studio.views import run_answers, run_events, run_people, run_usage
 from populace.studio.views.run import metrics as measured
@@ -102,7 +102,7 @@ def router(studio: Studio) -> APIRouter:
     return made
 
 
-def step_of(run: Reading, step: int | None) -> int:
+def step_of(run: RunReader, step: int | None) -> int:
     """A step that the run has; the last one by default."""
     steps = run.steps
     if not steps:

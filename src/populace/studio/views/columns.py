@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from populace.journal.segments import read_table
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 ValueT = TypeVar("ValueT")
 
@@ -62,7 +62,7 @@ _COLUMNS = Kept(room=96_000_000)
 _SMALL = Kept(room=24_000_000)
 
 
-def columns(run: Reading, step: int, table: str, names: Sequence[str]) -> pl.DataFrame | None:
+def columns(run: RunReader, step: int, table: str, names: Sequence[str]) -> pl.DataFrame | None:
     """Some columns of a table of a step; None where the step has no such table."""
     journal = run.journal
     commit = journal.commit_of(step)
@@ -78,10 +78,10 @@ def columns(run: Reading, step: int, table: str, names: Sequence[str]) -> pl.Dat
     return pl.DataFrame([found[name] for name in names])
 
 
-def once_a_step(function: Callable[[Reading, int], ValueT]) -> Callable[[Reading, int], ValueT]:
+def once_a_step(function: Callable[[RunReader, int], ValueT]) -> Callable[[RunReader, int], ValueT]:
     """Keep what a function finds out about a step, which is small beside the step, under the step's digest."""
 
-    def remembered(run: Reading, step: int) -> ValueT:
+    def remembered(run: RunReader, step: int) -> ValueT:
         key = (run.journal.commit_of(step).digest, function.__qualname__)
         held = _SMALL.get(key)
         if held is None:
@@ -95,7 +95,7 @@ def once_a_step(function: Callable[[Reading, int], ValueT]) -> Callable[[Reading
     return remembered
 
 
-def people_columns(run: Reading, step: int) -> dict[str, int]:
+def people_columns(run: RunReader, step: int) -> dict[str, int]:
     """The columns of the population after a step, each with the step that wrote it last."""
     wanted: list[str] = run.record.facts(step)["people"]["columns"]
     found: dict[str, int] = {}
@@ -107,7 +107,7 @@ def people_columns(run: Reading, step: int) -> dict[str, int]:
     return {name: found[name] for name in wanted}
 
 
-def people(run: Reading, step: int, names: Sequence[str]) -> pl.DataFrame:
+def people(run: RunReader, step: int, names: Sequence[str]) -> pl.DataFrame:
     """Some columns of the population after a step, read from the steps that wrote them."""
     written = people_columns(run, step)
     by_step: dict[int, list[str]] = {}
@@ -121,7 +121,7 @@ def people(run: Reading, step: int, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame([found[name] for name in names])
 
 
-def order(run: Reading, step: int, name: str, descending: bool = False) -> pl.Series:
+def order(run: RunReader, step: int, name: str, descending: bool = False) -> pl.Series:
     """The rows of the population after a step in the order of a column, equal ones as they stand, empty ones last."""
     digest = run.journal.commit_of(people_columns(run, step)[name]).digest
     key = (digest, "people", name, "descending" if descending else "ascending")
@@ -133,7 +133,7 @@ def order(run: Reading, step: int, name: str, descending: bool = False) -> pl.Se
     return held
 
 
-def names(run: Reading, step: int, ids: pl.Series) -> pl.Series:
+def names(run: RunReader, step: int, ids: pl.Series) -> pl.Series:
     """The names of people by their ids, and nothing where they have none or have left."""
     known: dict[Any, str | None] = {}
     if "name" in people_columns(run, step):

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from populace.compare import Parting, first_difference, settings_of
-from populace.errors import PopulaceError
+from populace.base.errors import PopulaceError
 from populace.experiments.reporting.of_experiment import band
-from populace.reading import Reading
+from populace.runs.compare import Parting, first_difference, settings_of
+from populace.runs.reader import RunReader
 
 MOST = 24
 """The most runs that are put side by side."""
@@ -40,10 +40,10 @@ class Group:
     """
 
     label: str
-    runs: tuple[Reading, ...]
+    runs: tuple[RunReader, ...]
 
     @property
-    def distinct(self) -> dict[tuple[int, ...], Reading]:
+    def distinct(self) -> dict[tuple[int, ...], RunReader]:
         """One run for each seed, by its seeds: the same run made twice tells nothing more."""
         return {tuple(regime.seed for regime in run.manifest.regimes): run for run in reversed(self.runs)}
 
@@ -95,23 +95,23 @@ class Together:
         groups: The runs by what they share.
     """
 
-    runs: tuple[Reading, ...]
+    runs: tuple[RunReader, ...]
     missing: tuple[Missing, ...]
     metrics: dict[str, pl.DataFrame]
     groups: tuple[Group, ...]
 
-    def run(self, name: str) -> Reading:
+    def run(self, name: str) -> RunReader:
         """A run by its name; the first where there is none of that name."""
         return next((run for run in self.runs if run.name == name), self.runs[0])
 
-    def numeric(self, run: Reading) -> list[str]:
+    def numeric(self, run: RunReader) -> list[str]:
         """The metrics of a run that are numbers."""
         schema = self.metrics[run.name].schema
         return [name for name, dtype in schema.items() if name != "step" and dtype.is_numeric()]
 
 
 def together(
-    names: Iterable[str], open_run: Callable[[str], Reading], metrics_of: Callable[[str], pl.DataFrame]
+    names: Iterable[str], open_run: Callable[[str], RunReader], metrics_of: Callable[[str], pl.DataFrame]
 ) -> Together:
     """Runs by name, each once; those that cannot be read are told and do not keep others from being shown.
 
@@ -120,7 +120,7 @@ def together(
         open_run: How a run is opened.
         metrics_of: How its metrics are read.
     """
-    found: list[Reading] = []
+    found: list[RunReader] = []
     missing: list[Missing] = []
     metrics: dict[str, pl.DataFrame] = {}
     for name in dict.fromkeys(names):
@@ -136,9 +136,9 @@ def together(
     return Together(tuple(found), tuple(missing), metrics, tuple(grouped(found)))
 
 
-def grouped(runs: Sequence[Reading]) -> list[Group]:
+def grouped(runs: Sequence[RunReader]) -> list[Group]:
     """Runs by what they share, in the order in which they were given."""
-    kinds: dict[str, list[Reading]] = {}
+    kinds: dict[str, list[RunReader]] = {}
     for run in runs:
         kinds.setdefault(_but_seed(run), []).append(run)
     several = len(kinds) > 1
@@ -231,7 +231,7 @@ def differences(side: Together, reference: str, step: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**known, **numbers})
 
 
-def settings_table(runs: Sequence[Reading]) -> pl.DataFrame:
+def settings_table(runs: Sequence[RunReader]) -> pl.DataFrame:
     """A row for each setting and parameter, a column for each run, and whether all runs have it alike."""
     each = {run.name: _settings(run) for run in runs}
     names = list(dict.fromkeys(name for settings in each.values() for name in settings))
@@ -243,14 +243,14 @@ def settings_table(runs: Sequence[Reading]) -> pl.DataFrame:
     )
 
 
-def relations(runs: Sequence[Reading]) -> list[Relation]:
+def relations(runs: Sequence[RunReader]) -> list[Relation]:
     """Which runs are forks, and of what."""
     names = {run.name for run in runs}
     parents = [(run.name, run.manifest.parent) for run in runs]
     return [Relation(name, parent.run, parent.at, parent.run in names) for name, parent in parents if parent]
 
 
-def partings(reference: Reading, others: Sequence[Reading]) -> list[Parted]:
+def partings(reference: RunReader, others: Sequence[RunReader]) -> list[Parted]:
     """The first decision in which each run differs from the reference."""
     found = []
     for run in others:
@@ -291,7 +291,7 @@ def remarks(side: Together) -> list[str]:
     return said
 
 
-def last_shared(runs: Sequence[Reading]) -> int:
+def last_shared(runs: Sequence[RunReader]) -> int:
     """The last step that all runs have."""
     return max(0, min((run.steps[-1] for run in runs if run.steps), default=0))
 
@@ -302,7 +302,7 @@ def diffed(first: str, second: str) -> list[tuple[str, str]]:
     return [(line[0], line[2:]) for line in difflib.ndiff(one, two) if line[0] in "+- "]
 
 
-def _but_seed(run: Reading) -> str:
+def _but_seed(run: RunReader) -> str:
     """Everything that makes a run what it is, without its seeds and its name."""
     manifest = run.manifest
     regimes = [regime.model_dump(mode="json", exclude={"seed"}) for regime in manifest.regimes]
@@ -311,7 +311,7 @@ def _but_seed(run: Reading) -> str:
     return json.dumps(what, sort_keys=True)
 
 
-def _label(members: Sequence[Reading], kinds: Sequence[Reading], several: bool) -> str:
+def _label(members: Sequence[RunReader], kinds: Sequence[RunReader], several: bool) -> str:
     if len(members) == 1:
         return members[0].name
     seeds = f"{len(members)} seeds"
@@ -324,7 +324,7 @@ def _label(members: Sequence[Reading], kinds: Sequence[Reading], several: bool) 
     return f"{told or members[0].name}: {seeds}"
 
 
-def _settings(run: Reading) -> dict[str, Any]:
+def _settings(run: RunReader) -> dict[str, Any]:
     manifest = run.manifest
     made = settings_of(run) | {"variation": manifest.regime.variation or None}
     if manifest.parent:
@@ -338,7 +338,7 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _path(side: Together, run: Reading, metric: str) -> list[list[float | None]]:
+def _path(side: Together, run: RunReader, metric: str) -> list[list[float | None]]:
     metrics = side.metrics[run.name]
     return [metrics["step"].to_list(), metrics[metric].cast(pl.Float64).to_list()]
 

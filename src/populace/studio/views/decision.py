@@ -11,14 +11,14 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import UnknownNameError
 from populace.broker import price_of
-from populace.errors import UnknownNameError
-from populace.lives import SCORES, behind, recalled
+from populace.engine.workspace import Workspace
 from populace.models import Reply
 from populace.people import Id
 from populace.questions import VALID, Utterance
-from populace.reading import Decision, Reading
-from populace.workspace import Workspace
+from populace.runs.biography import SCORES, behind, recalled
+from populace.runs.reader import Decision, RunReader
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class Opened:
     cleaning: list[dict[str, Any]]
 
 
-def opened(run: Reading, step: int, person: Id, path: str | None, workspace: Workspace | None = None) -> Opened | None:
+def opened(
+    run: RunReader, step: int, person: Id, path: str | None, workspace: Workspace | None = None
+) -> Opened | None:
     """Open a decision; the first of the step where no path is named, None where the person decided nothing in it."""
     decisions = {decision.path: decision for decision in run.decisions(step, person)}
     if path and path not in decisions:
@@ -175,7 +177,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _calls(run: Reading, decision: Decision, workspace: Workspace | None) -> list[Call]:
+def _calls(run: RunReader, decision: Decision, workspace: Workspace | None) -> list[Call]:
     rows = [row for row in decision.prompts if row["call"]]
     shared = _shared(run, decision)
     stored: dict[str, dict[str, Any]] = {}
@@ -204,7 +206,7 @@ def _calls(run: Reading, decision: Decision, workspace: Workspace | None) -> lis
     return calls
 
 
-def _known_before(run: Reading, step: int) -> Callable[[float], bool]:
+def _known_before(run: RunReader, step: int) -> Callable[[float], bool]:
     """Whether a reply of a moment was known: it is older than the run, or the step made no call at all."""
     began = datetime.fromisoformat(run.manifest.created)
     began = began if began.tzinfo else began.replace(tzinfo=UTC)
@@ -212,7 +214,7 @@ def _known_before(run: Reading, step: int) -> Callable[[float], bool]:
     return lambda created: free or datetime.fromtimestamp(created, UTC) < began
 
 
-def _shared(run: Reading, decision: Decision) -> int:
+def _shared(run: RunReader, decision: Decision) -> int:
     """How many people of the step got the very prompt."""
     if not decision.prompts:
         return 0

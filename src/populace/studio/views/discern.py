@@ -10,12 +10,12 @@ from urllib.parse import quote, urlencode
 
 import polars as pl
 
+from populace.base.errors import PopulaceError, UsageError
 from populace.community.discerned import PUBLISHED, Discerned, discerned
 from populace.community.study import Study, studies
-from populace.errors import PopulaceError, UsageError
+from populace.engine.workspace import Workspace
 from populace.statistics import proportion
 from populace.studio.library import Library
-from populace.workspace import Workspace
 
 Chosen = Literal["first", "second"]
 KINDS = (".jsonl", ".csv")

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import polars as pl
 
-from populace.errors import PopulaceError, RunNotFoundError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, nearest
+from populace.engine.workspace import Workspace
 from populace.experiments import Results
 from populace.experiments.folder import Folder, home, names
 from populace.experiments.reporting.of_experiment import band, meaning, written
 from populace.experiments.running import keep_of
 from populace.experiments.validation import ValidityCard, validity
 from populace.studio.views.compare import Overlay, joined
-from populace.workspace import Workspace
 
 MOST_LINES = 8
 """More arms than this are not drawn over time."""

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from populace.describing import Parameter
-from populace.errors import InterventionError, UnknownNameError, UsageError
-from populace.interventions import (
-    Add,
+from populace.base.errors import InterventionError, UnknownNameError, UsageError
+from populace.base.randomness import stream
+from populace.engine.interventions import (
+    AddPeople,
     Announce,
-    Change,
+    ChangeParameters,
     Intervention,
-    Remove,
-    Set,
-    Swap,
+    RemovePeople,
+    SetColumns,
+    SwapModel,
     announced,
     joined,
     read_interventions,
@@ -24,10 +24,10 @@ from populace.interventions import (
 )
 from populace.models import FORMS
 from populace.people import People
-from populace.randomness import stream
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.studio.views.forms import options, problem, problems, text_of
 from populace.studio.views.selecting import Column, columns_of, plain, whom
+from populace.tools.describe import Parameter
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Beginning:
     temperature: float
 
 
-def beginning(run: Reading, at: int | None = None) -> Beginning:
+def beginning(run: RunReader, at: int | None = None) -> Beginning:
     """The parent at the step before a fork; without a step, at its last one.
 
     Raises:
@@ -76,7 +76,7 @@ def beginning(run: Reading, at: int | None = None) -> Beginning:
     regimes = [each for each in run.manifest.regimes if each.since < at]
     parameters = {name: value for each in regimes for name, value in each.parameters.items()}
     for each in read_interventions(list(run.manifest.interventions)):
-        if isinstance(each, Change) and each.at < at:
+        if isinstance(each, ChangeParameters) and each.at < at:
             parameters |= each.parameters
     now = regimes[-1]
     return Beginning(
@@ -166,7 +166,7 @@ class Fork:
         return made
 
 
-def checked(run: Reading, fork: Fork, parameters: Sequence[Parameter]) -> list[str]:
+def checked(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -> list[str]:
     """Every change as a sentence, after trying it on the people as they are at the fork.
 
     Raises:
@@ -184,7 +184,7 @@ def checked(run: Reading, fork: Fork, parameters: Sequence[Parameter]) -> list[s
 
 
 def _meant(intervention: Intervention, people: People, number: int) -> People | None:
-    selection = intervention.who if isinstance(intervention, Remove) else getattr(intervention, "to", None)
+    selection = intervention.to if isinstance(intervention, RemovePeople) else getattr(intervention, "to", None)
     if selection is None:
         return None
     # Who a random share falls on is drawn anew in the fork; how many they are is the same.
@@ -199,20 +199,20 @@ def _try(intervention: Intervention, people: People, meant: People | None, param
     match intervention:
         case Announce() if meant is not None:
             announced(people, intervention, meant)
-        case Set() if meant is not None:
+        case SetColumns() if meant is not None:
             unknown = [name for name in intervention.values if name not in (*people.columns, "decider", "model")]
             if unknown:
                 raise UnknownNameError("column", unknown[0], people.columns)
             set_columns(people, intervention, meant)
-        case Add():
+        case AddPeople():
             joined(people, intervention)
-        case Remove() if meant is not None:
+        case RemovePeople() if meant is not None:
             if len(meant) == len(people):
                 raise InterventionError("nobody would be left.", "Choose fewer people.")
             people.remove(meant)
-        case Change():
+        case ChangeParameters():
             _check_parameters(intervention.parameters, parameters)
-        case Swap():
+        case SwapModel():
             check_model(intervention.model)
 
 
@@ -245,19 +245,19 @@ def sentence(intervention: Intervention, meant: int | None, people: int) -> str:
         case Announce():
             long = f", for {_count(intervention.steps, 'step', 'steps')}" if intervention.steps else ""
             return f"{at} tell {whom(intervention.to, meant, people)}: “{intervention.text}”{long}"
-        case Set():
+        case SetColumns():
             values = ", ".join(f"{name} to {text_of(plain(v)) or 'nothing'}" for name, v in intervention.values.items())
             return f"{at} set {values} for {whom(intervention.to, meant, people)}"
-        case Add():
+        case AddPeople():
             names = [str(row["name"]) for row in intervention.people if row.get("name")]
             joiners = _count(len(intervention.people), "person joins", "people join")
             return f"{at} {joiners}" + (f": {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "")
-        case Remove():
-            return f"{at} {whom(intervention.who, meant, people)} leave"
-        case Change():
+        case RemovePeople():
+            return f"{at} {whom(intervention.to, meant, people)} leave"
+        case ChangeParameters():
             values = ", ".join(f"{name} becomes {text_of(value)}" for name, value in intervention.parameters.items())
             return f"{at} {values}"
-        case Swap():
+        case SwapModel():
             all_or_some = "everybody" if intervention.to is None else whom(intervention.to, meant, people)
             return f"{at} {intervention.model} decides for {all_or_some}"
 

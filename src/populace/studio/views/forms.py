@@ -10,8 +10,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from populace.describing import Parameter
-from populace.errors import ParameterError
+from populace.base.errors import ParameterError
+from populace.tools.describe import Parameter
 
 _SWITCH = {"true": True, "false": False, "yes": True, "no": False}
 

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import polars as pl
 
+from populace.base.errors import UnknownNameError
 from populace.community import Community
 from populace.community.community import Sorting
 from populace.community.judging import judged
 from populace.community.viewing import Filter
-from populace.errors import UnknownNameError
 from populace.people import Id
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ForumView:
     """
 
     def __init__(
-        self, run: Reading, at: int | None = None, viewing: Filter | None = None, *, like: ForumView | None = None
+        self, run: RunReader, at: int | None = None, viewing: Filter | None = None, *, like: ForumView | None = None
     ) -> None:
         self.run = run
         self.community: Community = Community(run, at) if like is None else like.community.as_of(at)
@@ -273,7 +273,7 @@ _PLAIN = ("post", "parent", "depth", "author", "name", "time", "step", "ups", "d
 _TOLD = ("name", "persona", "role", "standing")
 
 
-def decision_paths(run: Reading, posts: pl.DataFrame) -> list[str]:
+def decision_paths(run: RunReader, posts: pl.DataFrame) -> list[str]:
     """For each post the path of the decision that made it, by its step, author and words; empty where none fits.
 
     Args:

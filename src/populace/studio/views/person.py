@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from populace.errors import UnknownNameError
+from populace.base.errors import UnknownNameError
 from populace.journal import collected
-from populace.lives import SCORES, Life, in_words, life_of
 from populace.people import Id
-from populace.reading import Reading
+from populace.runs.biography import SCORES, Life, in_words, life_of
+from populace.runs.reader import RunReader
 from populace.studio.clock import moment
 
 _FIXED = ("id", "name")
@@ -67,7 +67,7 @@ class Portrait:
         return {name: value for name, value in self.states.row(steps.index(near), named=True).items() if name != "step"}
 
 
-def portrait(run: Reading, who: str) -> Portrait:
+def portrait(run: RunReader, who: str) -> Portrait:
     """Read one person by id or name.
 
     Args:
@@ -89,7 +89,7 @@ def portrait(run: Reading, who: str) -> Portrait:
     )
 
 
-def found(run: Reading, who: str) -> Id:
+def found(run: RunReader, who: str) -> Id:
     """The id of a person who is there at the end or was before.
 
     A name of digits is taken for an id first, as the command line does.
@@ -108,7 +108,7 @@ def found(run: Reading, who: str) -> Id:
         raise
 
 
-def trajectory(run: Reading, who: Id) -> pl.DataFrame:
+def trajectory(run: RunReader, who: Id) -> pl.DataFrame:
     """A row for each step in which a person is there, with every column as it was after it."""
     steps = run.steps
     parts = {step: run.record.scan(step, "people") for step in steps if run.record.facts(step)["people"]["written"]}
@@ -150,7 +150,7 @@ def _texts(column: pl.Series) -> pl.Series:
     return column
 
 
-def decided(run: Reading, who: Id) -> pl.DataFrame:
+def decided(run: RunReader, who: Id) -> pl.DataFrame:
     """Every decision of a person in the order made: step, path, question, kind, purpose, value, status."""
     answers = run.rows("answers", pl.col("person") == who)
     if not answers.height:
@@ -167,7 +167,7 @@ def decided(run: Reading, who: Id) -> pl.DataFrame:
     return told.select(pl.col(name).cast(dtype) for name, dtype in DECISIONS.items())
 
 
-def stream(run: Reading, person: Portrait, step: int) -> pl.DataFrame:
+def stream(run: RunReader, person: Portrait, step: int) -> pl.DataFrame:
     """What a person remembers after a step, newest first, with the scores of what came to mind in it.
 
     Returns:
@@ -218,7 +218,7 @@ def talk(person: Portrait, step: int) -> list[tuple[int, list[tuple[str, str]]]]
     return [(int(part["step"][0]), list(part.select("who", "said").iter_rows())) for part in reversed(parts)]
 
 
-def interviews_with(run: Reading, who: Id) -> list[dict[str, Any]]:
+def interviews_with(run: RunReader, who: Id) -> list[dict[str, Any]]:
     """What a person was asked on the side, in the order held."""
     held = []
     for entry in run.interviews():

@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import PopulaceError
 from populace.broker import Usage, price_of
-from populace.caveats import caveats
-from populace.discovery import find_scenario, known_scenarios
-from populace.errors import PopulaceError
-from populace.holding import condition
+from populace.engine.discovery import find_scenario, known_scenarios
+from populace.engine.run_control import condition
 from populace.questions import VALID
-from populace.reading import Reading
+from populace.runs.caveats import caveats
+from populace.runs.reader import RunReader
 from populace.statistics import Estimate, proportion
 from populace.studio.views import columns as stored
 
@@ -89,7 +89,7 @@ class Overview:
         return words[4] if words[4] in ("calls", "tokens", "money", "seconds") else ""
 
 
-def overview(run: Reading, state: str | None = None) -> Overview:
+def overview(run: RunReader, state: str | None = None) -> Overview:
     """A run in a few numbers.
 
     Args:
@@ -131,7 +131,7 @@ def overview(run: Reading, state: str | None = None) -> Overview:
     )
 
 
-def settings(run: Reading) -> list[tuple[str, str]]:
+def settings(run: RunReader) -> list[tuple[str, str]]:
     """Names and values of everything that was set, with the step from which a fork changed it."""
     manifest = run.manifest
     rows = [("scenario", manifest.scenario)]
@@ -180,7 +180,7 @@ def _plain(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def _world(run: Reading, steps: list[int]) -> frozenset[str]:
+def _world(run: RunReader, steps: list[int]) -> frozenset[str]:
     """The tables of the world that the first steps or the last ones hold."""
     looked = {*steps[:3], *steps[-3:]}
     names = [name for step in looked for name in run.record.table_names(step)]
@@ -190,7 +190,7 @@ def _world(run: Reading, steps: list[int]) -> frozenset[str]:
 _METRICS = stored.Kept(room=32_000_000)
 
 
-def metrics(run: Reading) -> pl.DataFrame:
+def metrics(run: RunReader) -> pl.DataFrame:
     """All metrics, a row for each step. Only steps that came since the last time are read."""
     steps = run.steps
     key = str(run.folder.resolve())
@@ -207,7 +207,7 @@ def metrics(run: Reading) -> pl.DataFrame:
     return table
 
 
-def _measured(run: Reading, steps: list[int]) -> pl.DataFrame:
+def _measured(run: RunReader, steps: list[int]) -> pl.DataFrame:
     """The metrics of some steps, read side by side."""
     folders = [run.journal.holder(step).folder / "steps" / f"{step:05d}" for step in steps]
     try:
@@ -219,7 +219,7 @@ def _measured(run: Reading, steps: list[int]) -> pl.DataFrame:
         return pl.concat([table for table in tables if table is not None], how="diagonal_relaxed")
 
 
-def charted(run: Reading, table: pl.DataFrame) -> tuple[list[str], list[str]]:
+def charted(run: RunReader, table: pl.DataFrame) -> tuple[list[str], list[str]]:
     """The metrics to draw: those that the scenario names, and the other ones that are numbers."""
     numeric = [name for name in table.columns if name != "step" and table[name].dtype.is_numeric()]
     numeric = [name for name in numeric if table[name].null_count() < table.height]

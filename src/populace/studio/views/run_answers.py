@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.deciders import tempered
 from populace.questions import STATUSES, VALID
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.statistics import Estimate, mean, proportion
 from populace.studio.views import columns as stored
 
@@ -52,7 +52,7 @@ class Asked:
         return sum(self.statuses.get(status, 0) for status in VALID)
 
 
-def answers(run: Reading, step: int, limit: int = 20) -> list[Asked]:
+def answers(run: RunReader, step: int, limit: int = 20) -> list[Asked]:
     """The questions of a step, those that most people answered first.
 
     Args:
@@ -74,12 +74,12 @@ def answers(run: Reading, step: int, limit: int = 20) -> list[Asked]:
     return found
 
 
-def questions(run: Reading, step: int) -> int:
+def questions(run: RunReader, step: int) -> int:
     """How many different questions were asked at a step."""
     return _asks(run, step).select("text", "options").n_unique()
 
 
-def invalid_by_step(run: Reading, until: int) -> pl.DataFrame:
+def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
     """How many answers each step had, how many of them were none, and the share with its interval."""
     rows = []
     for step in range(until + 1):
@@ -92,7 +92,7 @@ def invalid_by_step(run: Reading, until: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
 
 
-def statuses(run: Reading, step: int, *, until: bool = False) -> dict[str, int]:
+def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
     """How many answers had which status at a step, or up to it."""
     total: Counter[str] = Counter()
     for at in range(step + 1) if until else [step]:
@@ -100,7 +100,7 @@ def statuses(run: Reading, step: int, *, until: bool = False) -> dict[str, int]:
     return {status: total[status] for status in STATUSES if total[status]}
 
 
-def invalid_by_question(run: Reading, step: int, *, until: bool = False) -> pl.DataFrame:
+def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """How many answers to each question were none, by status, at a step or up to it; only steps that had any count."""
     tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
     if not tables:
@@ -109,7 +109,7 @@ def invalid_by_question(run: Reading, step: int, *, until: bool = False) -> pl.D
     return total.sort("answers", "question", "status", descending=[True, False, False])
 
 
-def invalid_replies(run: Reading, step: int, limit: int = 20) -> pl.DataFrame:
+def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     """Some of the invalid answers of a step with the raw replies of the model.
 
     Returns:
@@ -141,7 +141,7 @@ def invalid_replies(run: Reading, step: int, limit: int = 20) -> pl.DataFrame:
 
 
 @stored.once_a_step
-def _asks(run: Reading, step: int) -> pl.DataFrame:
+def _asks(run: RunReader, step: int) -> pl.DataFrame:
     """The questions of a step: ask, path, purpose, temperature, text, kind and options as JSON."""
     table = stored.columns(run, step, "asks", ["ask", "path", "question", "purpose", "temperature"])
     text = dict.fromkeys(("text", "kind", "options"), pl.String)
@@ -155,7 +155,7 @@ def _asks(run: Reading, step: int) -> pl.DataFrame:
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
 
-def _asked(run: Reading, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> Asked:
+def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> Asked:
     options: list[str] = json.loads(asks["options"][0])
     kind: str = asks["kind"][0]
     by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
@@ -190,7 +190,7 @@ def _mean(values: pl.DataFrame) -> Estimate | None:
     return mean(each) if len(each) > 1 else None
 
 
-def _predicted(run: Reading, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
+def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
     """The mean over people of the probabilities that their answers were drawn from; None where none were scored."""
     prompts = stored.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
     answered = stored.columns(run, step, "answers", ["ask", "prompt"])
@@ -227,13 +227,13 @@ def _key(table: pl.DataFrame, width: int) -> np.ndarray[Any, np.dtype[np.int64]]
     return keys
 
 
-def _has_invalid(run: Reading, step: int) -> bool:
+def _has_invalid(run: RunReader, step: int) -> bool:
     found: dict[str, Any] = run.record.facts(step)["statuses"]
     return any(status not in VALID for status in found)
 
 
 @stored.once_a_step
-def _invalid(run: Reading, step: int) -> pl.DataFrame:
+def _invalid(run: RunReader, step: int) -> pl.DataFrame:
     table = stored.columns(run, step, "answers", ["ask", "status"])
     if table is None:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})

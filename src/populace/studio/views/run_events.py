@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from populace.people import Id
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.studio.views import columns as stored
 from populace.studio.views.run_people import Rows
 
@@ -16,7 +16,7 @@ _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.St
 
 
 def events(
-    run: Reading,
+    run: RunReader,
     step: int,
     *,
     until: bool = False,
@@ -56,7 +56,7 @@ def events(
     return Rows(table.with_columns(names, told).select(list(_EMPTY)), total)
 
 
-def kinds(run: Reading, step: int, *, until: bool = False) -> pl.DataFrame:
+def kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """The kinds of events at a step, or up to it, and how many there were of each."""
     counted = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
     counted = [each for each in counted if each.height]
@@ -94,14 +94,14 @@ def _told(value: Any) -> str:
 
 
 @stored.once_a_step
-def _kinds(run: Reading, step: int) -> pl.DataFrame:
+def _kinds(run: RunReader, step: int) -> pl.DataFrame:
     table = stored.columns(run, step, "events", ["kind"])
     if table is None:
         return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
     return table.group_by("kind").len("events")
 
 
-def _matching(run: Reading, step: int, kind: str, ids: list[Id] | None, search: str) -> tuple[int, pl.Series | None]:
+def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search: str) -> tuple[int, pl.Series | None]:
     """How many events of a step fit, and which rows they are; None stands for all."""
     known = _kinds(run, step)
     if kind:
@@ -124,7 +124,7 @@ def _matching(run: Reading, step: int, kind: str, ids: list[Id] | None, search: 
     return rows.len(), rows
 
 
-def _page(run: Reading, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
+def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
     """Some events of a step, the last one first."""
     table = stored.columns(run, step, "events", ["kind", "person", "data"])
     chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
@@ -134,7 +134,7 @@ def _page(run: Reading, step: int, rows: pl.Series | None, count: int, skip: int
     )
 
 
-def _ids(run: Reading, step: int, person: str) -> list[Id]:
+def _ids(run: RunReader, step: int, person: str) -> list[Id]:
     """Who is meant by an id or a name; nobody where there is none."""
     names = [name for name in ("id", "name") if name in stored.people_columns(run, step)]
     table = stored.people(run, step, names)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from populace.errors import UnknownNameError, UsageError
-from populace.reading import Reading
+from populace.base.errors import UnknownNameError, UsageError
+from populace.runs.reader import RunReader
 from populace.studio.views import columns as stored
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains"}
@@ -29,7 +29,7 @@ class Rows:
 
 
 def people(
-    run: Reading,
+    run: RunReader,
     step: int,
     *,
     search: str = "",
@@ -84,7 +84,7 @@ def conditions(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _wanted(run: Reading, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
+def _wanted(run: RunReader, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
     """Who fits the words and the conditions; None where everybody does."""
     keep: pl.Series | None = None
     for name, operator, value in conditions(where):

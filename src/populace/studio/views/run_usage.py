@@ -9,7 +9,7 @@ import polars as pl
 
 from populace.broker import Usage, price_of
 from populace.questions import cleanings as examined
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.studio.views import columns as stored
 
 _PURPOSES = {
@@ -46,7 +46,7 @@ class Used:
     steps: pl.DataFrame
 
 
-def used(run: Reading, until: int) -> Used:
+def used(run: RunReader, until: int) -> Used:
     """What a run used up to a step, that step counted."""
     lines = [line for line in run.record.usage() if line["step"] <= until]
     parts = [(line["step"], _part(line)) for line in lines]
@@ -59,7 +59,7 @@ def used(run: Reading, until: int) -> Used:
     return Used(until, total, last, seconds, _purposes(run, until, total.purposes), _steps(lines))
 
 
-def cleanings(run: Reading, until: int) -> pl.DataFrame:
+def cleanings(run: RunReader, until: int) -> pl.DataFrame:
     """What was done by rule to the replies to utterances up to a step, and why some were invalid."""
     made = [each for each in (_cleanings(run, step) for step in range(until + 1)) if each.height]
     if not made:
@@ -77,7 +77,7 @@ def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
     return pl.DataFrame([tuple(line[name] for name in schema) for line in lines], schema=schema, orient="row")
 
 
-def _purposes(run: Reading, until: int, calls: Counter[str]) -> pl.DataFrame:
+def _purposes(run: RunReader, until: int, calls: Counter[str]) -> pl.DataFrame:
     made = [each for each in (_asked(run, step) for step in range(until + 1)) if each.height]
     sums = [pl.sum(name) for name in list(_PURPOSES)[2:]]
     table = (pl.concat(made) if made else pl.DataFrame(schema=_PURPOSES)).group_by("purpose", "model").agg(sums)
@@ -101,7 +101,7 @@ def _worth(model: str, prompt: int, completion: int) -> float | None:
 
 
 @stored.once_a_step
-def _asked(run: Reading, step: int) -> pl.DataFrame:
+def _asked(run: RunReader, step: int) -> pl.DataFrame:
     """The purposes of a step, with the prompts behind its answers."""
     asks = stored.columns(run, step, "asks", ["ask", "purpose", "people"])
     if asks is None:
@@ -131,7 +131,7 @@ def _or_nothing(name: str, known: list[str]) -> pl.Expr:
 
 
 @stored.once_a_step
-def _cleanings(run: Reading, step: int) -> pl.DataFrame:
+def _cleanings(run: RunReader, step: int) -> pl.DataFrame:
     asks = stored.columns(run, step, "asks", ["ask", "question"])
     if asks is None or not asks["question"].str.contains('"utterance"', literal=True).any():
         return pl.DataFrame()

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from populace.describing import Kind, Parameter
-from populace.errors import InterventionError, UnknownNameError
-from populace.interventions import Selection
+from populace.base.errors import InterventionError, UnknownNameError
+from populace.engine.interventions import Selection
 from populace.people import People
 from populace.studio.views.forms import text_of, value_of
+from populace.tools.describe import Kind, Parameter
 
 SIGNS = {
     "eq": "is",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from populace.engine.workspace import Workspace
 from populace.feedback import Feedback, Item, Queue
-from populace.workspace import Workspace
 
 
 @dataclass

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from populace.base.formatting import duration
 from populace.deciders import DECIDERS
-from populace.describing import Parameter
 from populace.studio.views.forms import changed, free, options, problems
-from populace.telling import duration
+from populace.tools.describe import Parameter
 
 SETTINGS = (
     Parameter("model", "text", "embedded", required=True, help="Who decides."),

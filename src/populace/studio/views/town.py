@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.discovery import find_scenario
-from populace.errors import UsageError, WorldError
+from populace.base.errors import UsageError, WorldError
+from populace.base.randomness import stream
+from populace.engine.discovery import find_scenario
 from populace.journal import Journal
 from populace.people import Id
-from populace.randomness import stream
-from populace.reading import Reading
+from populace.runs.reader import RunReader
 from populace.scenarios.townlife import TownLife
 from populace.worlds.town.drawing import rectangles, street_lines
 from populace.worlds.town.places import DAY, clock
@@ -61,7 +61,7 @@ class TownRun:
         names: What they are called.
     """
 
-    def __init__(self, run: Reading) -> None:
+    def __init__(self, run: RunReader) -> None:
         self.run = run
         scenario = find_scenario(run.manifest.scenario)
         if not issubclass(scenario, TownLife):
@@ -173,7 +173,7 @@ class TownRun:
             )
 
 
-def has_town(run: Reading) -> bool:
+def has_town(run: RunReader) -> bool:
     """Whether a run recorded where its people were, so that a page may lead to its map; opens no table."""
     steps = run.steps
     return len(steps) > 1 and "tables/positions" in run.record.table_names(steps[-1])
@@ -184,7 +184,7 @@ _MOST_KEPT = 4
 _KEEPING = Lock()
 
 
-def town_of(run: Reading) -> TownRun:
+def town_of(run: RunReader) -> TownRun:
     """The town of a run; of the runs last looked at it is kept, and read on as they go on."""
     if not isinstance(run.record, Journal):
         return TownRun(run)

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.community.multiverse import Multiverse
 from populace.community.whatif import utterance
-from populace.errors import PopulaceError, RunNotFoundError
+from populace.engine.run import Run
 from populace.journal import Manifest
-from populace.run import Run
 from populace.studio.library import Library
 from populace.studio.views.forum import ForumView, Utterance
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from populace.randomness import Uniforms, path_key, uniforms
+from populace.base.randomness import Uniforms, path_key, uniforms
 
 Numbers = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town.places import DAY, clock
 from populace.worlds.town.presence import NOWHERE, Presence
 from populace.worlds.town.spots import Floats, Ints

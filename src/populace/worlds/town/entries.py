@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from populace.errors import UnknownNameError, WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.town.places import DAY
 
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")

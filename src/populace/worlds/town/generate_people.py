@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from populace.errors import PeopleError, WorldError
+from populace.base.errors import PeopleError, WorldError
 from populace.people import People, draw_names
 from populace.worlds.town.places import ROOM
 from populace.worlds.town.spots import Bools, Floats, Ints

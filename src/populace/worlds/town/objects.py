@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town.places import LEVELS, OBJECT
 from populace.worlds.town.spots import Ints
 from populace.worlds.town.town import Town

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from populace.errors import UnknownNameError
+from populace.base.errors import UnknownNameError
 from populace.worlds.town.spots import Bools, Floats, Ints
 
 TOWN, BUILDING, ROOM, OBJECT = range(4)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import WorldError
+from populace.base.errors import WorldError
 from populace.worlds.town.perception import Pairs, in_sight
 from populace.worlds.town.spots import Bools, Floats, Ints, Spots
 from populace.worlds.town.town import Town

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.errors import UnknownNameError, WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.town.entries import Entry, load, tables
 from populace.worlds.town.junctions import join
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places

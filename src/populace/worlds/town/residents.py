@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from populace.errors import UnknownNameError, WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.people import People
 from populace.worlds.town.entries import Entry, load, tables
 from populace.worlds.town.places import clock

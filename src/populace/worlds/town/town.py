@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.errors import UnknownNameError, WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.town.places import BUILDING, DAY, LEVELS, OBJECT, TOWN, Places
 from populace.worlds.town.spots import Bools, Floats, Ints, Spots
 from populace.worlds.town.streets import Ways

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, random numbers, templates, formatting, locks."""

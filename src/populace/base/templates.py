@@ -1,0 +1,130 @@
+"""Text with named fields, filled for many people at once.
+
+A template may hold plain names and format specifications only: no attribute, index or call
+can be written in it, so a template read from a file is as harmless as its text.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from populace.base.errors import TemplateError, nearest
+
+FEW = 64
+"""Up to so many rows, plain Python is quicker than setting a column engine to work."""
+
+Piece = str | pl.Series | list[str]
+"""A text for all rows, or one for each."""
+
+
+class Template:
+    """Text with `{name}` and `{name:format}` fields; `{{` and `}}` stand for braces.
+
+    Example:
+        >>> names = pl.Series(["Ann", "Bo"])
+        >>> Template("{name} has {money:.2f}.").render({"money": 3}, {"name": names}, 2).to_list()
+        ['Ann has 3.00.', 'Bo has 3.00.']
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parts = _parse(text)
+        self.fields: tuple[str, ...] = tuple(dict.fromkeys(name for _, name, _ in self._parts if name is not None))
+
+    def __repr__(self) -> str:
+        return f"Template({self.text!r})"
+
+    def require(self, known: Mapping[str, Any] | Sequence[str], where: str) -> None:
+        """Raise TemplateError where a field is not among the known names."""
+        names = list(known)
+        for field in self.fields:
+            if field not in names:
+                guess = nearest(field, names)
+                raise TemplateError(
+                    f"{where}: the template names {{{field}}}, and no column or value has that name.",
+                    (f"Did you mean {{{guess}}}? " if guess else "")
+                    + f"There are: {', '.join(sorted(names)) or 'none'}.",
+                )
+
+    def render(self, constants: Mapping[str, Any], columns: Mapping[str, pl.Series], count: int = 1) -> pl.Series:
+        """Fill the template once for each row of the columns.
+
+        Args:
+            constants: Values that are the same in every row.
+            columns: Columns of equal length, a value for each row; they win over constants.
+            count: The number of rows.
+        """
+        pieces: list[Piece] = [""]
+        for literal, name, spec in self._parts:
+            pieces[-1] = str(pieces[-1]) + literal
+            if name is None:
+                continue
+            if name in columns:
+                pieces += [_formatted(name, columns[name], spec), ""]
+            else:
+                pieces[-1] = str(pieces[-1]) + _format(name, constants[name], spec)
+        if len(pieces) == 1:
+            return pl.Series([pieces[0]], dtype=pl.String).new_from_index(0, count)
+        return joined(pieces, count)
+
+
+def joined(pieces: Sequence[Piece], count: int) -> pl.Series:
+    """Texts and columns of text put together, row by row."""
+    if count <= FEW:
+        rows = zip(*[[piece] * count if isinstance(piece, str) else _listed(piece) for piece in pieces], strict=True)
+        return pl.Series(["".join(row) for row in rows], dtype=pl.String)
+    columns = [pl.Series(piece, dtype=pl.String) if isinstance(piece, list) else piece for piece in pieces]
+    parts = [pl.lit(piece) for piece in columns if isinstance(piece, pl.Series) or piece]
+    return pl.select(pl.concat_str(parts)).to_series()
+
+
+def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series | list[str]:
+    """A column as text: by Python's own formatting wherever polars might write a value in another way."""
+    if not spec and column.len() > FEW:
+        dtype = column.dtype
+        if dtype.is_integer() or isinstance(dtype, pl.String | pl.Enum | pl.Categorical):
+            if column.null_count():
+                _format(name, None, spec)
+            return column.cast(pl.String)
+    return [_format(name, value, spec) for value in column.to_list()]
+
+
+def _listed(piece: pl.Series | list[str]) -> list[str]:
+    return piece if isinstance(piece, list) else piece.to_list()
+
+
+def _format(name: str, value: Any, spec: str) -> str:
+    if value is None:
+        raise TemplateError(f"the value for {{{name}}} is empty.", "Give it a value, or leave the field out.")
+    try:
+        return format(value, spec)
+    except (ValueError, TypeError) as error:
+        raise TemplateError(f"{{{name}:{spec}}} does not fit the value {value!r}: {error}.") from error
+
+
+@functools.lru_cache(maxsize=512)
+def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise TemplateError(
+            f"the template {text!r} is not well formed: {error}.", "Write {{ and }} for braces."
+        ) from error
+    parts = []
+    for literal, name, spec, conversion in parsed:
+        if name is not None and not name.isidentifier():
+            raise TemplateError(
+                f"the template {text!r} holds the field {{{name}}}; a field is one plain name.",
+                "Compute the value in the scenario and pass it by name.",
+            )
+        if conversion or (spec and "{" in spec):
+            raise TemplateError(
+                f"the template {text!r} uses a conversion or a nested field, which templates do not have."
+            )
+        parts.append((literal, name, spec or ""))
+    return tuple(parts)

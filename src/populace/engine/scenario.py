@@ -1,0 +1,420 @@
+"""What a modeller writes: a class with parameters, a beginning, a step and some metrics.
+
+A scenario holds the mechanics, ordinary code over tables. Everything that a person decides goes
+through `ask`; everything random through `self.rng`; time is `self.now`. That is all that it takes
+for a run to repeat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+import typing
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+
+import numpy as np
+import polars as pl
+import pydantic
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from populace.base.errors import ParameterError, ScenarioError, UnknownNameError
+from populace.base.randomness import stream
+from populace.base.templates import Template
+from populace.deciders import Inquiry, Invalid, Rule
+from populace.engine.scopes import Driver, Each, Scope
+from populace.engine.scopes import Question as Yielded
+from populace.minds import Mind, Situation
+from populace.people import Id, People, Person
+from populace.questions import Answers, Question
+
+__all__ = ["Field", "ReportTable", "Scenario", "Stage", "metric"]
+
+MetricT = TypeVar("MetricT", bound=Callable[[Any], Any])
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+def metric(function: MetricT) -> MetricT:
+    """Mark a method as a metric: it is computed after the beginning and after every step.
+
+    It returns a number, a truth value, a text, or None where there is nothing to measure yet.
+    """
+    function.__populace_metric__ = True  # type: ignore[attr-defined]
+    return function
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table that a scenario shows at the end of a run, with a sentence about how to read it."""
+
+    title: str
+    table: pl.DataFrame
+    note: str = ""
+
+
+class Happened(NamedTuple):
+    """One thing that happened to one person, as it will stand in the journal."""
+
+    person: Id | None
+    kind: str
+    data: str
+
+
+@dataclass
+class Stage:
+    """What a scenario stands on while it runs; the simulation owns it."""
+
+    driver: Driver[Inquiry]
+    seed: int
+    model: str
+    decider: str
+    temperature: float
+    people: People | None = None
+    step: int = 0
+    tables: dict[str, pl.DataFrame] = None  # type: ignore[assignment]
+    events: list[pl.DataFrame | Happened] = None  # type: ignore[assignment]
+    rngs: dict[str, np.random.Generator] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        self.tables, self.events, self.rngs = {}, [], {}
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
+class Scenario:
+    """Base of every scenario.
+
+    Annotated attributes are parameters, with `Field` for bounds and help. A subclass defines `setup`
+    and `step`, and may define `profile`, `length`, `stop` and metrics.
+
+    Example:
+        >>> class Waiting(Scenario):
+        ...     "People wait."
+        ...     days: int = Field(3, ge=1, description="How long.")
+        ...     def setup(self): return People.named(2)
+        ...     async def step(self): pass
+        ...     def length(self): return self.days
+        >>> Waiting(days=5).days
+        5
+    """
+
+    start: ClassVar[datetime] = datetime(2026, 1, 5, 8)
+    """The simulated time of the beginning."""
+    tick: ClassVar[timedelta] = timedelta(days=1)
+    """The simulated time that a step takes."""
+    invalid: ClassVar[Invalid] = "keep"
+    """What becomes of a person whose answer is invalid: nothing changes, it is drawn anew, or the run stops."""
+    chart: ClassVar[tuple[str, ...]] = ()
+    """The metrics to draw; all of them by default."""
+
+    _stage: Stage | None = None
+    _mind: Mind | None = None
+
+    def __init__(self, **parameters: Any) -> None:
+        for name, value in self._validated(parameters).items():
+            object.__setattr__(self, name, value)
+
+    def setup(self) -> People | Awaitable[People]:
+        """The people, as the run begins; it may be a coroutine that asks."""
+        raise ScenarioError(f"{type(self).__name__} defines no setup.", "Write setup(self) and return the People.")
+
+    async def step(self) -> None:
+        """What happens in one step."""
+        raise ScenarioError(f"{type(self).__name__} defines no step.", "Write async step(self).")
+
+    def profile(self) -> str:
+        """Who a person is, as a template over the columns of the population."""
+        return "You are {name}." if "name" in self.people else ""
+
+    @property
+    def mind(self) -> Mind:
+        """What people bring to a question: a profile, and the parts that `setup` gave it, if it made one."""
+        return self._mind or Mind(self.profile())
+
+    @mind.setter
+    def mind(self, mind: Mind) -> None:
+        self._mind = mind
+
+    def length(self) -> int | None:
+        """How many steps the run takes at most; None goes on until `stop`."""
+        steps = getattr(self, "steps", None)
+        return steps if isinstance(steps, int) else None
+
+    def stop(self) -> str | None:
+        """Why the run should end now, or None to go on; asked after every step."""
+        return None
+
+    def view(self) -> list[str]:
+        """A few lines that the terminal shows while the run goes, after every step."""
+        return []
+
+    @classmethod
+    def report(cls, run: Any) -> list[ReportTable]:
+        """What to show at the end of a run beside its metrics."""
+        return []
+
+    @classmethod
+    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+        """Draw pictures of a run into a folder, beside the chart of its metrics."""
+        return []
+
+    @property
+    def people(self) -> People:
+        """The population as it is now."""
+        people = self.stage.people
+        if people is None:
+            raise ScenarioError("self.people was used before setup returned the people.")
+        return people
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers that belong to this place in the run, whatever runs beside it."""
+        path, made = self.stage.driver.here().path, self.stage.rngs
+        if path not in made:
+            made[path] = stream(self.stage.seed, f"{path}/rng")
+        return made[path]
+
+    @property
+    def t(self) -> int:
+        """The number of the step: 0 in setup, 1 in the first step."""
+        return self.stage.step
+
+    @property
+    def now(self) -> datetime:
+        """Simulated time."""
+        return self.start + self.tick * self.stage.step
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Tables of the world; whatever is put here is recorded with the step that put it."""
+        return self.stage.tables
+
+    async def ask(
+        self,
+        people: People | Person | Iterable[Person],
+        question: Question,
+        *,
+        given: str = "",
+        rule: Rule | None = None,
+        invalid: Invalid | None = None,
+        temperature: float | None = None,
+        purpose: str = "decision",
+        profile: str | None = None,
+        **fields: Any,
+    ) -> Answers:
+        """Put a question to people.
+
+        Everybody asked in one `ask` sees the same state. People who would be told exactly the same
+        are asked once.
+
+        Args:
+            people: Who is asked.
+            question: What.
+            given: What they are told before it, with fields from the columns of the population or from `fields`.
+            rule: A rule that can stand in for the model: from people to a value for each.
+            invalid: What becomes of invalid answers, where that differs from the scenario's own way.
+            temperature: Where it differs from the run's.
+            purpose: What the calls are counted under.
+            profile: Who they are, where the scenario's own profile does not say it, as in `setup`.
+            **fields: Values for fields: one for all, or one for each person.
+
+        Returns:
+            The answers, aligned with the people asked.
+        """
+        stage = self.stage
+        asked = people if isinstance(people, People) else _as_people(people, self.people)
+        constants, columns = _fields(fields, len(asked))
+        inquiry = Inquiry(
+            path=stage.driver.here().next(),
+            people=asked,
+            mind=self.mind if profile is None else Mind(profile),
+            situation=Situation(question, Template(given), constants, columns),
+            seed=stage.seed,
+            temperature=stage.temperature if temperature is None else temperature,
+            model=stage.model,
+            decider=stage.decider,
+            rule=rule,
+            invalid=invalid or self.invalid,
+            purpose=purpose,
+        )
+        answers: Answers = await Yielded(inquiry)
+        return answers
+
+    async def each(
+        self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, ResultT]]
+    ) -> list[ResultT]:
+        """Run a coroutine for each item, side by side, each in a scope of its own.
+
+        Args:
+            items: People, or anything else; people give their scope their id.
+            body: What to do with one item.
+
+        Returns:
+            What each returned, in the order of the items.
+        """
+        path = self.stage.driver.here().next()
+        listed = list(items)
+        keys = [item.id if isinstance(item, Person) else place for place, item in enumerate(listed)]
+        bodies = [(Scope(path, key=key), body(item)) for key, item in zip(keys, listed, strict=True)]
+        results: list[ResultT] = await Each(bodies)
+        return results
+
+    def event(self, kind: str, person: Person | Id | None = None, **data: Any) -> None:
+        """Record that something happened, to one person or to none in particular."""
+        who = person.id if isinstance(person, Person) else person
+        told = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        self.stage.events.append(Happened(who, kind, told))
+
+    def events(self, kind: str, people: People | pl.Series, **data: Any) -> None:
+        """Record that something happened to several people, with a value or a column for each detail."""
+        ids = people.ids if isinstance(people, People) else people
+        if not ids.len():
+            return
+        details = pl.DataFrame({"person": ids.alias("person")}).with_columns(
+            **{name: pl.lit(v) if np.isscalar(v) else pl.Series(v) for name, v in data.items()}
+        )
+        encoded = details.select(pl.struct(pl.exclude("person")).struct.json_encode()).to_series() if data else None
+        self.stage.events.append(
+            pl.DataFrame({"person": ids}).with_columns(
+                kind=pl.lit(kind), data=encoded if encoded is not None else pl.lit("{}")
+            )
+        )
+
+    @property
+    def stage(self) -> Stage:
+        """What the scenario stands on while it runs."""
+        if self._stage is None:
+            raise ScenarioError(
+                f"{type(self).__name__} is not running, so it has no people, time or random numbers.",
+                "Run it with populace.simulate(scenario) or `populace run`.",
+            )
+        return self._stage
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters and their values, as plain data."""
+        model = self.parameter_model()
+        dumped: dict[str, Any] = model.model_validate({n: getattr(self, n) for n in model.model_fields}).model_dump(
+            mode="json"
+        )
+        return dumped
+
+    def change(self, parameters: Mapping[str, Any]) -> None:
+        """Set parameters to new values, checked like the first."""
+        current = {name: getattr(self, name) for name in self.parameter_model().model_fields}
+        for name, value in self._validated({**current, **parameters}).items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def parameter_model(cls) -> type[pydantic.BaseModel]:
+        """The parameters as a pydantic model: names, types, defaults, bounds and help."""
+        cached = cls.__dict__.get("_parameter_model")
+        if cached is None:
+            cached = _parameter_model(cls)
+            cls._parameter_model = cached
+        return typing.cast(type[pydantic.BaseModel], cached)
+
+    @classmethod
+    def metrics(cls) -> dict[str, Callable[[Any], Any]]:
+        """The metrics by name, in the order in which they are defined."""
+        found: dict[str, Callable[[Any], Any]] = {}
+        for base in reversed(cls.__mro__):
+            found |= {name: f for name, f in vars(base).items() if getattr(f, "__populace_metric__", False)}
+        return found
+
+    @classmethod
+    def title(cls) -> str:
+        """The name of the scenario as it stands in run names: the class name in lower case, with hyphens."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first sentence of the docstring."""
+        return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+
+    @classmethod
+    def source_hash(cls) -> str:
+        """A hash of the file that defines the scenario, to know whether it changed since a recording."""
+        try:
+            text = Path(inspect.getfile(cls)).read_bytes()
+        except (OSError, TypeError):
+            text = cls.__qualname__.encode()
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    _parameter_model: ClassVar[type[pydantic.BaseModel] | None] = None
+
+    @classmethod
+    def _validated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        model = cls.parameter_model()
+        for name in parameters:
+            if name not in model.model_fields:
+                raise UnknownNameError(f"parameter of {cls.title()}", name, model.model_fields)
+        try:
+            checked = model.model_validate(dict(parameters))
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            told = f"{cls.title()}: {name} = {first['input']!r}: {first['msg'].lower()}."
+            raise ParameterError(told, f"`populace run {cls.title()} --help` shows the bounds.") from error
+        return {name: getattr(checked, name) for name in model.model_fields}
+
+
+_RESERVED = frozenset(name for name in dir(Scenario) if not name.startswith("_"))
+
+
+def _parameter_model(cls: type[Scenario]) -> type[pydantic.BaseModel]:
+    fields: dict[str, Any] = {}
+    try:
+        hints = typing.get_type_hints(cls, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ScenarioError(f"{cls.__name__}: a parameter's type cannot be read: {error}.") from error
+    for name, hint in hints.items():
+        if name.startswith("_") or typing.get_origin(hint) is ClassVar or hint is ClassVar:
+            continue
+        if name in _RESERVED:
+            raise ScenarioError(f"{cls.__name__}: {name!r} is part of every scenario and cannot be a parameter.")
+        default = getattr(cls, name, ...)
+        fields[name] = (hint, default if isinstance(default, FieldInfo) else Field(default))
+    config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+    return pydantic.create_model(f"{cls.__name__}Parameters", __config__=config, **fields)
+
+
+def _plain(value: Any) -> Any:
+    """A value of numpy as one of Python; anything else in words."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _as_people(people: Person | Iterable[Person], everybody: People) -> People:
+    if isinstance(people, Person):
+        return everybody.take([people.id])
+    return everybody.take([person.id for person in people])
+
+
+def _fields(fields: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict[str, pl.Series]]:
+    """Tell values for all from values for each."""
+    constants: dict[str, Any] = {}
+    columns: dict[str, pl.Series] = {}
+    for name, value in fields.items():
+        if isinstance(value, (pl.Series, np.ndarray, list, tuple)):
+            column = pl.Series(name, value)
+            if column.len() != count:
+                raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
+            columns[name] = column
+        else:
+            constants[name] = value.item() if isinstance(value, np.generic) else value
+    return constants, columns
+
+
+def plain_metric(value: Any) -> float | str | None:
+    """A metric as the journal keeps it."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float, np.generic)):
+        return float(value)
+    raise ScenarioError(f"a metric returned {json.dumps(value, default=repr)}, which is neither number nor text.")

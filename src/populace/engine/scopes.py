@@ -1,0 +1,188 @@
+"""The order of things inside a step, the same whatever the concurrency.
+
+A step is a coroutine that may await only what the platform gives it: questions and `each`. It is
+driven in waves. Everything that can go on without an answer goes on, in a fixed order; then all
+open questions are answered together; then everything goes on again, in the same order. So code
+between two questions never runs in an order that depends on how fast a model was.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from populace.base.errors import ScopeError
+
+AskT = TypeVar("AskT")
+Body = Coroutine[Any, Any, Any]
+
+
+class Scope:
+    """A place in a run: a path, and a count of what was opened there.
+
+    Example:
+        >>> scope = Scope("3")
+        >>> scope.next(), scope.next(), Scope(scope.next(), key="mary").path
+        ('3/0', '3/1', '3/2:mary')
+    """
+
+    def __init__(self, path: str, key: object = None) -> None:
+        self.path = path if key is None else f"{path}:{key}"
+        self._opened = 0
+
+    def next(self) -> str:
+        """A path below this one that was not given out before."""
+        path = f"{self.path}/{self._opened}"
+        self._opened += 1
+        return path
+
+
+@dataclass(frozen=True)
+class Question(Generic[AskT]):
+    """What a task yields to have a question answered."""
+
+    ask: AskT
+
+    def __await__(self) -> Generator[Question[AskT], Any, Any]:
+        answer = yield self
+        return answer
+
+
+@dataclass(frozen=True)
+class Each:
+    """What a task yields to have several others run, each in a scope of its own."""
+
+    bodies: Sequence[tuple[Scope, Body]]
+
+    def __await__(self) -> Generator[Each, list[Any], list[Any]]:
+        results = yield self
+        return results
+
+
+@dataclass
+class _Task:
+    body: Body
+    scope: Scope
+    parent: _Task | None = None
+    place: int = 0
+    results: list[Any] = field(default_factory=list)
+    waiting_for: int = 0
+    children: list[_Task] = field(default_factory=list)
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class _Raised:
+    error: Exception
+
+
+Ready = deque[tuple[_Task, Any]]
+
+
+class Driver(Generic[AskT]):
+    """Runs the coroutine of a step in waves.
+
+    Args:
+        answer: Answers all open questions of a wave; one result for each, in order.
+    """
+
+    def __init__(self, answer: Callable[[list[AskT]], Awaitable[list[Any]]]) -> None:
+        self._answer = answer
+        self.scope: Scope | None = None
+
+    def here(self) -> Scope:
+        """The scope of the code that is running now."""
+        if self.scope is None:
+            raise ScopeError(
+                "a question was asked outside the step's own order, for example through asyncio.gather or a task.",
+                "Await questions one by one, or run them side by side with self.each(items, coroutine).",
+            )
+        return self.scope
+
+    async def run(self, body: Body, scope: Scope) -> Any:
+        """Drive a coroutine to its end and return what it returns."""
+        root = _Task(body, scope)
+        ready: Ready = deque([(root, None)])
+        finished: list[Any] = []
+        try:
+            while ready:
+                open_questions: list[tuple[_Task, AskT]] = []
+                while ready:
+                    task, sent = ready.popleft()
+                    self._advance(task, sent, ready, open_questions, finished)
+                if open_questions:
+                    answers = await self._answer([ask for _, ask in open_questions])
+                    ready.extend((task, answer) for (task, _), answer in zip(open_questions, answers, strict=True))
+        except BaseException:
+            _close(root)
+            raise
+        return finished[0]
+
+    def _advance(
+        self,
+        task: _Task,
+        sent: Any,
+        ready: Ready,
+        open_questions: list[tuple[_Task, AskT]],
+        finished: list[Any],
+    ) -> None:
+        """Run one task until it needs something."""
+        if task.closed:
+            return
+        self.scope = task.scope
+        try:
+            wanted = task.body.throw(sent.error) if isinstance(sent, _Raised) else task.body.send(sent)
+        except StopIteration as end:
+            self._finish(task, end.value, ready, finished)
+            return
+        except Exception as error:
+            if task.parent is None:
+                raise
+            self._fail(task.parent, error, ready, open_questions)
+            return
+        finally:
+            self.scope = None
+        if isinstance(wanted, Question):
+            open_questions.append((task, wanted.ask))
+        elif isinstance(wanted, Each):
+            task.results = [None] * len(wanted.bodies)
+            task.waiting_for = len(wanted.bodies)
+            task.children = [_Task(body, scope, task, place) for place, (scope, body) in enumerate(wanted.bodies)]
+            if task.children:
+                ready.extend((child, None) for child in task.children)
+            else:
+                ready.append((task, []))
+        else:
+            raise ScopeError(
+                f"a step awaited {type(wanted).__name__}, which a run cannot repeat.",
+                "Inside a step await only self.ask and self.each; fetch what you need from outside before the run.",
+            )
+
+    def _fail(self, parent: _Task, error: Exception, ready: Ready, open_questions: list[tuple[_Task, AskT]]) -> None:
+        """One of several failed: the others end, and whoever waits for them gets the error."""
+        for child in parent.children:
+            _close(child)
+        parent.children = []
+        open_questions[:] = [(task, ask) for task, ask in open_questions if not task.closed]
+        ready.append((parent, _Raised(error)))
+
+    def _finish(self, task: _Task, value: Any, ready: Ready, finished: list[Any]) -> None:
+        parent = task.parent
+        if parent is None:
+            finished.append(value)
+            return
+        parent.results[task.place] = value
+        parent.waiting_for -= 1
+        if not parent.waiting_for:
+            ready.append((parent, parent.results))
+            parent.children = []
+
+
+def _close(task: _Task) -> None:
+    """End a task and all below it, so that none is left hanging."""
+    for child in task.children:
+        _close(child)
+    task.closed = True
+    task.body.close()

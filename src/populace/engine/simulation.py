@@ -1,0 +1,419 @@
+"""The loop: from the beginning, step by step, to the end, each step committed once.
+
+A step observes, decides and commits. Steps that are recorded already are run again with the
+recorded answers; that is all that resuming, replaying and forking are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import time
+from collections import Counter
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import (
+    InterruptedRunError,
+    PopulaceError,
+    ReplayMismatchError,
+    ScenarioError,
+    StoppedError,
+    line_in,
+)
+from populace.base.randomness import stream
+from populace.broker import Broker, Usage
+from populace.deciders import Decided, Inquiry, RecordedStep, decide, replay
+from populace.engine import step_tables as ledger
+from populace.engine.interventions import (
+    AddPeople,
+    Announce,
+    ChangeParameters,
+    Intervention,
+    RemovePeople,
+    SetColumns,
+    SwapModel,
+    announced,
+    forgotten,
+    joined,
+    read_interventions,
+    set_columns,
+)
+from populace.engine.scenario import Scenario, Stage, plain_metric
+from populace.engine.scopes import Driver, Scope
+from populace.engine.variation import Variation
+from populace.journal import Record, Regime
+from populace.people import People
+from populace.questions import VALID, Answers
+
+_A_MOMENT = 0.1
+"""How often, in seconds of the wall clock, a paused run looks whether it may go on."""
+
+
+class Observer:
+    """Receives the progress of a run; every method may be left out."""
+
+    def began(self, simulation: Simulation) -> None:
+        """The run begins."""
+
+    def stepped(self, simulation: Simulation) -> None:
+        """A step was committed or replayed."""
+
+    def asked(self, simulation: Simulation, inquiry: Inquiry) -> None:
+        """A question is put, as the scenario words it; its people are as they are at this moment."""
+
+    def moved(self, simulation: Simulation) -> None:
+        """Replies arrived."""
+
+    def ended(self, simulation: Simulation) -> None:
+        """The run is over, well or not."""
+
+
+@dataclass
+class _Step:
+    """What a step has gathered so far."""
+
+    number: int
+    asks: list[tuple[Inquiry, Decided]] = field(default_factory=list)
+    began: float = 0.0
+
+
+class Simulation:
+    """One scenario on its way through its steps.
+
+    Args:
+        scenario: The scenario, with the parameters of the first regime.
+        record: Where steps are committed.
+        broker: The way to the models.
+        source: A record whose answers are used in place of asking, up to `replay_until`.
+        replay_until: The first step that is asked anew.
+        recording: A record for people whose decider is a recording of another run.
+        verify: Compare everything that a replayed step makes with what the source holds.
+        observer: Receives the progress of the run.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        record: Record,
+        broker: Broker,
+        *,
+        source: Record | None = None,
+        replay_until: int = 0,
+        recording: Record | None = None,
+        verify: bool = False,
+        observer: Observer | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.record = record
+        self.broker = broker
+        self.source = source
+        self.replay_until = replay_until
+        self.recording = recording
+        self.verify = verify
+        self.observer = observer or Observer()
+        self.step = 0
+        self.planned: int | None = None
+        self.statuses: Counter[str] = Counter()
+        self.metrics: dict[str, float | str | None] = {}
+        self.asked = 0.0
+        self.stopping = False
+        self.interventions = read_interventions(list(record.manifest.interventions))
+        self._regimes = record.manifest.regimes
+        self._driver = Driver[Inquiry](self._answer)
+        first = self._regimes[0]
+        self._stage = Stage(self._driver, first.seed, first.model, first.decider, first.temperature)
+        scenario._stage = self._stage
+        self._variation = Variation.read(first.variation)
+        self._current = _Step(0)
+        self._used = Usage()
+        broker.on_replies = lambda: self.observer.moved(self)
+        self._tables: dict[str, pl.DataFrame] = {}
+        self._metrics = scenario.metrics()
+
+    async def run(self, until: int | None = None) -> str:
+        """Go to the end, or only to a step; returns why the run ended."""
+        self.observer.began(self)
+        reason = ""
+        thresholds = gc.get_threshold()
+        # A step makes very many small objects that live until it ends; the collector would walk them again and again.
+        gc.set_threshold(100_000, 50, 100)
+        try:
+            await self._begin()
+            while not (reason := self._ending(until)):
+                await self._unless_paused()
+                self._check_stop()
+                await self._advance()
+        except StoppedError as stop:
+            # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
+            self.record.set_status(state="stopped", reason=stop.what)
+            raise
+        except PopulaceError as error:
+            self._set_status(state="failed", reason=error.what)
+            raise
+        finally:
+            gc.set_threshold(*thresholds)
+            self.observer.ended(self)
+        if until is None:
+            self._set_status(state="complete", reason=reason)
+        return reason
+
+    def halt(self) -> None:
+        """End soon: the step under way is abandoned once the calls under way are in the store."""
+        self.stopping = True
+        self.broker.halt()
+
+    @property
+    def calls_before(self) -> int:
+        """How many calls had been made when the step under way began."""
+        return self._used.calls
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the step under way uses recorded answers."""
+        return self._current.number < self.replay_until
+
+    async def _begin(self) -> None:
+        self._current = _Step(0, began=time.monotonic())
+        made = await self._drive(awaited(self.scenario.setup), "0")
+        if not isinstance(made, People):
+            raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(made).__name__}, not People.")
+        self._stage.people = made
+        self.planned = self.scenario.length()
+        await self._commit()
+
+    async def _advance(self) -> None:
+        number = self.step + 1
+        self._current = _Step(number, began=time.monotonic())
+        self._stage.step = number
+        self._stage.events, self._stage.rngs = [], {}
+        for intervention in self.interventions:
+            self._intervene(intervention, number)
+        await self._drive(self.scenario.step(), str(number))
+        self.step = number
+        self.planned = self.scenario.length()
+        await self._commit()
+
+    async def _drive(self, body: Coroutine[Any, Any, Any], path: str) -> Any:
+        """Run code of the scenario; what it raises is reported with the line that raised it."""
+        try:
+            return await self._driver.run(body, Scope(path))
+        except PopulaceError:
+            raise
+        except Exception as error:
+            file = inspect.getsourcefile(type(self.scenario)) or ""
+            line = line_in(error, file)
+            if line is None:
+                raise
+            raise ScenarioError(
+                f"{file}, line {line}, in step {path}: {type(error).__name__}: {error}.",
+                "Set POPULACE_DEBUG=1 to see the whole traceback.",
+            ) from error
+
+    def _enter(self, regime: Regime) -> None:
+        """A fork's own settings, from the step at which it leaves its parent."""
+        self.scenario.change(regime.parameters)
+        stage = self._stage
+        stage.seed, stage.model = regime.seed, regime.model
+        stage.decider, stage.temperature = regime.decider, regime.temperature
+        self._variation = Variation.read(regime.variation)
+
+    def _intervene(self, intervention: Intervention, step: int) -> None:
+        people = self.scenario.people
+        if isinstance(intervention, Announce) and intervention.steps and intervention.at + intervention.steps == step:
+            forgotten(people, intervention)
+        if intervention.at != step:
+            return
+        rng = stream(self._stage.seed, f"{step}/intervention/{self.interventions.index(intervention)}")
+        match intervention:
+            case Announce():
+                announced(people, intervention, intervention.to.of(people, rng))
+            case SetColumns():
+                set_columns(people, intervention, intervention.to.of(people, rng))
+            case AddPeople():
+                joined(people, intervention)
+            case RemovePeople():
+                people.remove(intervention.to.of(people, rng))
+            case ChangeParameters():
+                self.scenario.change(intervention.parameters)
+            case SwapModel():
+                self._swap(intervention, people, rng)
+
+    def _swap(self, intervention: SwapModel, people: People, rng: np.random.Generator) -> None:
+        if intervention.to is None:
+            self._stage.model = intervention.model
+            return
+        chosen = intervention.to.of(people, rng)
+        old = people["model"] if "model" in people else pl.Series([None] * len(people), dtype=pl.String)
+        meant = people.ids.is_in(chosen.ids.implode())
+        people["model"] = pl.select(pl.when(meant).then(pl.lit(intervention.model)).otherwise(old)).to_series()
+
+    async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
+        """Answer the open questions of a wave together."""
+        for inquiry in inquiries:
+            self.observer.asked(self, inquiry)
+        inquiries = [self._variation.of(inquiry) for inquiry in inquiries]
+        if self.replaying:
+            decided = [self._replayed(inquiry) for inquiry in inquiries]
+        else:
+            recorded = self._recorded(self.recording, self._current.number)
+            made = await asyncio.gather(
+                *(decide(inquiry, self.broker, recorded) for inquiry in inquiries), return_exceptions=True
+            )
+            decided = []
+            for outcome in made:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                decided.append(self._variation.back(outcome))
+        for inquiry, found in zip(inquiries, decided, strict=True):
+            self._current.asks.append((inquiry, found))
+            self.statuses.update(found.answers.statuses())
+        return [found.answers for found in decided]
+
+    def _replayed(self, inquiry: Inquiry) -> Decided:
+        if self.source is None:
+            raise ReplayMismatchError("there is nothing to replay.", step=self._current.number)
+        step = self._recorded(self.source, self._current.number)
+        if step is None:
+            raise ReplayMismatchError("the journal lacks this step.", step=self._current.number)
+        return replay(inquiry, step, self.source.name, redraw=self.verify)
+
+    def _recorded(self, record: Record | None, number: int) -> RecordedStep | None:
+        """A recorded step, read once and remembered while it is needed."""
+        if record is None or number > (record.steps() or [-1])[-1]:
+            return None
+        cached = getattr(self, "_recorded_step", None)
+        if cached is None or cached[0] is not record or cached[1].step != number:
+            tables = [record.table(number, name) for name in ("asks", "prompts", "answers")]
+            cached = (record, RecordedStep(number, *tables))
+            self._recorded_step = cached
+        found: RecordedStep = cached[1]
+        return found
+
+    def _ending(self, until: int | None) -> str:
+        """Why the run is over, or nothing while it goes on."""
+        if until is not None and self.step >= until:
+            return f"step {until} is reached"
+        for regime in self._regimes[1:]:
+            if regime.since == self.step + 1:
+                # A fork may leave its parent at the very end, where its settings decide whether there is more to do.
+                self._enter(regime)
+                self.planned = self.scenario.length()
+        if self.planned is not None and self.step >= self.planned:
+            return f"all {self.planned} steps are done"
+        return self.scenario.stop() or "" if self.step else ""
+
+    async def _unless_paused(self) -> None:
+        while not self.stopping and self.record.paused():
+            await asyncio.sleep(_A_MOMENT)
+
+    def _check_stop(self) -> None:
+        if self.stopping:
+            raise InterruptedRunError("interrupted between two steps.")
+
+    async def _commit(self) -> None:
+        number = self._current.number
+        tables, facts = self._gathered()
+        if self.replaying:
+            self._compare(number, tables)
+        if not (self.replaying and self.record is self.source):
+            self.record.commit(number, tables, facts, self._usage_since())
+            self.record.set_status(steps=number, planned=self.planned, notes=self._notes())
+        self.observer.stepped(self)
+        # A step that never waited would keep signals and displays from their turn.
+        await asyncio.sleep(0)
+
+    def _gathered(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+        """The tables of the step, and the facts about it."""
+        people = self.scenario.people
+        rows, touched = people.changes()
+        self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self._metrics.items()}
+        tables: dict[str, pl.DataFrame] = {}
+        if self._current.asks:
+            tables |= ledger.asked(self._current.asks)
+        written = people.columns if rows else touched
+        if written:
+            tables["people"] = people.frame if rows else people.frame[["id", *touched]]
+        if self._stage.events:
+            tables["events"] = ledger.events(self._current.number, self._stage.events, people.ids.dtype)
+        tables["metrics"] = ledger.metrics(self._current.number, self.metrics)
+        for name, table in self._stage.tables.items():
+            if self._tables.get(name) is not table:
+                tables[f"tables/{name}"] = table
+                self._tables[name] = table
+        facts = {
+            "now": self.scenario.now.isoformat(),
+            "people": {"count": len(people), "rows": rows, "columns": people.columns, "written": written},
+            **ledger.counts(self._current.asks),
+        }
+        return tables, facts
+
+    def _compare(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Stop where a replayed step made something else than the source holds."""
+        if self.source is None:
+            return
+        recorded = self._recorded(self.source, number)
+        asked = [inquiry.path for inquiry, _ in self._current.asks]
+        if recorded is not None and recorded.paths != asked:
+            missing = next((path for path in recorded.paths if path not in asked), None)
+            raise ReplayMismatchError(
+                f"run {self.source.name}, step {number}: the scenario no longer asks the question at {missing}.",
+                f"Keep the old result: populace show {self.source.name}.",
+                step=number,
+            )
+        names = list(tables) if self.verify else ["metrics"]
+        for name in names:
+            held = self.source.table(number, name)
+            if held is None or not held.equals(tables[name]):
+                parted = ledger.first_difference(held, tables[name])
+                raise ReplayMismatchError(
+                    f"run {self.source.name}, step {number}: the replay made other {name}: {parted}",
+                    "The scenario's mechanics changed after the recording, or depend on something outside the run.",
+                    step=number,
+                )
+
+    def _usage_since(self) -> dict[str, Any]:
+        """What was used since the last commit."""
+        now, before = self.broker.usage, self._used
+        spent = Usage(
+            **{
+                name: getattr(now, name) - getattr(before, name)
+                for name in Usage.__dataclass_fields__
+                if name != "purposes"
+            },
+            purposes=now.purposes - before.purposes,
+        )
+        self._used = Usage.from_json(now.to_json())
+        seconds = time.monotonic() - self._current.began
+        self.asked += seconds
+        return {**spent.to_json(), "seconds": round(seconds, 4)}
+
+    def _notes(self) -> list[str]:
+        notes = list(self.record.manifest.status.notes)
+        for model in self.broker.models:
+            notes += [note for note in model.notes if note not in notes]
+        return notes
+
+    def _set_status(self, **changes: Any) -> None:
+        if not (self.record is self.source and self.replaying):
+            self.record.set_status(**changes)
+
+
+async def awaited(function: Any) -> Any:
+    """What a function returns, whether it is a coroutine or not."""
+    made = function()
+    return await made if inspect.isawaitable(made) else made
+
+
+def invalid_share(statuses: Mapping[str, int]) -> float:
+    """The share of answers that were none."""
+    total = sum(statuses.values())
+    return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0
+
+
+__all__ = ["Observer", "Simulation", "awaited", "invalid_share"]

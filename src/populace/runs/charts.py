@@ -1,0 +1,91 @@
+"""Pictures of runs.
+
+Colours are the Okabe–Ito palette, which colour-blind readers can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from populace.base.errors import UsageError
+from populace.runs.reader import RunReader
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_TICKS = "▁▂▃▄▅▆▇█"
+
+
+def available() -> bool:
+    """Whether pictures can be drawn here."""
+    import importlib.util
+
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def draw_run(run: RunReader, path: Path, wanted: Sequence[str] = ()) -> Path:
+    """The metrics of a run over its steps, one panel for each.
+
+    Args:
+        run: The run.
+        path: The picture to write; its ending says in which format.
+        wanted: The metrics to draw; all of them by default.
+    """
+    metrics = run.metrics
+    names = [name for name in metrics.columns if name != "step" and metrics[name].dtype.is_numeric()]
+    names = [name for name in names if name in wanted] or names
+    names = [name for name in names if metrics[name].null_count() < metrics.height]
+    if not names:
+        raise UsageError(f"{run.name} has no numeric metric to draw.")
+    figure, panels = new_figure(len(names))
+    for index, (name, axes) in enumerate(zip(names, panels, strict=True)):
+        shown = metrics.select("step", name).drop_nulls()
+        axes.plot(shown["step"], shown[name], marker="o", markersize=4, color=PALETTE[index % len(PALETTE)])
+        axes.set_ylabel(name.replace("_", " "))
+        low, high = float(shown[name].min() or 0), float(shown[name].max() or 0)  # type: ignore[arg-type]
+        if low >= 0 and high <= 1:
+            axes.set_ylim(-0.03, 1.03)
+        axes.grid(alpha=0.3)
+    panels[-1].set_xlabel("step")
+    regime = run.manifest.regime
+    who = regime.model if regime.decider == "model" else f"decided by {regime.decider}"
+    panels[0].set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
+    return save(figure, path)
+
+
+def sparkline(values: pl.Series) -> str:
+    """A column of numbers as one line of blocks; empty values leave a gap.
+
+    Example:
+        >>> sparkline(pl.Series([0.0, 0.5, None, 1.0]))
+        '▁▅ █'
+    """
+    low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    span = (high - low) or 1.0
+    marks = [" " if value is None else _TICKS[round((value - low) / span * 7)] for value in values]
+    return "".join(marks)
+
+
+def new_figure(count: int, height: float = 2.0) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels, one above the other."""
+    if not available():
+        raise UsageError("pictures need matplotlib.", "Install it with: pip install 'populace[analysis]'")
+    from matplotlib.figure import Figure as NewFigure
+
+    figure = NewFigure(figsize=(7.5, 0.6 + height * count), layout="constrained")
+    panels = figure.subplots(count, 1, sharex=True, squeeze=False)
+    return figure, [row[0] for row in panels]
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure to a file, and return its path."""
+    figure.savefig(path, dpi=150)
+    return path

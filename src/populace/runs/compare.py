@@ -1,0 +1,176 @@
+"""Two runs side by side: where they first part, and by how much their metrics differ."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from populace.journal import Journal
+from populace.runs.reader import RunReader
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first decision in which two runs differ.
+
+    Attributes:
+        step: When.
+        path: Where in the step.
+        person: Who; None where the questions themselves differ.
+        what: What differs: `question`, `people`, `prompt` or `answer`.
+        first: How it is in the first run.
+        second: How it is in the second run.
+    """
+
+    step: int
+    path: str
+    person: Any
+    what: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two runs differ.
+
+    Attributes:
+        settings: Settings and parameters that differ, as pairs.
+        parting: The first decision that differs; None where all recorded decisions are equal.
+        metrics: For each step and metric, both values and their difference, where they differ.
+        steps: How many steps each has.
+    """
+
+    settings: dict[str, tuple[Any, Any]]
+    parting: Parting | None
+    metrics: pl.DataFrame
+    steps: tuple[int, int]
+
+    @property
+    def equal(self) -> bool:
+        """Whether everything recorded is equal."""
+        return self.parting is None and not self.metrics.height and self.steps[0] == self.steps[1]
+
+
+def compare(first: RunReader, second: RunReader) -> Comparison:
+    """Compare two runs step by step."""
+    parting = first_difference(first, second)
+    return Comparison(_settings(first, second), parting, _metrics(first, second), (len(first.steps), len(second.steps)))
+
+
+def first_difference(first: RunReader, second: RunReader) -> Parting | None:
+    """The first decision in which two runs differ; None where all decisions of their shared steps are equal."""
+    shared = sorted(set(first.steps) & set(second.steps))
+    apart = (step for step in shared if not _same_segment(first, second, step))
+    return next((found for step in apart if (found := _parting(first, second, step)) is not None), None)
+
+
+def _same_segment(first: RunReader, second: RunReader, step: int) -> bool:
+    """Whether a step was committed with the same content, as it is in what a fork shares; no table is opened."""
+    one, two = first.record, second.record
+    if not (isinstance(one, Journal) and isinstance(two, Journal)):
+        return False
+    return one.commit_of(step).digest == two.commit_of(step).digest
+
+
+def _settings(first: RunReader, second: RunReader) -> dict[str, tuple[Any, Any]]:
+    one, two = (settings_of(run) for run in (first, second))
+    return {name: (one.get(name), two.get(name)) for name in sorted(one | two) if one.get(name) != two.get(name)}
+
+
+def settings_of(run: RunReader) -> dict[str, Any]:
+    """The settings and parameters of a run as they are at its end."""
+    manifest = run.manifest
+    parameters: dict[str, Any] = {}
+    for regime in manifest.regimes:
+        parameters |= regime.parameters
+    regime = manifest.regime
+    flat = {"scenario": manifest.scenario, "seed": regime.seed, "model": regime.model, "decider": regime.decider}
+    flat |= {"temperature": regime.temperature, "interventions": manifest.interventions or None}
+    return flat | parameters
+
+
+def _parting(first: RunReader, second: RunReader, step: int) -> Parting | None:
+    one, two = (run.record.table(step, "asks") for run in (first, second))
+    if one is None and two is None:
+        return None
+    paths = [list(table["path"]) if table is not None else [] for table in (one, two)]
+    for number, (a, b) in enumerate(zip(*paths, strict=False)):
+        if a != b:
+            return Parting(step, a, None, "question", a, b)
+        if one is not None and two is not None:
+            questions = one["question"][number], two["question"][number]
+            if questions[0] != questions[1]:
+                return Parting(step, a, None, "question", *(_text(question) for question in questions))
+    if len(paths[0]) != len(paths[1]):
+        longer = max(paths, key=len)
+        path = longer[min(map(len, paths))]
+        shown = tuple("asked" if path in these else "not asked" for these in paths)
+        return Parting(step, path, None, "question", *shown)
+    return _answers(first, second, step, paths[0])
+
+
+def _answers(first: RunReader, second: RunReader, step: int, paths: list[str]) -> Parting | None:
+    one, two = first.record.table(step, "answers"), second.record.table(step, "answers")
+    if one is None or two is None or (one.equals(two) and _same_prompts(first, second, step)):
+        return None
+    if one.height != two.height or not one["person"].equals(two["person"]):
+        row = _first(one["person"].head(two.height), two["person"].head(one.height))
+        shown = tuple(str(t["person"][row]) if row is not None else f"{t.height} people" for t in (one, two))
+        return Parting(step, paths[0], None, "people", *shown)
+    texts = [_prompt_texts(run, step, table) for run, table in ((first, one), (second, two))]
+    for what, values in (("prompt", texts), ("answer", [_said(table) for table in (one, two)])):
+        row = _first(*values)
+        if row is not None:
+            return Parting(
+                step, paths[one["ask"][row]], one["person"][row], what, str(values[0][row]), str(values[1][row])
+            )
+    return None
+
+
+def _same_prompts(first: RunReader, second: RunReader, step: int) -> bool:
+    one, two = first.record.table(step, "prompts"), second.record.table(step, "prompts")
+    return one is two is None or (one is not None and two is not None and one.equals(two))
+
+
+def _said(table: pl.DataFrame) -> pl.Series:
+    """The value, or the status where there is none."""
+    return table.select(pl.coalesce("value", pl.col("status").cast(pl.String))).to_series()
+
+
+def _prompt_texts(run: RunReader, step: int, answers: pl.DataFrame) -> pl.Series:
+    prompts = run.record.table(step, "prompts")
+    if prompts is None:
+        return pl.repeat("", answers.height, eager=True)
+    texts = prompts.group_by("ask", "prompt", maintain_order=True).agg(
+        pl.concat_str("system", pl.lit("\n"), "user").first().alias("text")
+    )
+    joined = answers.join(texts, on=["ask", "prompt"], how="left", maintain_order="left")
+    return joined["text"].fill_null("")
+
+
+def _first(one: pl.Series, two: pl.Series) -> int | None:
+    differ = one.ne_missing(two)
+    return int(differ.arg_max() or 0) if differ.any() else None
+
+
+def _metrics(first: RunReader, second: RunReader) -> pl.DataFrame:
+    one, two = first.metrics, second.metrics
+    numeric = [name for name in one.columns if name in two.columns and one[name].dtype.is_numeric() and name != "step"]
+    if not numeric:
+        return pl.DataFrame(schema={"step": pl.Int64, "metric": pl.String, "first": pl.Float64, "second": pl.Float64})
+    long = [
+        table.select("step", *numeric).unpivot(index="step", variable_name="metric", value_name=name)
+        for table, name in ((one, "first"), (two, "second"))
+    ]
+    joined = long[0].join(long[1], on=["step", "metric"], how="inner", maintain_order="left")
+    differing = joined.filter(pl.col("first").ne_missing(pl.col("second")))
+    return differing.with_columns(difference=pl.col("second") - pl.col("first"))
+
+
+def _text(question: str) -> str:
+    text: str = json.loads(question)["text"]
+    return text

@@ -1,0 +1,288 @@
+"""What a run left behind, read from its journal.
+
+Reading never needs a model, and never changes anything.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import JournalError, UsageError
+from populace.base.randomness import path_key, person_keys, uniforms
+from populace.broker import Usage
+from populace.deciders import tempered
+from populace.journal import Journal, Manifest, Record, collected
+from populace.people import Id, People
+from populace.questions import VALID, cleanings
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One person's answer, opened.
+
+    Attributes:
+        step: When.
+        path: Where in the step.
+        person: Who, as they were after the step.
+        question: What was asked, as recorded.
+        value: The answer; None where it is invalid.
+        status: How it went.
+        prompts: The exact prompts behind it; several where orders were averaged.
+        temperature: Applied to the distribution.
+        draw: The random number that chose among the options, where one did.
+        purpose: What the question was counted under.
+    """
+
+    step: int
+    path: str
+    person: dict[str, Any]
+    question: dict[str, Any]
+    value: str | None
+    status: str
+    prompts: list[dict[str, Any]]
+    temperature: float
+    draw: float | None
+    purpose: str = "decision"
+
+    @property
+    def distribution(self) -> dict[str, float] | None:
+        """The probability of every option, before temperature."""
+        rows = [row["probabilities"] for row in self.prompts if row["probabilities"]]
+        if not rows:
+            return None
+        return dict(zip(map(str, self.question["values"]), np.mean(rows, axis=0).tolist(), strict=True))
+
+    @property
+    def tempered(self) -> dict[str, float] | None:
+        """The probability of every option, as drawn from."""
+        before = self.distribution
+        if before is None:
+            return None
+        after = tempered(np.array([list(before.values())]), self.temperature)[0]
+        return dict(zip(before, after.tolist(), strict=True))
+
+
+class RunReader:
+    """A run, to be read.
+
+    Args:
+        record: Its journal, or its record in memory.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """A run from its folder."""
+        return cls(Journal(Path(folder)))
+
+    def __repr__(self) -> str:
+        status = self.manifest.status
+        return f"<run {self.name}: {status.state}, {status.steps} steps>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.metrics._repr_html_()}"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.record.name
+
+    @property
+    def manifest(self) -> Manifest:
+        """Its manifest."""
+        return self.record.manifest
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return self.journal.folder
+
+    @property
+    def journal(self) -> Journal:
+        """Its journal; a run that is kept in memory has none."""
+        if not isinstance(self.record, Journal):
+            raise JournalError(f"{self.name} is kept in memory only.", "Without keep='nothing' it has a folder.")
+        return self.record
+
+    @property
+    def steps(self) -> list[int]:
+        """The numbers of the committed steps, 0 being the beginning."""
+        return self.record.steps()
+
+    @property
+    def digest(self) -> str:
+        """One hash for everything committed: equal runs have equal digests."""
+        return self.journal.digest()
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """All metrics, a row for each step."""
+        return self._joined("metrics", with_step=False)
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """All events; a run in which nothing happened has the same columns and no row."""
+        found = self._joined("events", with_step=False)
+        if found.width:
+            return found
+        ids = self.people().ids.dtype if self.steps else pl.Int64()
+        return pl.DataFrame(schema={"step": pl.Int64(), "kind": pl.String(), "person": ids, "data": pl.String()})
+
+    def people(self, at: int | None = None) -> People:
+        """The population after a step; at the end by default."""
+        return People(self.record.people(self._step(at)))
+
+    def table(self, name: str, at: int | None = None) -> pl.DataFrame:
+        """A table of the world as it was after a step."""
+        for step in range(self._step(at), -1, -1):
+            found = self.record.table(step, f"tables/{name}")
+            if found is not None:
+                return found
+        raise UsageError(f"{self.name} has no table {name!r}.")
+
+    def history(self, name: str) -> pl.DataFrame:
+        """Every version of a table of the world that a step put, with the number of the step."""
+        return self._joined(f"tables/{name}")
+
+    def rows(self, name: str, *where: pl.Expr, until: int | None = None) -> pl.DataFrame:
+        """Those rows of a table, over all steps or those up to one, that meet every condition; others are not kept.
+
+        Args:
+            name: The table, such as `answers`, `events` or `tables/memories`.
+            where: The conditions.
+            until: The last step that counts.
+        """
+        parts = []
+        for step in self.steps:
+            part = self.record.scan(step, name) if until is None or step <= until else None
+            if part is not None:
+                parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
+        found = [table for table in collected(parts) if table.width] if parts else []
+        joined = pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
+        return joined.select("step", pl.exclude("step")) if joined.width else joined
+
+    def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
+        """All answers, or those of one step, or those before a step, with the question that each belongs to."""
+        answers = self._joined("answers", at=at, until=until)
+        if not answers.height:
+            return answers
+        asks = self._joined("asks", at=at, until=until).select("step", "ask", "path", "question", "purpose")
+        asks = asks.with_columns(pl.col("question").str.json_path_match("$.text"))
+        return answers.join(asks, on=["step", "ask"], how="left", maintain_order="left").drop("ask")
+
+    def prompts(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
+        """The distinct prompts behind the answers."""
+        return self._joined("prompts", at=at, until=until)
+
+    def cleanings(self) -> pl.DataFrame:
+        """What was done by rule to the replies to utterances, and why some were invalid: see `questions.cleanings`."""
+        tables = [(self.record.table(step, "asks"), self.record.table(step, "prompts")) for step in self.steps]
+        made = [cleanings(asks, prompts) for asks, prompts in tables if asks is not None and prompts is not None]
+        if not made:
+            return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
+        return pl.concat(made).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """How many answers had which status."""
+        total: Counter[str] = Counter()
+        for step in self.steps:
+            total.update(self.record.facts(step)["statuses"])
+        return total
+
+    def count(self, fact: str) -> int:
+        """A count over all steps: `scored`, `sampled` or `low_mass` answers."""
+        return sum(self.record.facts(step).get(fact, 0) for step in self.steps)
+
+    @property
+    def invalid_share(self) -> float:
+        """The share of answers that were none."""
+        counts = self.statuses
+        total = sum(counts.values())
+        return 1 - sum(counts[status] for status in VALID) / total if total else 0.0
+
+    def usage(self, *, until: int | None = None) -> Usage:
+        """What this run itself used; what a fork shares with its parent cost it nothing."""
+        total = Usage()
+        for line in self.record.usage():
+            if until is None or line["step"] < until:
+                part = Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
+                for name in Usage.__dataclass_fields__:
+                    setattr(total, name, getattr(total, name) + getattr(part, name))
+        return total
+
+    @property
+    def seconds(self) -> float:
+        """How long its own steps took."""
+        return float(sum(line["seconds"] for line in self.record.usage()))
+
+    def decisions(self, step: int, person: Id) -> list[Decision]:
+        """What one person decided in a step, with all that lies behind it."""
+        who = self.people(step).person(person)
+        asks, prompts, answers = (self.record.table(step, name) for name in ("asks", "prompts", "answers"))
+        if asks is None or answers is None:
+            return []
+        regime = next(r for r in reversed(self.manifest.regimes) if r.since <= step)
+        found = []
+        for answer in answers.filter(pl.col("person") == who.id).iter_rows(named=True):
+            ask = asks.row(answer["ask"], named=True)
+            rows = (
+                []
+                if prompts is None
+                else prompts.filter(pl.col("ask") == answer["ask"], pl.col("prompt") == answer["prompt"]).to_dicts()
+            )
+            key = path_key(regime.seed, ask["path"])
+            scored = any(row["probabilities"] for row in rows)
+            draw = float(uniforms(key, person_keys(pl.Series([who.id])))[0]) if scored else None
+            found.append(
+                Decision(
+                    step,
+                    ask["path"],
+                    dict(who),
+                    json.loads(ask["question"]),
+                    answer["value"],
+                    answer["status"],
+                    rows,
+                    ask["temperature"],
+                    draw,
+                    ask["purpose"],
+                )
+            )
+        return found
+
+    def interviews(self) -> list[dict[str, Any]]:
+        """The side interviews that were held with its people."""
+        path = self.folder / "interviews.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+    def _step(self, at: int | None) -> int:
+        steps = self.steps
+        if not steps:
+            raise JournalError(f"{self.name} has no committed step yet.")
+        if at is None:
+            return steps[-1]
+        if at not in steps:
+            raise UsageError(f"{self.name} has no step {at}; it has 0 to {steps[-1]}.")
+        return at
+
+    def _joined(
+        self, name: str, *, at: int | None = None, until: int | None = None, with_step: bool = True
+    ) -> pl.DataFrame:
+        steps: Iterable[int] = [self._step(at)] if at is not None else self.steps
+        tables = []
+        for step in steps:
+            table = self.record.table(step, name) if until is None or step < until else None
+            if table is not None:
+                tables.append(table.select(pl.lit(step, pl.Int64).alias("step"), pl.all()) if with_step else table)
+        return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()

@@ -1,0 +1,1 @@
+"""What one can do around a run: probe, estimate, examine, ask again, begin a scenario."""

@@ -1,0 +1,139 @@
+"""Is a scenario deterministic, and if not, why not?
+
+It is run twice in fresh processes that differ in everything that must not matter: concurrency,
+the order in which replies arrive, the hash seed and the time zone. Then the journals are compared.
+The source is read for the usual suspects, so that a difference comes with a cause.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from populace.base.errors import ScenarioError
+from populace.engine.scenario import Scenario
+from populace.runs.compare import Comparison, compare
+from populace.runs.reader import RunReader
+
+_SUSPECTS = {
+    "time.time": "the wall clock; use self.now",
+    "time.monotonic": "the wall clock; use self.now",
+    "time.perf_counter": "the wall clock; use self.now",
+    "time.sleep": "waiting; a step takes no time of its own",
+    "datetime.now": "the wall clock; use self.now",
+    "datetime.utcnow": "the wall clock; use self.now",
+    "datetime.today": "the wall clock; use self.now",
+    "date.today": "the wall clock; use self.now",
+    "uuid.uuid4": "random outside the run; use self.rng",
+    "uuid.uuid1": "random outside the run; use self.rng",
+    "os.urandom": "random outside the run; use self.rng",
+    "asyncio.gather": "an order that depends on time; use self.each",
+    "asyncio.create_task": "an order that depends on time; use self.each",
+    "asyncio.sleep": "waiting; a step takes no time of its own",
+}
+_RANDOM = ("random.", "np.random.", "numpy.random.", "secrets.")
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A line that may make a run unrepeatable."""
+
+    line: int
+    code: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether a scenario repeats.
+
+    Attributes:
+        deterministic: Whether both journals are equal, byte for byte.
+        digests: The digests of both.
+        steps: How many steps were compared.
+        comparison: Where they part, where they do.
+        suspects: Lines of the source that may be the cause.
+    """
+
+    deterministic: bool
+    digests: tuple[str, str]
+    steps: int
+    comparison: Comparison
+    suspects: list[Suspect]
+
+
+def diagnose(name: str, scenario: type[Scenario], arguments: Sequence[str] = ()) -> Diagnosis:
+    """Run a scenario twice under different circumstances and compare.
+
+    Args:
+        name: How the scenario is named on the command line.
+        scenario: The same as a class, to read its source.
+        arguments: Further arguments of `populace run`, such as parameters.
+    """
+    with tempfile.TemporaryDirectory(prefix="populace-doctor-") as folder:
+        calm = _run(name, arguments, Path(folder) / "calm", concurrency=1, hash_seed="1", zone="UTC")
+        wild = _run(name, arguments, Path(folder) / "wild", concurrency=64, hash_seed="2", zone="Pacific/Auckland")
+        comparison = compare(calm, wild)
+        digests = calm.digest, wild.digest
+        return Diagnosis(digests[0] == digests[1], digests, len(calm.steps), comparison, suspects(scenario))
+
+
+def _run(
+    name: str, arguments: Sequence[str], folder: Path, *, concurrency: int, hash_seed: str, zone: str
+) -> RunReader:
+    command = [sys.executable, "-m", "populace", "run", name, *arguments, "--json", "--model", "scripted:slow"]
+    command += ["--concurrency", str(concurrency), "--workspace", str(folder)]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "TZ": zone}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        raise ScenarioError(f"the trial run of {name} broke off: {done.stderr.strip()[-500:]}") from None
+    if said["status"] != "ok":
+        raise ScenarioError(f"the trial run of {name} failed: {said['error']['message']}", said["error"]["hint"])
+    return RunReader.open(said["data"]["folder"])
+
+
+def suspects(scenario: type[Scenario]) -> list[Suspect]:
+    """Lines in the file of a scenario that use the clock, foreign randomness or an order that is none."""
+    try:
+        path = inspect.getsourcefile(scenario)
+        source = Path(path).read_text() if path else ""
+        tree = ast.parse(source)
+    except (OSError, SyntaxError, TypeError):
+        return []
+    lines = source.splitlines()
+    found = []
+    for node in ast.walk(tree):
+        why = _suspicion(node)
+        if why:
+            found.append(Suspect(node.lineno, lines[node.lineno - 1].strip(), why))  # type: ignore[attr-defined]
+    return sorted(found, key=lambda suspect: suspect.line)
+
+
+def _suspicion(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Call):
+        called = ast.unparse(node.func)
+        for name, why in _SUSPECTS.items():
+            if called == name or called.endswith(f".{name}"):
+                return why
+        if called.startswith(_RANDOM) and "default_rng" not in called and "Generator" not in called:
+            return "random outside the run; use self.rng"
+        if called.endswith("default_rng") and not node.args and not node.keywords:
+            return "a generator without a seed; use self.rng"
+        if called == "hash":
+            return "hash() differs between processes"
+    if isinstance(node, ast.For | ast.comprehension):
+        iterated = node.iter
+        made = isinstance(iterated, ast.Set | ast.SetComp)
+        if made or (isinstance(iterated, ast.Call) and ast.unparse(iterated.func) in ("set", "frozenset")):
+            return None if isinstance(node, ast.comprehension) else "the order of a set; sort it"
+    return None

@@ -1,0 +1,163 @@
+"""One decision over a grid of situations, personas and models, without simulating.
+
+A probe maps the response function itself. It takes the first question that a scenario asks, as
+the scenario's own code puts it, under every combination of what is varied.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import ScenarioError, UnknownNameError, UsageError
+from populace.broker import Broker
+from populace.deciders import Decided, Inquiry, decide
+from populace.engine.interventions import Selection, SetColumns, set_columns
+from populace.engine.scenario import Scenario, Stage
+from populace.engine.scopes import Driver, Scope
+from populace.engine.simulation import awaited
+from populace.questions import Answers, Finite
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The answers to one question over a grid.
+
+    Attributes:
+        question: What was asked.
+        options: Its possible values.
+        varied: What was varied, in order.
+        table: A row for each distinct prompt: what was varied, the model, the persona, how many people share it,
+            status, mass, and the probability of every option.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    varied: tuple[str, ...]
+    table: pl.DataFrame
+
+    def curve(self) -> pl.DataFrame:
+        """The mean probability of every option at each point of the grid, over personas weighted by people."""
+        people = pl.col("people")
+        means = [
+            (pl.col(option) * people).sum() / people.filter(pl.col(option).is_not_null()).sum()
+            for option in self.options
+        ]
+        return self.table.group_by(*self.varied, "model", maintain_order=True).agg(
+            *(mean.alias(option) for mean, option in zip(means, self.options, strict=True)),
+            people.sum(),
+            (pl.col("mass") * people).sum().truediv(people.sum()).alias("mass"),
+            ((pl.col("status") != "ok") * people).sum().truediv(people.sum()).alias("invalid"),
+        )
+
+
+async def probe(
+    scenario: type[Scenario],
+    broker: Broker,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    models: Sequence[str] = ("embedded",),
+    seed: int = 0,
+    people: int | None = None,
+) -> Probe:
+    """Ask the scenario's first question over a grid.
+
+    Args:
+        scenario: The scenario.
+        broker: The way to the models.
+        parameters: Parameters that stay as they are.
+        vary: Values by name: of a parameter, of a column of the population, or of a field of the prompt.
+        models: The models to ask.
+        seed: Of the population.
+        people: Ask only so many of the people; all by default.
+    """
+    vary = vary or {}
+    rows: list[pl.DataFrame] = []
+    inquiry: Inquiry | None = None
+    for point in _grid(vary):
+        inquiry = await first_inquiry(scenario, dict(parameters or {}), point, seed)
+        if people is not None and people < len(inquiry.people):
+            inquiry = inquiry.about(np.arange(people))
+        for model in models:
+            decided = await decide(replace(inquiry, model=model, decider="model"), broker)
+            rows.append(_rows(decided, point, model))
+    if inquiry is None:
+        raise UsageError("the grid is empty.")
+    question = inquiry.question
+    options = tuple(map(str, question.values)) if isinstance(question, Finite) else ()
+    if not options:
+        raise UsageError(f"{question.text!r} has no fixed options, so there is no response curve to draw.")
+    return Probe(question.text, options, tuple(vary), pl.concat(rows, how="diagonal_relaxed"))
+
+
+def _grid(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*vary.values()):
+        yield dict(zip(vary, values, strict=True))
+
+
+class _CaughtError(Exception):
+    def __init__(self, inquiries: list[Inquiry]) -> None:
+        self.inquiries = inquiries
+
+
+async def first_inquiry(
+    scenario: type[Scenario], parameters: dict[str, Any], point: dict[str, Any], seed: int
+) -> Inquiry:
+    """Run a scenario up to its first question, with a point of the grid put in."""
+    known = scenario.parameter_model().model_fields
+    made = scenario(**parameters, **{name: value for name, value in point.items() if name in known})
+    others = {name: value for name, value in point.items() if name not in known}
+
+    async def catch(inquiries: list[Inquiry]) -> list[Answers]:
+        raise _CaughtError(inquiries)
+
+    driver = Driver[Inquiry](catch)
+    stage = Stage(driver, seed, "embedded", "model", 1.0)
+    made._stage = stage
+    try:
+        stage.people = await driver.run(awaited(made.setup), Scope("0"))
+        columns = {name: value for name, value in others.items() if name in made.people}
+        if columns:
+            set_columns(made.people, SetColumns(at=1, values=columns), Selection().of(made.people, None))
+        stage.step = 1
+        await driver.run(made.step(), Scope("1"))
+    except _CaughtError as caught:
+        return _with_fields(caught.inquiries[0], {n: v for n, v in others.items() if n not in made.people})
+    raise ScenarioError(f"{scenario.__name__} asked nothing in its first step.", "A probe needs a question.")
+
+
+def _with_fields(inquiry: Inquiry, fields: dict[str, Any]) -> Inquiry:
+    situation = inquiry.situation
+    for name in fields:
+        if name not in situation.constants and name not in situation.columns:
+            known = {*situation.constants, *situation.columns, *inquiry.people.columns}
+            raise UnknownNameError("parameter, column or field", name, known)
+    kept = {name: column for name, column in situation.columns.items() if name not in fields}
+    return replace(inquiry, situation=replace(situation, constants={**situation.constants, **fields}, columns=kept))
+
+
+def _rows(decided: Decided, point: dict[str, Any], model: str) -> pl.DataFrame:
+    """One row for each distinct prompt of one point and model."""
+    answers, question = decided.answers, decided.answers.question
+    shown = decided.prompts.group_by("prompt", maintain_order=True).agg(
+        pl.first("system").alias("persona"), pl.first("method"), pl.first("status")
+    )
+    counts = np.bincount(answers.prompt, minlength=shown.height)
+    table = shown.with_columns(people=pl.Series(counts), model=pl.lit(model))
+    options = [str(value) for value in question.values] if isinstance(question, Finite) else []
+    if answers.probabilities is not None and answers.mass is not None:
+        valid = pl.col("status") == "ok"
+        shares = [pl.when(valid).then(pl.Series(answers.probabilities[:, i])).alias(o) for i, o in enumerate(options)]
+        table = table.with_columns(*shares, mass=pl.Series(answers.mass))
+    else:
+        said = answers.values.cast(pl.String)
+        samples = [(said == option).cast(pl.Float64).alias(option) for option in options]
+        table = table.with_columns(*samples, pl.lit(None, pl.Float64).alias("mass"))
+    varied = [pl.lit(value).alias(name) for name, value in point.items()]
+    return table.select(*varied, "model", "persona", "people", "method", "status", "mass", *options)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from populace.base.errors import ScenarioError, UnknownNameError
+from populace.engine import discovery
+from populace.engine.discovery import find_scenario, known_scenarios, reference
+from populace.scenarios.norms import Norms
+from populace.tools.scaffold import starter
+from support.scenarios import Shirts
+
+
+def test_shipped_scenarios_are_found_by_name() -> None:
+    assert find_scenario("norms") is Norms
+    assert set(known_scenarios()) >= {"norms", "epidemic"}
+
+
+def test_a_scenario_is_found_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "town.py"
+    path.write_text(starter("town"))
+    assert find_scenario(str(path)) is find_scenario(f"{path}:Town")
+
+
+def test_a_scenario_of_another_package_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("theirs", "support.scenarios:Shirts", discovery.GROUP)
+    monkeypatch.setattr(discovery, "entry_points", lambda group: [point])
+    discovery.known_scenarios.cache_clear()
+    assert find_scenario("theirs") is Shirts
+    discovery.known_scenarios.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["norms", "support.scenarios:Shirts"])
+def test_a_reference_finds_the_scenario_again(name: str) -> None:
+    found = find_scenario(name)
+    assert reference(found) == name
+    assert find_scenario(reference(found)) is found
+
+
+def test_a_reference_to_a_file_is_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "town.py"
+    path.write_text(starter("town"))
+    assert reference(find_scenario(str(path))) == f"{path}:Town"
+
+
+def test_an_unknown_scenario_gets_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match=r"no scenario named 'norm'.*Did you mean 'norms'"):
+        find_scenario("norm")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("class Broken(\n", r"line 1"),
+        ("import populace\n\n1 / 0\n", r"line 3: ZeroDivisionError"),
+        ("x = 1\n", "holds 0 scenarios"),
+        (starter("one") + starter("two").replace('"""Two', '"""', 1), "holds 2 scenarios: One, Two"),
+    ],
+)
+def test_a_file_that_is_no_scenario_says_why(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=says):
+        find_scenario(str(path))
+
+
+def test_a_class_that_is_not_in_the_file_gets_the_nearest_name(tmp_path: Path) -> None:
+    path = tmp_path / "town.py"
+    path.write_text(starter("town"))
+    with pytest.raises(UnknownNameError, match="Did you mean 'Town'"):
+        find_scenario(f"{path}:Twon")
+
+
+def test_a_file_that_is_not_there_says_so() -> None:
+    with pytest.raises(ScenarioError, match=r"there is no file nowhere\.py"):
+        find_scenario("nowhere.py")

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from populace import Announce, ChangeParameters, Run, Selection, SetColumns, SwapModel, simulate
+from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError
+from populace.engine.interventions import read_interventions
+from support.models import Counting
+from support.scenarios import Shirts
+
+
+def run_with(*interventions: object, **options: object) -> Run:
+    return simulate(Shirts(), model=Counting(), seed=1, interventions=interventions, **options)  # type: ignore[arg-type]
+
+
+def told(run: Run, step: int) -> set[str]:
+    return {user.split("\n")[0] for user in run.prompts(at=step)["user"]}
+
+
+def test_an_announcement_stands_first_in_what_people_are_asked() -> None:
+    run = run_with(Announce(at=2, text="Wear blue!"))
+    assert told(run, 1) == {"Yesterday 0 wore blue."}
+    assert told(run, 2) == {"Wear blue!"}
+    assert told(run, 4) == {"Wear blue!"}
+
+
+def test_an_announcement_with_an_end_is_forgotten() -> None:
+    run = run_with(Announce(at=2, text="Wear blue!", steps=1), Announce(at=2, text="It rains."))
+    assert "Wear blue!\nIt rains.\n" in run.prompts(at=2)["user"][0]
+    assert run.prompts(at=3)["user"][0].startswith("It rains.\nYesterday")
+
+
+def test_only_the_people_meant_hear_an_announcement() -> None:
+    run = run_with(Announce(at=1, text="Psst.", to=Selection(where={"group": "group 1"})))
+    heard = run.people(1)["heard"]
+    assert heard.drop_nulls().len() == 4
+    assert run.prompts(at=1).filter(pl.col("user").str.starts_with("Psst."))["system"].unique().to_list() == [
+        "You belong to group 1."
+    ]
+
+
+def test_columns_are_set_for_the_people_meant() -> None:
+    run = run_with(SetColumns(at=3, values={"group": "rebels"}, to=Selection(ids=[0, 5])))
+    assert run.people(2).count(group="rebels") == 0
+    assert run.people(3).where(group="rebels").ids.to_list() == [0, 5]
+
+
+def test_a_share_is_drawn_from_the_seed_of_the_run() -> None:
+    rebels = [
+        run_with(SetColumns(at=1, values={"group": "rebels"}, to=Selection(share=0.5)), keep="nothing")
+        .people()
+        .where(group="rebels")
+        for _ in range(2)
+    ]
+    assert len(rebels[0]) == 6
+    assert rebels[0].ids.equals(rebels[1].ids)
+
+
+def test_people_join_and_leave() -> None:
+    run = run_with(
+        {"kind": "add", "at": 2, "people": [{"name": "Zoe", "group": "group 9", "shirt": "blue"}]},
+        {"kind": "remove", "at": 3, "to": {"ids": [0, 1]}},
+    )
+    assert [run.record.facts(step)["people"]["count"] for step in run.steps] == [12, 12, 13, 11, 11]
+    assert run.people().person("Zoe").id == 12
+    assert run.replay(verify=True).steps == run.steps
+
+
+def test_a_parameter_changes_from_a_step_on() -> None:
+    run = run_with(ChangeParameters(at=3, parameters={"wording": "Nothing is said."}))
+    assert told(run, 2) != {"Nothing is said."}
+    assert told(run, 3) == {"Nothing is said."}
+
+
+def test_a_model_is_swapped_for_some_or_for_all() -> None:
+    run = run_with(
+        SwapModel(at=2, model="scripted:first", to=Selection(where={"group": "group 0"})),
+        SwapModel(at=4, model="scripted:uniform"),
+    )
+    assert run.prompts(at=1)["model"].unique().to_list() == ["scripted:counting"]
+    assert set(run.prompts(at=2)["model"]) == {"scripted:counting", "scripted:first"}
+    assert set(run.prompts(at=4)["model"]) == {"scripted:uniform", "scripted:first"}
+    assert run.replay(verify=True).steps == run.steps
+
+
+def test_interventions_are_part_of_the_manifest() -> None:
+    run = run_with(Announce(at=2, text="Wear blue!"))
+    assert json.loads((run.folder / "manifest.json").read_text())["interventions"][0]["text"] == "Wear blue!"
+
+
+def test_a_fork_with_an_intervention_differs_only_from_there(shirts_run: Run) -> None:
+    forked = shirts_run.fork(3, interventions=[Announce(at=3, text="Wear blue!")], model=Counting())
+    assert forked.answers(until=3).equals(shirts_run.answers(until=3))
+    assert told(forked, 3) == {"Wear blue!"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{not json", "not JSON"),
+        ('{"kind": "shout", "at": 1}', "shout|discriminator|expected tags"),
+        ('{"kind": "announce", "at": 1}', "text"),
+        ('{"kind": "announce", "at": 0, "text": "x"}', "at"),
+        ('{"kind": "announce", "at": 1, "text": "x", "loud": true}', "loud"),
+        ("no/such/file.json", "cannot be read"),
+    ],
+)
+def test_an_intervention_that_cannot_be_read_says_why(text: str, says: str) -> None:
+    with pytest.raises(InterventionError, match=says):
+        read_interventions(text)
+
+
+def test_interventions_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(
+        '[{"kind": "announce", "at": 1, "text": "a"}, {"kind": "change", "at": 2, "parameters": {"days": 9}}]'
+    )
+    assert [each.kind for each in read_interventions(path)] == ["announce", "change"]
+
+
+@pytest.mark.parametrize(
+    ("intervention", "error"),
+    [
+        ({"kind": "set", "at": 1, "values": {"shrt": "blue"}}, UnknownNameError),
+        ({"kind": "set", "at": 1, "values": {"shirt": "blue"}, "to": {"where": {"grp": 1}}}, UnknownNameError),
+        ({"kind": "add", "at": 1, "people": [{"nme": "Zoe"}]}, InterventionError),
+        ({"kind": "change", "at": 1, "parameters": {"dayz": 3}}, UnknownNameError),
+        ({"kind": "change", "at": 1, "parameters": {"days": 0}}, ParameterError),
+        ({"kind": "remove", "at": 1, "to": {"ids": [77]}}, PopulaceError),
+    ],
+)
+def test_an_intervention_that_does_not_fit_the_run_is_a_clear_error(
+    intervention: dict[str, object], error: type
+) -> None:
+    with pytest.raises(error):
+        run_with(intervention, keep="nothing")

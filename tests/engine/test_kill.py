@@ -1,0 +1,112 @@
+"""A run is killed at fifty random moments and resumed; nothing that was paid for is paid for again."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from populace import Run, simulate
+from support.scenarios import Shirts
+
+TESTS = Path(__file__).parents[1]
+CONCURRENCY = 4
+SCENARIO = Shirts(people_count=24, groups=24, days=5)
+START = """
+import sys
+from populace import simulate
+from support.scenarios import Shirts
+print("ready", flush=True)
+sys.stdin.readline()
+scenario = Shirts(people_count=24, groups=24, days=5)
+simulate(scenario, model=sys.argv[1], seed=1, workspace=sys.argv[2], concurrency=int(sys.argv[3]))
+"""
+
+
+@dataclass
+class Server:
+    url: str
+    log: Path
+
+    def seen(self, since: int) -> list[str]:
+        """The chat requests that were begun since an offset of the log, by the hash of their bodies."""
+        lines = self.log.read_text()[since:].splitlines()
+        return [line.split()[1] for line in lines if line.startswith("started")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    port, log = folder / "port", folder / "log"
+    command = [sys.executable, str(TESTS / "support" / "fake_server.py"), "--port-file", str(port)]
+    with subprocess.Popen([*command, "--log", str(log), "--latency", "0.01"]) as process:
+        while not port.is_file() or not port.read_text().strip():
+            time.sleep(0.01)
+        yield Server(f"http://127.0.0.1:{port.read_text().strip()}/v1", log)
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(server: Server, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, float]:
+    began = time.monotonic()
+    place = tmp_path_factory.mktemp("uninterrupted")
+    run = simulate(SCENARIO, model=server.url, seed=1, workspace=place, concurrency=CONCURRENCY)
+    return run, time.monotonic() - began
+
+
+def killed_after(seconds: float, url: str, workspace: Path) -> None:
+    """Start the run in a process of its own, and kill it with -9 so many seconds after it began."""
+    command = [sys.executable, "-c", START, url, str(workspace), str(CONCURRENCY)]
+    variables = os.environ | {"PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        time.sleep(seconds)
+        process.kill()
+
+
+def stored(workspace: Path) -> int:
+    """How many replies are in the call store, read as another process would."""
+    path = workspace / "calls.sqlite"
+    if not path.is_file():
+        return 0
+    with sqlite3.connect(path) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return database.execute("SELECT count(*) FROM calls").fetchone()[0] if "calls" in tables else 0
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kill")
+@pytest.mark.parametrize("moment", range(50))
+def test_a_run_that_is_killed_resumes_to_the_same_journal_and_asks_nothing_twice(
+    moment: int, server: Server, uninterrupted: tuple[Run, float], tmp_path: Path
+) -> None:
+    whole, seconds = uninterrupted
+    offset = server.log.stat().st_size
+    killed_after(random.Random(moment).uniform(0.0, seconds), server.url, tmp_path)
+    time.sleep(0.03)
+    kept, begun = stored(tmp_path), len(server.seen(offset))
+    folders = list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").is_dir() else []
+    if folders and (folders[0] / "manifest.json").is_file():
+        resumed = Run.open(folders[0]).resume(concurrency=CONCURRENCY)
+    else:
+        resumed = simulate(SCENARIO, model=server.url, seed=1, workspace=tmp_path, concurrency=CONCURRENCY)
+    assert resumed.digest == whole.digest
+    counts = Counter(server.seen(offset))
+    twice = sum(count - 1 for count in counts.values())
+    in_flight = begun - kept
+    assert max(counts.values()) <= 2
+    assert twice <= in_flight <= CONCURRENCY
+    assert len(counts) == whole.usage().calls

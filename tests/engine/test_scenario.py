@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from populace import Field, People, Scenario, metric, simulate
+from populace.base.errors import ParameterError, ScenarioError, ScopeError, TemplateError, UnknownNameError
+from support.models import Counting
+from support.scenarios import SHIRTS, Shirts
+
+
+class Minimal(Scenario):
+    """Nothing but a question."""
+
+    steps: int = Field(2, ge=1)
+
+    def setup(self) -> People:
+        return People.named(2, seed=self.rng)
+
+    async def step(self) -> None:
+        await self.ask(self.people, SHIRTS)
+
+
+def run(scenario: Scenario, **options: object) -> object:
+    return simulate(scenario, model=Counting(), keep="nothing", **options)  # type: ignore[arg-type]
+
+
+def test_a_parameter_called_steps_is_the_length() -> None:
+    assert run(Minimal(steps=3)).steps == [0, 1, 2, 3]  # type: ignore[attr-defined]
+
+
+def test_parameters_are_checked_when_a_scenario_is_made() -> None:
+    with pytest.raises(ParameterError, match=r"shirts: days = 0: .*greater than or equal to 1"):
+        Shirts(days=0)
+
+
+def test_an_unknown_parameter_gets_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match=r"no parameter of shirts named 'dayz'.*Did you mean 'days'"):
+        Shirts(dayz=3)
+
+
+def test_parameters_are_inherited() -> None:
+    class Longer(Shirts):
+        extra: int = 5
+
+    assert set(Longer().parameters) == {"people_count", "days", "groups", "wording", "extra"}
+
+
+def test_a_parameter_cannot_take_the_name_of_something_every_scenario_has() -> None:
+    class Odd(Scenario):
+        people: int = 3  # type: ignore[assignment]
+
+    with pytest.raises(ScenarioError, match="'people' is part of every scenario"):
+        Odd()
+
+
+def test_a_scenario_that_is_not_running_has_no_people() -> None:
+    with pytest.raises(ScenarioError, match="is not running"):
+        _ = Shirts().people
+
+
+def test_time_is_simulated() -> None:
+    times: list[datetime] = []
+
+    class Clocked(Minimal):
+        async def step(self) -> None:
+            times.append(self.now)
+
+    run(Clocked(steps=2))
+    assert times == [datetime(2026, 1, 6, 8), datetime(2026, 1, 7, 8)]
+
+
+def test_a_scenario_may_stop_itself_and_say_why() -> None:
+    class Stopping(Minimal):
+        def stop(self) -> str | None:
+            return "enough" if self.t == 1 else None
+
+    finished = run(Stopping(steps=5))
+    assert finished.steps == [0, 1]  # type: ignore[attr-defined]
+    assert finished.manifest.status.reason == "enough"  # type: ignore[attr-defined]
+
+
+def test_setup_may_ask_questions_too() -> None:
+    class Asking(Minimal):
+        async def setup(self) -> People:  # type: ignore[override]
+            people = People.named(2, seed=self.rng)
+            answers = await self.ask(people, SHIRTS, profile="You are {name}.")
+            return people.with_columns(shirt=answers.values)
+
+    assert run(Asking(steps=1)).answers(at=0).height == 2  # type: ignore[attr-defined]
+
+
+def test_a_field_that_nothing_fills_gets_the_nearest_name() -> None:
+    class Misspelt(Minimal):
+        async def step(self) -> None:
+            await self.ask(self.people, SHIRTS, given="You are {nmae}.")
+
+    with pytest.raises(TemplateError, match=r"\{nmae\}.*Did you mean \{name\}"):
+        run(Misspelt())
+
+
+def test_waiting_for_the_clock_inside_a_step_is_refused() -> None:
+    import asyncio
+
+    class Waiting(Minimal):
+        async def step(self) -> None:
+            await asyncio.sleep(0.01)
+
+    with pytest.raises(ScopeError, match=r"cannot repeat"):
+        run(Waiting())
+
+
+def test_two_questions_at_once_in_one_scope_are_refused_with_the_way_out() -> None:
+    import asyncio
+
+    class Hasty(Minimal):
+        async def step(self) -> None:
+            await asyncio.gather(self.ask(self.people, SHIRTS), self.ask(self.people, SHIRTS))
+
+    with pytest.raises(ScopeError, match=r"self\.each"):
+        run(Hasty())
+
+
+def test_random_numbers_of_one_scope_do_not_depend_on_another() -> None:
+    drawn: dict[bool, list[int]] = {True: [], False: []}
+
+    class Drawing(Minimal):
+        noisy: bool = False
+
+        async def step(self) -> None:
+            await self.each(self.people, self.one)
+
+        async def one(self, person: object) -> None:
+            if self.noisy and person.id == 0:  # type: ignore[attr-defined]
+                self.rng.random(100)
+            if person.id == 1:  # type: ignore[attr-defined]
+                drawn[self.noisy].append(int(self.rng.integers(0, 10**9)))
+
+    run(Drawing(noisy=True))
+    run(Drawing(noisy=False))
+    assert drawn[True] == drawn[False]
+
+
+def test_metrics_are_numbers_or_text() -> None:
+    class Odd(Minimal):
+        @metric
+        def everything(self) -> object:
+            return [1, 2]
+
+    with pytest.raises(ScenarioError, match="neither number nor text"):
+        run(Odd())
+
+
+def test_asking_nobody_is_an_error() -> None:
+    class Empty(Minimal):
+        async def step(self) -> None:
+            await self.ask(self.people.where(id=99), SHIRTS)
+
+    with pytest.raises(Exception, match="was put to nobody"):
+        run(Empty())
+
+
+def test_values_of_the_wrong_length_are_an_error() -> None:
+    class Short(Minimal):
+        async def step(self) -> None:
+            await self.ask(self.people, SHIRTS, given="{x}", x=[1])
+
+    with pytest.raises(ScenarioError, match="'x' holds 1 values for 2 people"):
+        run(Short())
