@@ -1,4 +1,4 @@
-"""How a person becomes a prompt, and what they remember, conclude, plan and say."""
+"""What a person brings to a question: who they are, and what they remember, conclude, plan and say."""
 
 from populace.minds.agenda import Action, Agenda, clock
 from populace.minds.asking import Asks
@@ -10,7 +10,6 @@ from populace.minds.mind import Mind
 from populace.minds.parts import Converses, Plans, Reflects, Remembers
 from populace.minds.personas import elaborate, expand
 from populace.minds.planning import Planning
-from populace.minds.prompts import HEARD, Prompts, Situation
 from populace.minds.reflection import Reflection
 from populace.minds.remembering import Memory
 from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval
@@ -18,7 +17,6 @@ from populace.minds.shelf import KINDS
 from populace.minds.talk import Line, Talk
 
 __all__ = [
-    "HEARD",
     "KINDS",
     "RETRIEVALS",
     "Action",
@@ -35,12 +33,10 @@ __all__ = [
     "Mind",
     "Planning",
     "Plans",
-    "Prompts",
     "Reflection",
     "Reflects",
     "Remembers",
     "Retrieval",
-    "Situation",
     "Summarise",
     "Talk",
     "alternate",

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from populace.base.formatting import plain
+from populace.base.formatting import json_data
 from populace.studio.studio import Studio
 from populace.studio.views import decision as decisions
 from populace.studio.views import person as people
@@ -22,7 +22,7 @@ def router(studio: Studio) -> APIRouter:
         run = studio.library.run(name)
         found = people.portrait(run, who)
         at = found.steps[-1] if step is None else step
-        return plain(people.described(found, at, memories=people.stream(run, found, at)))  # type: ignore[no-any-return]
+        return json_data(people.described(found, at, memories=people.stream(run, found, at)))  # type: ignore[no-any-return]
 
     @made.get("/runs/{name}/decisions")
     def decided(name: str, person: str, step: int | None = None) -> list[dict[str, Any]]:
@@ -30,9 +30,9 @@ def router(studio: Studio) -> APIRouter:
         run = studio.library.run(name)
         who = people.found(run, person)
         if step is None:
-            return plain(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
+            return json_data(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
         paths = [decision.path for decision in run.decisions(step, who)]
         opened = [decisions.opened(run, step, who, path, studio.workspace) for path in paths]
-        return [plain(decisions.described(each)) for each in opened if each is not None]
+        return [json_data(decisions.described(each)) for each in opened if each is not None]
 
     return made
