@@ -8,7 +8,7 @@ import re
 from nicegui import events, ui
 
 from populace.base.errors import UsageError
-from populace.community.discerned import PUBLISHED_TEST
+from populace.community.discrimination_result import PUBLISHED_TEST
 from populace.community.study import Study, rater_name
 from populace.studio.charts import bars
 from populace.studio.frame import Page, empty, frame, page_at, section, tested, told
