@@ -8,10 +8,10 @@ import pytest
 from populace import Run, simulate
 from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
-from populace.community.judging import judge
+from populace.community.judges import judge_posts
 from populace.community.multiverse import multiverse
-from populace.community.viewing import Filter
-from populace.community.whatif import whatif
+from populace.community.what_if import what_if
+from populace.community.word_filter import WordFilter
 from populace.scenarios.forum import Forum
 from populace.studio.pages.forum.data import ForumView, thread_facts
 from populace.studio.pages.whatif.data import arguments, comparison, continuations, side
@@ -81,8 +81,8 @@ def test_search_finds_words_and_authors_in_any_case(run: Run) -> None:
 
 
 def test_hidden_texts_follow_the_filter(run: Run) -> None:
-    assert ForumView(run, viewing=Filter([])).posts["hidden"].sum() == 0
-    hidden = ForumView(run, viewing=Filter(["honey"])).posts
+    assert ForumView(run, viewing=WordFilter([])).posts["hidden"].sum() == 0
+    hidden = ForumView(run, viewing=WordFilter(["honey"])).posts
     assert hidden.filter("hidden").height == hidden.filter(pl.col("text").str.contains(r"\bhoney\b")).height > 0
 
 
@@ -99,7 +99,7 @@ def test_a_member_is_known_by_what_they_wrote_and_got(run: Run) -> None:
 
 def test_violations_name_criterion_judge_and_how_sure_it_was() -> None:
     made = board(seed=1, offence=0.5, keep="run")
-    judge(Community(made), knowing())
+    judge_posts(Community(made), knowing())
     view = ForumView(made)
     flagged = [each for each in view.said(view.posts["post"].to_list()) if each.flags]
     assert flagged and all("cheap soil" in each.text for each in flagged)
@@ -119,7 +119,7 @@ def test_a_run_without_posts_is_no_forum(shirts_run: Run) -> None:
 
 def test_a_whatif_stands_beside_the_original_from_where_it_differs(run: Run) -> None:
     post, step = run.history("posts").filter(pl.col("parent").is_not_null()).select("post", "step").row(0)
-    turned = whatif(run, post, as_="a troll", line="Bees are boring.", model=writer())
+    turned = what_if(run, post, as_="a troll", line="Bees are boring.", model=writer())
     original = ForumView(run)
     beside = side(ForumView(turned), original, post, "a troll")
     new = beside.said[beside.differs]

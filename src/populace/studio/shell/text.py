@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from populace.community.display import plain
+from populace.community.display import safe_text
 
 CUT_LENGTH = 2_000
 MAX_LENGTH = 200_000
@@ -21,7 +21,7 @@ def display_text(text: object, limit: int = CUT_LENGTH) -> str:
         'turned � round �'
     """
     whole = str(text)
-    cut = plain(whole[:limit])
+    cut = safe_text(whole[:limit])
     return cut if len(whole) <= limit else f"{cut}… ({len(whole) - limit:,} more characters)"
 
 

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.community.discerned import PUBLISHED, Discerned, discerned
-from populace.community.study import Study, studies
+from populace.community.discrimination_result import PUBLISHED, DiscriminationResult, analyse_ratings
+from populace.community.study import Study, study_names
 from populace.engine.workspace import Workspace
 from populace.statistics import proportion
 from populace.studio.library import Library
@@ -65,7 +65,7 @@ class OwnError:
 
 def cards(workspace: Workspace) -> list[StudyCard]:
     """All studies; one that cannot be read says why."""
-    return [_card(workspace, name) for name in studies(workspace)]
+    return [_card(workspace, name) for name in study_names(workspace)]
 
 
 def _card(workspace: Workspace, name: str) -> StudyCard:
@@ -100,7 +100,7 @@ class DiscernSession:
         if not self._left:
             return None
         pair = self._left[0]
-        first, second = pair.shown(self.rater)
+        first, second = pair.texts(self.rater)
         return Task(self.done + 1, len(self.study.pairs), pair.real.community, pair.goal, first, second)
 
     def answer(self, chosen: Chosen) -> None:
@@ -113,13 +113,13 @@ class DiscernSession:
             self.ratings.add([pair.rating(self.rater, "person", chosen)])
         self._left = list(self.ratings.left(self.study.pairs, self.rater))
 
-    def results(self) -> Discerned:
+    def results(self) -> DiscriminationResult:
         """Error rates beside the published ones, once this rater is done."""
         if self._left:
             raise UsageError(
                 f"{len(self._left)} pairs are still to be rated by {self.rater}.", "Results are shown after the last."
             )
-        return discerned(self.ratings.table)
+        return analyse_ratings(self.ratings.table)
 
     def own_error(self) -> OwnError:
         """How often this rater was wrong, once done."""
@@ -132,7 +132,7 @@ class DiscernSession:
         )
 
 
-def rates_table(found: Discerned) -> pl.DataFrame:
+def rates_table(found: DiscriminationResult) -> pl.DataFrame:
     """Error rates in a form to be read: a row for each arm that was rated, then published arms that were not.
 
     Args:
@@ -231,6 +231,6 @@ def study_arguments(
     return tuple(made)
 
 
-def as_json(found: Discerned) -> dict[str, Any]:
+def as_json(found: DiscriminationResult) -> dict[str, Any]:
     """Results as plain data."""
     return {"rates": found.rates.to_dicts(), "notes": list(found.notes)}

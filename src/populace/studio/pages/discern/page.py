@@ -8,7 +8,7 @@ import re
 from nicegui import events, ui
 
 from populace.base.errors import UsageError
-from populace.community.discerned import PUBLISHED_TEST
+from populace.community.discrimination_result import PUBLISHED_TEST
 from populace.community.study import Study, rater_name
 from populace.studio.jobs import command
 from populace.studio.pages.discern.data import (

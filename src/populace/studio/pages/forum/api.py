@@ -9,7 +9,7 @@ from fastapi import APIRouter
 
 from populace.base.errors import UsageError
 from populace.community.community import Sorting
-from populace.community.viewing import Filter
+from populace.community.word_filter import WordFilter
 from populace.studio.pages.forum.data import ForumView, thread_facts
 from populace.studio.studio import Studio
 
@@ -21,7 +21,7 @@ def router(studio: Studio) -> APIRouter:
     made = APIRouter()
 
     def view(name: str, at: int | None, hide: bool = True) -> ForumView:
-        return ForumView(studio.library.run(name), at, None if hide else Filter([]))
+        return ForumView(studio.library.run(name), at, None if hide else WordFilter([]))
 
     @made.get("/runs/{name}/forum")
     def threads(

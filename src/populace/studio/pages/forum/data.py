@@ -12,8 +12,8 @@ import polars as pl
 from populace.base.errors import UnknownNameError
 from populace.community import Community
 from populace.community.community import Sorting
-from populace.community.judging import judged
-from populace.community.viewing import Filter
+from populace.community.judges import read_judgements
+from populace.community.word_filter import WordFilter
 from populace.people import Id
 from populace.runs.reader import RunReader
 
@@ -110,11 +110,11 @@ class ForumView:
     """
 
     def __init__(
-        self, run: RunReader, at: int | None = None, viewing: Filter | None = None, *, like: ForumView | None = None
+        self, run: RunReader, at: int | None = None, viewing: WordFilter | None = None, *, like: ForumView | None = None
     ) -> None:
         self.run = run
         self.community: Community = Community(run, at) if like is None else like.community.as_of(at)
-        self.viewing = Filter.read() if viewing is None else viewing
+        self.viewing = WordFilter.read() if viewing is None else viewing
 
     def loaded(self) -> Self:
         """All that takes time, read now and not when it is drawn."""
@@ -142,7 +142,7 @@ class ForumView:
     @functools.cached_property
     def verdicts(self) -> pl.DataFrame:
         """Every verdict of every judge, on posts that were there."""
-        found = judged(self.community).verdicts()
+        found = read_judgements(self.community).verdicts()
         return found.filter(pl.col("post").is_in(self.community.posts["post"].implode()))
 
     @property

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from populace.base.errors import UsageError
 from populace.community.community import Sorting
-from populace.community.viewing import Filter
+from populace.community.word_filter import WordFilter
 from populace.studio.jobs import command
 from populace.studio.pages.forum.about import Judging, about, masthead
 from populace.studio.pages.forum.data import ForumView, thread_facts
@@ -114,7 +114,7 @@ class ForumPage:
         library = self.studio.library
 
         def read() -> ForumView:
-            viewing = None if self.wanted.filtered else Filter([])
+            viewing = None if self.wanted.filtered else WordFilter([])
             run = library.run(self.name)
             # Noted before anything is read: a step that comes meanwhile is read next time.
             last = run.steps[-1:]

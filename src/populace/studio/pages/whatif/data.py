@@ -10,7 +10,7 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.community.multiverse import Multiverse
-from populace.community.whatif import utterance
+from populace.community.what_if import find_post
 from populace.engine.run import Run
 from populace.journal import Manifest
 from populace.studio.library import Library
@@ -178,7 +178,7 @@ def arguments(
 
 def _has(run: Run, post: int) -> bool:
     try:
-        utterance(run, post)
+        find_post(run, post)
     except PopulaceError:
         return False
     return True

@@ -11,7 +11,7 @@ from populace.community.judgements import Judgements
 from populace.statistics import adjust, difference
 
 
-def change_of_design(before: Sequence[Judgements], after: Sequence[Judgements], *, level: float = 0.95) -> pl.DataFrame:
+def design_effects(before: Sequence[Judgements], after: Sequence[Judgements], *, level: float = 0.95) -> pl.DataFrame:
     """How the share of yes changes from one design to another, by question, over pairs of runs with equal seeds.
 
     Args:
@@ -36,10 +36,10 @@ def change_of_design(before: Sequence[Judgements], after: Sequence[Judgements], 
         pl.DataFrame({"seed": seeds, **{name: [rates[seed][name] for seed in seeds] for name in questions}})
         for rates in (first, second)
     ]
-    return effects(*tables, level=level)
+    return rate_effects(*tables, level=level)
 
 
-def effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
+def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
     """The same, from tables of rates: a row for each seed, and a column for each question.
 
     Args:
@@ -48,7 +48,7 @@ def effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.95) -
         level: The confidence level of the intervals.
 
     Example:
-        >>> made = effects(
+        >>> made = rate_effects(
         ...     pl.DataFrame({"seed": [1, 2, 3], "spam": [0.4, 0.5, 0.45]}),
         ...     pl.DataFrame({"seed": [1, 2, 3], "spam": [0.2, 0.24, 0.25]}),
         ... )

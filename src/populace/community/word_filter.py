@@ -18,14 +18,14 @@ from populace.base.errors import UsageError
 SHIPPED = Path(__file__).with_name("hidden_words.txt")
 
 
-class Filter:
+class WordFilter:
     """Which texts are hidden until somebody asks for them.
 
     Args:
         words: Words or phrases; case does not count, and only whole words do.
 
     Example:
-        >>> Filter(["idiot"]).hides(pl.Series(["You IDIOT!", "idiotic, but fine"])).to_list()
+        >>> WordFilter(["idiot"]).hides(pl.Series(["You IDIOT!", "idiotic, but fine"])).to_list()
         [True, False]
     """
 
@@ -33,7 +33,7 @@ class Filter:
         self.words = tuple(dict.fromkeys(word.strip().casefold() for word in words if word.strip()))
 
     @classmethod
-    def read(cls, path: str | Path = SHIPPED) -> Filter:
+    def read(cls, path: str | Path = SHIPPED) -> WordFilter:
         """A list of words from a file, one on a line; lines that begin with # are remarks."""
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()

@@ -23,7 +23,7 @@ from populace.community.community import Community
 
 
 @dataclass(frozen=True)
-class Said:
+class ConversationPost:
     """One post of a conversation: who wrote it, what, and in answer to which earlier one."""
 
     author: str
@@ -44,7 +44,7 @@ class Conversation:
 
     community: str
     title: str
-    posts: tuple[Said, ...]
+    posts: tuple[ConversationPost, ...]
     source: str = ""
 
     def line(self) -> str:
@@ -59,7 +59,7 @@ def read_threads(path: str | Path) -> list[Conversation]:
     Args:
         path: The file.
     """
-    return [conversation(entry, where) for where, entry in json_lines(path)]
+    return [parse_conversation(entry, where) for where, entry in read_json_lines(path)]
 
 
 def write_threads(conversations: Iterable[Conversation], path: str | Path) -> Path:
@@ -71,7 +71,7 @@ def write_threads(conversations: Iterable[Conversation], path: str | Path) -> Pa
     return path
 
 
-def generated(community: Community) -> list[Conversation]:
+def conversations_of(community: Community) -> list[Conversation]:
     """The threads of a simulated community as conversations, without what moderators removed."""
     found = []
     visible = community.posts.filter(community.posts["status"] != "removed")
@@ -81,7 +81,8 @@ def generated(community: Community) -> list[Conversation]:
             continue
         places = {row["post"]: place for place, row in enumerate(rows)}
         posts = tuple(
-            Said(row["name"], row["text"], places.get(row["parent"], 0 if i else None)) for i, row in enumerate(rows)
+            ConversationPost(row["name"], row["text"], places.get(row["parent"], 0 if i else None))
+            for i, row in enumerate(rows)
         )
         found.append(
             Conversation(community.design.name, rows[0]["title"] or "", posts, f"{community.run.name}, thread {thread}")
@@ -89,7 +90,7 @@ def generated(community: Community) -> list[Conversation]:
     return found
 
 
-def json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every line of a JSONL file with where it stands, such as `threads.jsonl, line 3`; blank lines are passed over."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -108,7 +109,7 @@ def json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, entry
 
 
-def conversation(entry: dict[str, Any], where: str) -> Conversation:
+def parse_conversation(entry: dict[str, Any], where: str) -> Conversation:
     """A conversation from its JSON; `where` names it in errors."""
     community, title, posts = entry.get("community"), entry.get("title") or "", entry.get("posts")
     if not isinstance(community, str) or not community.strip():
@@ -120,7 +121,7 @@ def conversation(entry: dict[str, Any], where: str) -> Conversation:
     return Conversation(community, title, tuple(_said(post, i, where) for i, post in enumerate(posts)), where)
 
 
-def _said(post: Any, place: int, where: str) -> Said:
+def _said(post: Any, place: int, where: str) -> ConversationPost:
     here = f"{where}, post {place}"
     if not isinstance(post, dict) or not isinstance(post.get("text"), str):
         raise UsageError(f"{here}: `text` is missing.")
@@ -129,9 +130,9 @@ def _said(post: Any, place: int, where: str) -> Said:
         raise UsageError(f"{here}: `author` is missing.")
     if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int) or not 0 <= parent < place):
         raise UsageError(f"{here}: `parent` is {parent!r}; it is the place of an earlier post, from 0, or null.")
-    return Said(str(author), post["text"], parent)
+    return ConversationPost(str(author), post["text"], parent)
 
 
-def communities(conversations: Sequence[Conversation]) -> list[str]:
+def community_names(conversations: Sequence[Conversation]) -> list[str]:
     """The names of the communities, in order of first appearance."""
     return list(dict.fromkeys(each.community for each in conversations))

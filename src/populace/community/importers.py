@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.community.real import Conversation, Said, json_lines
+from populace.community.conversations import Conversation, ConversationPost, read_json_lines
 
 _GONE = {"[deleted]", "[removed]", ""}
 _COLUMNS = ("community", "thread", "post", "parent", "author", "text")
@@ -30,17 +30,17 @@ def from_reddit(submissions: str | Path, comments: str | Path, *, most: int | No
         most: Keep at most so many comments of a thread, the earliest ones.
     """
     answers: dict[str, list[dict[str, Any]]] = {}
-    for where, entry in json_lines(comments):
+    for where, entry in read_json_lines(comments):
         for name in ("id", "link_id", "parent_id", "body"):
             _text(entry, name, where)
         answers.setdefault(_bare(entry["link_id"]), []).append(entry)
     found = []
-    for where, entry in json_lines(submissions):
+    for where, entry in read_json_lines(submissions):
         key, title = _text(entry, "id", where), _text(entry, "title", where)
         body = str(entry.get("selftext") or "").strip()
         if title.strip() in _GONE or body in _GONE - {""}:
             continue
-        first = Said(str(entry.get("author") or ""), body or title)
+        first = ConversationPost(str(entry.get("author") or ""), body or title)
         ordered = sorted(answers.get(_bare(key), []), key=lambda each: (_when(each), each["id"]))
         replies = (
             (each["id"], _bare(each["parent_id"]), str(each.get("author") or ""), each["body"]) for each in ordered
@@ -71,14 +71,14 @@ def from_csv(path: str | Path) -> list[Conversation]:
         if first is None:
             raise UsageError(f"{path}: thread {thread} has no post without a parent.", "One post opens a thread.")
         replies = ((p["post"], p["parent"] or first["post"], p["author"], p["text"]) for p in posts if p is not first)
-        made = _threaded(first["post"], Said(first["author"], first["text"]), replies, None)
+        made = _threaded(first["post"], ConversationPost(first["author"], first["text"]), replies, None)
         found.append(Conversation(str(community), first.get("title", ""), made, f"{path}, thread {thread}"))
     return found
 
 
 def _threaded(
-    key: str, first: Said, replies: Iterable[tuple[str, str, str, str]], most: int | None
-) -> tuple[Said, ...]:
+    key: str, first: ConversationPost, replies: Iterable[tuple[str, str, str, str]], most: int | None
+) -> tuple[ConversationPost, ...]:
     places, posts = {key: 0}, [first]
     for name, parent, author, text in replies:
         if text.strip() in _GONE or parent not in places:
@@ -86,7 +86,7 @@ def _threaded(
         if most is not None and len(posts) > most:
             break
         places[name] = len(posts)
-        posts.append(Said(author, text.strip(), places[parent]))
+        posts.append(ConversationPost(author, text.strip(), places[parent]))
     return tuple(posts)
 
 

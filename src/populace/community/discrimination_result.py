@@ -37,7 +37,7 @@ CROSSED = 1500
 
 
 @dataclass(frozen=True)
-class Discerned:
+class DiscriminationResult:
     """Error rates by arm, and whether arms differ.
 
     Attributes:
@@ -56,7 +56,7 @@ class Discerned:
     notes: tuple[str, ...]
 
 
-def discerned(ratings: pl.DataFrame) -> Discerned:
+def analyse_ratings(ratings: pl.DataFrame) -> DiscriminationResult:
     """Make sense of the ratings.
 
     Args:
@@ -81,7 +81,7 @@ def discerned(ratings: pl.DataFrame) -> Discerned:
         anova, posthoc = one_way(groups), tukey(groups)
         if by_rater.group_by("rater").len()["len"].max() != 1:
             notes.append("Some raters rated several arms, which the analysis of variance takes for independent.")
-    return Discerned(_rates(valid, by_rater), anova, posthoc, _mixed(valid, notes), tuple(notes))
+    return DiscriminationResult(_rates(valid, by_rater), anova, posthoc, _mixed(valid, notes), tuple(notes))
 
 
 def _rates(valid: pl.DataFrame, by_rater: pl.DataFrame) -> pl.DataFrame:

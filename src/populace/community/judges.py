@@ -17,10 +17,10 @@ import polars as pl
 
 from populace.base.errors import DamagedRunError, UnknownNameError
 from populace.broker import CallStore, MemoryCallStore
-from populace.community.asking import Asking
 from populace.community.community import Community
 from populace.community.criteria import Criterion, criteria
 from populace.community.judgements import ANY_RULE, Judgements
+from populace.community.model_caller import ModelCaller
 from populace.engine.workspace import Workspace
 from populace.journal import Journal
 from populace.models import Model
@@ -33,11 +33,11 @@ _CONTEXT = 300
 """So many characters of the post that was answered are shown to the judge."""
 
 
-def judge(
+def judge_posts(
     community: Community,
-    model: str | Model | Asking = "embedded",
+    model: str | Model | ModelCaller = "embedded",
     *,
-    asked: Sequence[str] | None = None,
+    questions: Sequence[str] | None = None,
     posts: Sequence[int] | None = None,
 ) -> Judgements:
     """Have a model judge the posts of a community, and keep what it found beside the run.
@@ -45,19 +45,19 @@ def judge(
     Args:
         community: The community.
         model: Who judges, or how it is asked.
-        asked: The names of the questions; all of them by default.
+        questions: The names of the questions; all of them by default.
         posts: The numbers of the posts; all of them by default.
 
     Returns:
         What this judge found.
     """
-    asking = model if isinstance(model, Asking) else Asking(model)
-    rows = _rows(community, _chosen(criteria(community.design), asked), posts)
+    asking = model if isinstance(model, ModelCaller) else ModelCaller(model)
+    rows = _rows(community, _chosen(criteria(community.design), questions), posts)
     store: CallStore = MemoryCallStore()
     record = community.run.record
     if isinstance(record, Journal):
         store = Workspace(record.folder.parent.parent).store()
-    answers, fingerprint = asking.about(
+    answers, fingerprint = asking.ask(
         rows,
         Choice("{wording}", options=("yes", "no")),
         profile=PROFILE,
@@ -80,7 +80,7 @@ def judge(
     return made
 
 
-def judged(community: Community) -> Judgements:
+def read_judgements(community: Community) -> Judgements:
     """What all judges found so far, as kept beside the run."""
     record = community.run.record
     folder = record.folder / "judgements" if isinstance(record, Journal) else None
@@ -93,14 +93,14 @@ def judged(community: Community) -> Judgements:
         ) from error
 
 
-def violations(run: RunReader, posts: Sequence[int] | None = None) -> float | None:
+def violation_share(run: RunReader, posts: Sequence[int] | None = None) -> float | None:
     """The share of posts that break some rule, on average over the judges whose verdicts are kept; None without any.
 
     Args:
         run: A run of a forum.
         posts: The numbers of the posts; all of them by default.
     """
-    said = judged(Community(run)).by_post().filter(pl.col("question") == ANY_RULE)
+    said = read_judgements(Community(run)).by_post().filter(pl.col("question") == ANY_RULE)
     if posts is not None:
         said = said.filter(pl.col("post").is_in(list(posts)))
     rates = said.group_by("judge").agg(pl.col("said").mean())["said"]

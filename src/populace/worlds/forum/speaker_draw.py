@@ -15,7 +15,7 @@ _TRIES = 40
 """After so many draws in vain, one is made among those who are left, counted one by one."""
 
 
-class Speakers:
+class SpeakerDraw:
     """Who has spoken in which thread, in the order of their first words there.
 
     Args:
@@ -33,7 +33,7 @@ class Speakers:
         self._spoke: Numbers = np.full((threads, 4), -1, np.int64)
         self._count: Numbers = np.zeros(threads, np.int64)
 
-    def spoke(self, threads: Numbers, people: Numbers) -> None:
+    def record(self, threads: Numbers, people: Numbers) -> None:
         """These people said something in these threads, one in each."""
         self.last[threads] = people
         fresh = ~(self._spoke[threads] == people[:, None]).any(axis=1)

@@ -9,7 +9,7 @@ import polars as pl
 from populace.engine.scenario import ReportTable
 
 
-def findings(run: Any) -> list[ReportTable]:
+def forum_report(run: Any) -> list[ReportTable]:
     """The liveliest threads, who wrote most, and what moderators did."""
     posts = run.history("posts")
     found = _warnings(run)

@@ -20,7 +20,7 @@ from populace.questions import Answers, Question
 
 
 @dataclass(frozen=True)
-class Asking:
+class ModelCaller:
     """How a model is asked.
 
     Attributes:
@@ -40,7 +40,7 @@ class Asking:
         """The name of the model."""
         return self.model if isinstance(self.model, str) else self.model.spec
 
-    def about(
+    def ask(
         self,
         rows: pl.DataFrame,
         question: Question,

@@ -13,7 +13,7 @@ from populace.runs.reader import RunReader
 from populace.scenarios.forum import WhatIf
 
 
-def whatif(
+def what_if(
     run: Run,
     post: int,
     *,
@@ -44,14 +44,14 @@ def whatif(
         >>> import tempfile
         >>> folder = tempfile.mkdtemp()
         >>> run = simulate(Forum(expand=False), model="scripted:uniform", workspace=folder)
-        >>> turned = whatif(run, 3, as_="a moderator", line="Let us stay with the clock.")
+        >>> turned = what_if(run, 3, as_="a moderator", line="Let us stay with the clock.")
         >>> answer = turned.history("posts").filter(origin="hand").row(0, named=True)
         >>> answer["parent"], answer["text"]
         (3, 'Let us stay with the clock.')
     """
     if as_ is not None and person is not None:
         raise UsageError(f"the responder is both {as_!r} and the person {person!r}.", "Give one of them.")
-    found = utterance(run, post)
+    found = find_post(run, post)
     who = None if person is None else run.people(found["step"]).person(person).id
     if who is not None and who == found["author"]:
         raise UsageError(f"utterance {post} is by {person}, who cannot answer themselves.", "Name somebody else.")
@@ -59,7 +59,7 @@ def whatif(
     return run.fork(found["step"] + 1, parameters={"whatif": turned.model_dump(mode="json")}, **options)
 
 
-def utterance(run: RunReader, post: int) -> dict[str, Any]:
+def find_post(run: RunReader, post: int) -> dict[str, Any]:
     """One post of a run, with the step in which it was written, or the error that says which there are."""
     posts = run.history("posts")
     if "post" not in posts.columns:
