@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from populace.broker import Broker
-from populace.models import Failure, Message, Model, Outcome, Request
+from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, rows_for_sampling
 from populace.questions import STATUSES, Finite
 
@@ -25,11 +25,11 @@ async def think_aloud(inquiry: Inquiry, rows: Conversations, model: Model, broke
     instruction = question.instruction(labels) if isinstance(question, Finite) else question.instruction()
     thoughts = [None if isinstance(outcome, Failure) else outcome.text.strip() for outcome in outcomes]
     second = ("user", f"Now give your answer. {instruction}")
-    turns: list[tuple[Message, ...]] = [(("assistant", thought or "…"), second) for thought in thoughts]
+    turns: list[tuple[ChatMessage, ...]] = [(("assistant", thought or "…"), second) for thought in thoughts]
     return replace(rows, turns=turns, reasoning=thoughts, failures=[final_status(outcome) for outcome in outcomes])
 
 
-def final_status(outcome: Outcome) -> int | None:
+def final_status(outcome: ReplyOrFailure) -> int | None:
     """The status of an outcome that cannot be read any further, or None where it can."""
     if isinstance(outcome, Failure):
         return STATUSES.index(outcome.status)

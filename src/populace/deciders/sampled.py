@@ -17,7 +17,7 @@ from populace.broker import Broker
 from populace.deciders.decision import Decided, statuses
 from populace.deciders.prompt_table import prompt_table
 from populace.deciders.reasoning import final_status, think_aloud
-from populace.models import Failure, Message, Model, Outcome, Request
+from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode
 from populace.questions import STATUSES, Answer, Answers, Finite, Question
 
@@ -36,7 +36,7 @@ _SEED_SPACE = 0x7FFFFFFF
 class _Row:
     """One conversation, as far as it has gone."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     seed: int
     status: int = _UNPARSEABLE
     value: object = None
@@ -105,7 +105,7 @@ async def _turn(
 
 
 def _take(
-    row: _Row, question: Question, opening: Conversations, index: int, call: str, outcome: Outcome, attempt: int
+    row: _Row, question: Question, opening: Conversations, index: int, call: str, outcome: ReplyOrFailure, attempt: int
 ) -> None:
     """Read one reply into its row."""
     early = final_status(outcome)

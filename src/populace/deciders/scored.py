@@ -16,9 +16,9 @@ from populace.deciders.decision import Decided, statuses
 from populace.deciders.draws import drawn, tempered
 from populace.deciders.prompt_table import prompt_table
 from populace.deciders.reasoning import final_status, think_aloud
-from populace.models import Failure, Model, Outcome, Request
+from populace.models import Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, scoring_mode
-from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, owner_of, tally
+from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, tally, token_owner
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]
@@ -66,7 +66,7 @@ class _Scored:
         self._none = (0.0,) * len(question.words)
         shown = set(rows.arrangements)
         self._options = {order: _shown(question, order, rows.mode) for order in shown}
-        self._owners = {order: owner_of(question.words, order, rows.mode) for order in shown}
+        self._owners = {order: token_owner(question.words, order, rows.mode) for order in shown}
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
@@ -76,7 +76,7 @@ class _Scored:
             for messages, order in zip(self.rows.messages(first, _LOT), shown, strict=True)
         ]
 
-    def read(self, calls: list[str], outcomes: list[Outcome]) -> None:
+    def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         """Take in the replies to the next rows."""
         first = len(self.status)
         failed, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)

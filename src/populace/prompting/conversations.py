@@ -14,10 +14,10 @@ import polars as pl
 
 from populace.base.randomness import bits, path_key, uniforms
 from populace.base.templates import FEW, Piece, joined
-from populace.models import Message, Model
+from populace.models import ChatMessage, Model
 from populace.prompting.composition import Prompts, compose
 from populace.prompting.inquiry import Inquiry
-from populace.questions import Arrangement, Finite, Mode, Question, mode_for
+from populace.questions import Arrangement, Finite, Mode, Question, words_or_labels
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _GAP = "\n\n"
@@ -49,17 +49,17 @@ class Conversations:
     mode: Mode = "words"
     seeds: list[int] | None = None
     orders: int = 1
-    turns: list[tuple[Message, ...]] | None = None
+    turns: list[tuple[ChatMessage, ...]] | None = None
     reasoning: list[str | None] | None = None
     failures: list[int | None] | None = None
 
     def __len__(self) -> int:
         return self.user.len()
 
-    def messages(self, first: int = 0, count: int | None = None) -> list[tuple[Message, ...]]:
+    def messages(self, first: int = 0, count: int | None = None) -> list[tuple[ChatMessage, ...]]:
         """The messages to the model in each of the rows from `first` on."""
         systems, users = self.system.slice(first, count).to_list(), self.user.slice(first, count).to_list()
-        messages: list[tuple[Message, ...]] = [
+        messages: list[tuple[ChatMessage, ...]] = [
             (("system", system), ("user", user)) if system else (("user", user),)
             for system, user in zip(systems, users, strict=True)
         ]
@@ -72,7 +72,7 @@ def scoring_mode(question: Question, model: Model) -> Mode:
     """Words or labels, by the model's own tokens where it reports them."""
     if not isinstance(question, Finite):
         return "words"
-    return mode_for(question, model.first_tokens(question.words) if question.scoring == "auto" else None)
+    return words_or_labels(question, model.first_tokens(question.words) if question.scoring == "auto" else None)
 
 
 def conversations(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Conversations:

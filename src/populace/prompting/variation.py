@@ -122,7 +122,7 @@ class Variation(pydantic.BaseModel):
         names = self._names(question)
         if isinstance(question, Choice) and (labels or names):
             words = [_substitute(labels.get(word, word), names) for word in question.words]
-            question = replace(question, worded=dict(zip(question.options, words, strict=True)))
+            question = replace(question, wordings=dict(zip(question.options, words, strict=True)))
         if isinstance(question, Finite) and self.order and question.order == "fixed":
             question = replace(question, order=self.order)
         rewriting = Rewriting(self, inquiry.question, labels, names)
