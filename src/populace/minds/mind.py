@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from populace.base.errors import ParameterError
 from populace.base.templates import Template
-from populace.minds.parts import Converses, Plans, Reflects, Remembers
+from populace.minds.parts import DialoguePart, MemoryPart, PlanningPart, ReflectionPart
 from populace.minds.prompts import Prompts, Situation, compose
 from populace.people import People
 
@@ -36,10 +36,10 @@ class Mind:
         self,
         profile: Template | str = "",
         *,
-        memory: Remembers | None = None,
-        reflection: Reflects | None = None,
-        planning: Plans | None = None,
-        dialogue: Converses | None = None,
+        memory: MemoryPart | None = None,
+        reflection: ReflectionPart | None = None,
+        planning: PlanningPart | None = None,
+        dialogue: DialoguePart | None = None,
     ) -> None:
         if reflection is not None and memory is None:
             raise ParameterError(

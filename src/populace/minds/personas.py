@@ -12,7 +12,7 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import PeopleError, UnknownNameError
-from populace.minds.asking import Asks
+from populace.minds.parts import Asker
 from populace.models import Embedder
 from populace.people import Expanded, Gathering, People
 from populace.people.expansion import names as distinct_names
@@ -47,7 +47,7 @@ class _Named(pydantic.BaseModel):
 
 
 async def expand(
-    asks: Asks,
+    asker: Asker,
     seeds: Sequence[str],
     count: int,
     *,
@@ -69,7 +69,7 @@ async def expand(
     asked for again.
 
     Args:
-        asks: Who can put questions: the scenario, in `setup` as well.
+        asker: Who can put questions: the scenario, in `setup` as well.
         seeds: The described people to begin with.
         count: How many people are wanted.
         goal: What the community is for.
@@ -93,7 +93,7 @@ async def expand(
         seed = _calls(gathering, batch, extra=_EXTRA if number else 1.0)
         if not len(seed) or idle == IDLE:
             break
-        idle = 0 if await _round(asks, gathering, seed, question, goal, embedder, rng, batch, limit) else idle + 1
+        idle = 0 if await _round(asker, gathering, seed, question, goal, embedder, rng, batch, limit) else idle + 1
     lacking = int(gathering.missing().sum())
     if lacking and fill == "stop":
         told = ", ".join(f"{number} {what}" for what, number in gathering.counts.items())
@@ -107,7 +107,7 @@ async def expand(
 
 
 async def elaborate(
-    asks: Asks,
+    asker: Asker,
     table: People,
     *,
     goal: str,
@@ -121,7 +121,7 @@ async def elaborate(
     """A persona for each row of a table; who there is, and everything in the table, stays as it is.
 
     Args:
-        asks: Who can put questions.
+        asker: Who can put questions.
         table: The people.
         goal: What the community is for.
         rng: Draws names where the table has none.
@@ -139,7 +139,7 @@ async def elaborate(
     if not told:
         raise PeopleError("the table says nothing about its people.", "Give it columns besides the id.")
     facts = table.frame.select(_facts(told, table.frame.schema)).to_series()
-    answers = await asks.ask(
+    answers = await asker.ask(
         table,
         Utterance("Describe this person in one or two sentences, without adding a name.", limit=limit),
         given=f"{_ABOUT}\nWhat is known about one of its members: {{known}}.",
@@ -203,7 +203,7 @@ def _calls(gathering: Gathering, batch: int, extra: float) -> np.ndarray[Any, np
 
 
 async def _round(
-    asks: Asks,
+    asker: Asker,
     gathering: Gathering,
     seed: np.ndarray[Any, np.dtype[np.int64]],
     question: Form,
@@ -218,7 +218,7 @@ async def _round(
     numbers = np.arange(first, first + len(seed))
     gathering.counts["calls"] += len(seed)
     gathering.counts["asked"] += len(seed) * batch
-    answers = await asks.ask(
+    answers = await asker.ask(
         People(pl.DataFrame({"id": numbers})),
         question,
         given=f"{_ABOUT}\nOne of its members: {{seed}}\nSome of those who are there:\n{{there}}",
