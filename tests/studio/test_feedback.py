@@ -14,7 +14,7 @@ from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
 from populace.feedback import Feedback, Queue
 from populace.models import Scripted
-from populace.studio.views.sitting import Sitting
+from populace.studio.pages.feedback.rating_session import Sitting
 from support.models import varied
 from support.scenarios import Forms, Shirts, Talk
 from support.studio import Visit, another, visiting
