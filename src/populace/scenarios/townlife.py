@@ -18,7 +18,7 @@ from populace.base.errors import WorldError
 from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, Scenario
 from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, PlanningPart, Reflection, Talk
-from populace.models import embedder
+from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.worlds.town.presence import Presence
@@ -107,7 +107,9 @@ class TownLife(Scenario):
 
     def make_mind(self) -> Mind:
         """What residents live by; a scenario may leave parts out or put its own in their place."""
-        memory = Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        memory = (
+            Memory(open_embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        )
         return Mind(
             profile=WHO,
             memory=memory,

@@ -23,7 +23,7 @@ MOST_LINES = 8
 
 
 @dataclass(frozen=True)
-class Overview:
+class ExperimentOverview:
     """Where an experiment stands.
 
     Attributes:
@@ -70,7 +70,7 @@ class Overview:
 
 
 @dataclass(frozen=True)
-class Found:
+class ResultTable:
     """A table, or why there is none."""
 
     table: pl.DataFrame | None
@@ -89,14 +89,14 @@ def opened(workspace: Workspace, name: str) -> Results:
     return Results(Folder.open(home(workspace) / name))
 
 
-def overview(results: Results) -> Overview:
+def overview(results: Results) -> ExperimentOverview:
     """Where an experiment stands."""
     experiment, manifest = results.experiment, results.folder.manifest
     replicates = manifest.replicates or experiment.replicates
     file = f"{experiment.name}.yaml"
     again = " --retry" if results.failures.height else ""
     place = results.folder.path.parent.parent
-    return Overview(
+    return ExperimentOverview(
         name=results.name,
         question=experiment.question,
         scenario=experiment.scenario,
@@ -124,16 +124,16 @@ def is_text(results: Results, outcome: str) -> bool:
     return results.runs[outcome].dtype == pl.String
 
 
-def effects(results: Results, outcome: str, reference: str | None = None) -> Found:
+def effects(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
     """Every other arm against the reference, with 95 % intervals and adjusted p values."""
     if results.experiment.design.sampled:
-        return Found(None, f"A {results.experiment.design.kind} design has points, not arms to compare.")
+        return ResultTable(None, f"A {results.experiment.design.kind} design has points, not arms to compare.")
     if is_text(results, outcome):
-        return Found(None, f"{outcome} is a word; see how often each came about.")
+        return ResultTable(None, f"{outcome} is a word; see how often each came about.")
     return _or_note(lambda: results.effects(outcome, reference))
 
 
-def summary(results: Results, outcome: str) -> Found:
+def summary(results: Results, outcome: str) -> ResultTable:
     """The outcome in every arm: mean with its interval, or how often each end came about."""
     if is_text(results, outcome):
         return _or_note(lambda: results.probabilities(outcome))
@@ -145,17 +145,17 @@ def distribution(results: Results, outcome: str) -> pl.DataFrame:
     return results.runs.select("arm", "replicate", "seed", pl.col(outcome).alias("value")).drop_nulls("value")
 
 
-def precision(results: Results, outcome: str, reference: str | None = None) -> Found:
+def precision(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
     """How many replicates each comparison needs to find the effect seen with a probability of 0.8."""
     if results.experiment.design.sampled or is_text(results, outcome):
-        return Found(None, "There are no effects to plan for.")
+        return ResultTable(None, "There are no effects to plan for.")
     return _or_note(lambda: results.precision(outcome, baseline=reference).drop("seeds"))
 
 
-def sensitivity(results: Results, outcome: str) -> Found:
+def sensitivity(results: Results, outcome: str) -> ResultTable:
     """How much of the variance each factor of a Sobol design accounts for, with intervals."""
     if results.experiment.design.kind != "sobol":
-        return Found(None)
+        return ResultTable(None)
     return _or_note(
         lambda: (
             results.sensitivity(outcome)
@@ -224,8 +224,8 @@ def _stop(results: Results) -> str:
     return "; ".join(parts) or f"after {results.experiment.replicates} replicates"
 
 
-def _or_note(make: Callable[[], pl.DataFrame]) -> Found:
+def _or_note(make: Callable[[], pl.DataFrame]) -> ResultTable:
     try:
-        return Found(make())
+        return ResultTable(make())
     except PopulaceError as error:
-        return Found(None, str(error))
+        return ResultTable(None, str(error))

@@ -22,7 +22,7 @@ from populace.studio.pages.run import columns as stored
 
 
 @dataclass(frozen=True)
-class Overview:
+class RunOverview:
     """A run in a few numbers.
 
     Attributes:
@@ -89,7 +89,7 @@ class Overview:
         return words[4] if words[4] in ("calls", "tokens", "money", "seconds") else ""
 
 
-def overview(run: RunReader, state: str | None = None) -> Overview:
+def overview(run: RunReader, state: str | None = None) -> RunOverview:
     """A run in a few numbers.
 
     Args:
@@ -105,7 +105,7 @@ def overview(run: RunReader, state: str | None = None) -> Overview:
             counts[name] = counts.get(name, 0) + count
     asked = sum(counts.values())
     bad = asked - sum(counts.get(name, 0) for name in VALID)
-    return Overview(
+    return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
         state=state or condition(run.journal),
