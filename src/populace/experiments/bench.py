@@ -24,7 +24,7 @@ from populace.experiments.experiment import Keep
 from populace.experiments.folder import Folder, Lines, Row
 from populace.experiments.kept import Kept
 from populace.experiments.rehearsal import early
-from populace.models import Embedded, open_model
+from populace.models import EmbeddedModel, open_model
 from populace.runs.reader import RunReader
 
 
@@ -171,7 +171,7 @@ class Bench:
             return arm.model
         if arm.model not in self._models:
             opened = open_model(arm.model)
-            if not isinstance(opened, Embedded):
+            if not isinstance(opened, EmbeddedModel):
                 return arm.model
             self._models[arm.model] = Kept(opened)
         return self._models[arm.model]

@@ -22,7 +22,7 @@ from populace.broker import Usage
 from populace.deciders import tempered
 from populace.journal import Journal, Manifest, Record, collected
 from populace.people import Id, People
-from populace.questions import VALID, cleanings
+from populace.questions import VALID, cleaning_counts
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,10 @@ class RunReader:
         """The distinct prompts behind the answers."""
         return self._joined("prompts", at=at, until=until)
 
-    def cleanings(self) -> pl.DataFrame:
-        """What was done by rule to the replies to utterances, and why some were invalid: see `questions.cleanings`."""
+    def cleaning_counts(self) -> pl.DataFrame:
+        """How often each cleaning rule changed a reply to an utterance, or made it invalid."""
         tables = [(self.record.table(step, "asks"), self.record.table(step, "prompts")) for step in self.steps]
-        made = [cleanings(asks, prompts) for asks, prompts in tables if asks is not None and prompts is not None]
+        made = [cleaning_counts(asks, prompts) for asks, prompts in tables if asks is not None and prompts is not None]
         if not made:
             return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
         return pl.concat(made).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
