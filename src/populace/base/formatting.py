@@ -35,6 +35,16 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def time_of_day(seconds: int) -> str:
+    """The time of day of a number of seconds since any midnight.
+
+    Example:
+        >>> time_of_day(7 * 3600 + 30 * 60), time_of_day(86_400 + 60)
+        ('07:30', '00:01')
+    """
+    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}"
+
+
 def compact_json(data: Any) -> str:
     """Data as one line of JSON; values of numpy become those of Python, other kinds of values text.
 

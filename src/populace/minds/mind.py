@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from populace.base.errors import ParameterError
 from populace.base.templates import Template
-from populace.minds.parts import Converses, Plans, Reflects, Remembers
+from populace.minds.parts import DialoguePart, MemoryPart, PlanningPart, ReflectionPart
 
 
 class Mind:
@@ -31,10 +31,10 @@ class Mind:
         self,
         profile: Template | str = "",
         *,
-        memory: Remembers | None = None,
-        reflection: Reflects | None = None,
-        planning: Plans | None = None,
-        dialogue: Converses | None = None,
+        memory: MemoryPart | None = None,
+        reflection: ReflectionPart | None = None,
+        planning: PlanningPart | None = None,
+        dialogue: DialoguePart | None = None,
     ) -> None:
         if reflection is not None and memory is None:
             raise ParameterError(
