@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from populace.base.errors import PopulaceError
     from populace.broker import Budget
-    from populace.engine.interventions import (
+    from populace.journal.interventions import (
         AddPeople,
         Announce,
         ChangeParameters,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "populace.broker": ("Budget",),
     "populace.base.errors": ("PopulaceError",),
-    "populace.engine.interventions": (
+    "populace.journal.interventions": (
         "AddPeople",
         "Announce",
         "ChangeParameters",

@@ -25,7 +25,7 @@ from populace.cli.progress import Display
 from populace.cli.summary import run_document, show_run
 from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario
-from populace.engine.interventions import Intervention, read_interventions
+from populace.journal.interventions import Intervention, read_interventions
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on
 from populace.engine.scenario import Scenario

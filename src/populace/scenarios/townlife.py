@@ -18,7 +18,6 @@ from populace.base.errors import WorldError
 from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, Scenario
 from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, PlanningPart, Reflection, Talk
-from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.worlds.town.presence import Presence
@@ -108,7 +107,7 @@ class TownLife(Scenario):
     def make_mind(self) -> Mind:
         """What residents live by; a scenario may leave parts out or put its own in their place."""
         memory = (
-            Memory(open_embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+            Memory(self.open_embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
         )
         return Mind(
             profile=WHO,

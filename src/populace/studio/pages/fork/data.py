@@ -9,7 +9,7 @@ from typing import Any
 
 from populace.base.errors import InterventionError, UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.engine.interventions import (
+from populace.journal.interventions import (
     AddPeople,
     Announce,
     ChangeParameters,

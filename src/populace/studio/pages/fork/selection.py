@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import InterventionError, UnknownNameError
-from populace.engine.interventions import Selection
+from populace.journal.interventions import Selection
 from populace.people import People
 from populace.studio.widgets.form_values import format_value, parse_value
 from populace.tools.describe import Kind, Parameter
