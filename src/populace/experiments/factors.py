@@ -117,7 +117,7 @@ class Factor(pydantic.BaseModel):
                 _check_setting(name, value)
 
 
-def applied(
+def arm_settings(
     base: Mapping[str, Any], factors: Sequence[Factor], point: Sequence[float], scenario: type[Scenario]
 ) -> tuple[dict[str, Any], dict[str, Level]]:
     """The settings of an arm and its levels as tables show them."""

@@ -13,10 +13,10 @@ from populace.deciders import decide
 from populace.engine.discovery import find_scenario
 from populace.engine.event_loop import finish
 from populace.engine.workspace import Workspace
-from populace.experiments.evidence import matrix, place_effect
+from populace.experiments.evidence import distribution_matrix, place_effect
 from populace.experiments.results import Results
-from populace.experiments.validation.card import Check, Verdict
-from populace.experiments.validation.checks import PLACE, missing, points
+from populace.experiments.validation.card import Check, CheckVerdict
+from populace.experiments.validation.checks import PLACE, points, unmeasured_check
 from populace.models import open_model
 from populace.questions import Finite
 from populace.runs.reader import RunReader
@@ -25,7 +25,7 @@ from populace.tools.probe import first_inquiry
 _MOST_PEOPLE = 30
 
 
-def probed_position(subject: RunReader | Results) -> Check:
+def probe_position_bias(subject: RunReader | Results) -> Check:
     """Ask the first question again with options in every order; calls go through the call store."""
     name = "position bias"
     if isinstance(subject, Results):
@@ -43,7 +43,9 @@ def probed_position(subject: RunReader | Results) -> Check:
             inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed)
             question = inquiry.question
             if not isinstance(question, Finite):
-                return missing(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
+                return unmeasured_check(
+                    name, f"The first question, {question.text!r}, has no fixed options to reorder."
+                )
             if len(inquiry.people) > _MOST_PEOPLE:
                 inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
             turned = replace(question, order="rotate", reason=False)
@@ -56,7 +58,7 @@ def probed_position(subject: RunReader | Results) -> Check:
     try:
         return finish(ask())
     except PopulaceError as error:
-        return missing(name, f"The probe could not be made: {error.what}")
+        return unmeasured_check(name, f"The probe could not be made: {error.what}")
 
 
 def _judged(prompts: pl.DataFrame, calls: int) -> Check:
@@ -64,11 +66,13 @@ def _judged(prompts: pl.DataFrame, calls: int) -> Check:
     known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
     found = None
     if known.height:
-        found = place_effect(matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
+        found = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
     if found is None:
-        return missing("position bias", "The model gives no distributions, so a probe of one question shows nothing.")
+        return unmeasured_check(
+            "position bias", "The model gives no distributions, so a probe of one question shows nothing."
+        )
     shift = found["shift"]
     told = f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
-    verdict: Verdict = "pass" if abs(shift) <= PLACE else "fail"
+    verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"
     bar = f"within ±{PLACE * 100:.0f} points"
     return Check("position bias", verdict, points(shift), told, bar, shift, known.height)

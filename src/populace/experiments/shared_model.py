@@ -8,7 +8,7 @@ from typing import Any
 from populace.models import Embedded, Model, Outcome, Request
 
 
-class Kept(Model):
+class SharedModel(Model):
     """An embedded model that many runs of one process share; closing it after a run leaves it loaded.
 
     Args:

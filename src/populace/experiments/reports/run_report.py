@@ -10,14 +10,14 @@ import polars as pl
 
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
-from populace.experiments.reporting import figures
-from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
-from populace.experiments.reporting.of_experiment import Parts
+from populace.experiments.reports import figures
+from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
+from populace.experiments.reports.experiment_report import ReportParts
 from populace.experiments.validation import ValidityCard
 from populace.runs.reader import RunReader
 
 
-def run_report(run: RunReader, card: ValidityCard) -> Parts:
+def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
     """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
@@ -28,7 +28,7 @@ def run_report(run: RunReader, card: ValidityCard) -> Parts:
         Prose([f"{status.steps} steps, {len(run.people())} people; answers: {counts}.", f"Validity: {card.verdict}"]),
     )
     body = [*_settings(run), *_metrics(run), *_findings(run), Heading("Validity card"), Card(card), *_repeat(run)]
-    return Parts(run.name, lead, summary, tuple(body))
+    return ReportParts(run.name, lead, summary, tuple(body))
 
 
 def _settings(run: RunReader) -> Iterator[Block]:
