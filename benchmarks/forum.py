@@ -12,14 +12,14 @@ from measure import Result, Steps, quickest, report
 from populace import simulate
 from populace.models import Request, Scripted
 from populace.runs.reader import RunReader
-from populace.scenarios.forum import Design, Forum
+from populace.scenarios.forum import Forum, ForumDesign
 
 WORDS = (
     "loose fuse spring screw wire hinge switch belt plug lamp motor seal thread patch needle lens battery valve gear "
     "kettle clock radio chair zip handle drum filter brush magnet solder clamp washer bolt rivet glue string cord"
 ).split()
 PEOPLE, THREADS = 10_000, 1_000
-DESIGN = Design.read("repair-bench").model_copy(
+DESIGN = ForumDesign.read("repair-bench").model_copy(
     update={"people": PEOPLE, "posts": THREADS, "together": THREADS, "reply_chance": 0.9}
 )
 

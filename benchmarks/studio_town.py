@@ -20,9 +20,9 @@ from playwright.sync_api import Page, sync_playwright
 from populace import Run, simulate
 from populace.models import Request, Scripted
 from populace.scenarios.party import Party
-from populace.studio.views.town import TownRun
-from populace.studio.views.town_frames import walks
-from populace.studio.views.town_talk import speech
+from populace.studio.pages.town.data import TownRun
+from populace.studio.pages.town.frames import walks
+from populace.studio.pages.town.talk import speech
 
 PEOPLE, SECONDS, SPEED, BAR = 500, 15, 60, 20.0
 ERRANDS = ("work", "home", "work", "home", "work", "home")

@@ -14,7 +14,7 @@ from populace import simulate
 from populace.base.errors import UsageError
 from populace.cli import cli
 from populace.community import Community
-from populace.community.real import generated, write_threads
+from populace.community.conversations import conversations_of, write_threads
 from populace.runs.export import RESPONSIBLE_USE
 from support.board import Board, writer
 
@@ -25,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (1, 2):
         run = simulate(Board(), model=writer(0.5), seed=seed, workspace=place)
         (place / f"name{seed}").write_text(run.name)
-        write_threads(generated(Community(run)), place / f"real{seed}.jsonl")
+        write_threads(conversations_of(Community(run)), place / f"real{seed}.jsonl")
     return place
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from populace.base.errors import UsageError
 from populace.cli import cli
-from populace.scenarios.forum import Design
+from populace.scenarios.forum import ForumDesign
 from support.forums import SMALL
 
 SCRIPT = ["--model", "scripted:support.forums:writes"]
@@ -61,6 +61,6 @@ def test_multiverse_compares_violations_where_a_judge_is_named(run: str) -> None
 
 def test_new_writes_a_design_that_can_be_run(tmp_path: Path) -> None:
     assert "populace run forum --design mine.yaml" in call("new", "mine", "--community")
-    assert Design.read(tmp_path / "mine.yaml").posts == 10
+    assert ForumDesign.read(tmp_path / "mine.yaml").posts == 10
     with pytest.raises(UsageError, match="exists already"):
         call("new", "mine", "--community")

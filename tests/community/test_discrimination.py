@@ -10,18 +10,28 @@ import pytest
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
-from populace.community.discerned import PUBLISHED, discerned
-from populace.community.discrimination import SCHEMA, Ratings, arm_of, conversation_text, pairs
-from populace.community.dumps import from_csv, from_reddit
+from populace.community.conversations import (
+    Conversation,
+    ConversationPost,
+    conversations_of,
+    read_threads,
+    write_threads,
+)
+from populace.community.discrimination import SCHEMA, Ratings, arm_of, conversation_text, make_pairs
+from populace.community.discrimination_result import PUBLISHED, analyse_ratings
+from populace.community.importers import from_csv, from_reddit
 from populace.community.raters import rate_by_model
-from populace.community.real import Conversation, Said, generated, read_threads, write_threads
 from populace.models import Request, Scripted
 from support.board import board
 
 
 def real(count: int, community: str = "Balcony gardeners") -> list[Conversation]:
     return [
-        Conversation(community, f"Real {n}", (Said("ann", f"human {n}"), Said("bo", "aye", 0), Said("ann", "so", 1)))
+        Conversation(
+            community,
+            f"Real {n}",
+            (ConversationPost("ann", f"human {n}"), ConversationPost("bo", "aye", 0), ConversationPost("ann", "so", 1)),
+        )
         for n in range(count)
     ]
 
@@ -38,7 +48,7 @@ def knowing(chance: float) -> Scripted:
 
 
 def test_threads_are_written_and_read_again(tmp_path: Path) -> None:
-    made = generated(Community(board(seed=1, offence=0.0)))
+    made = conversations_of(Community(board(seed=1, offence=0.0)))
     assert [said.parent for said in made[0].posts] == [None, 0, 1, 0]
     again = read_threads(write_threads(made, tmp_path / "t.jsonl"))
     assert [each.posts for each in again] == [each.posts for each in made]
@@ -46,7 +56,7 @@ def test_threads_are_written_and_read_again(tmp_path: Path) -> None:
 
 def test_what_moderators_removed_is_not_shown_as_generated() -> None:
     found = Community(board(seed=1, offence=0.9))
-    texts = [said.text for each in generated(found) for said in each.posts]
+    texts = [said.text for each in conversations_of(found) for said in each.posts]
     assert not any("cheap soil" in text for text in texts)
 
 
@@ -85,7 +95,11 @@ def test_a_dump_of_reddit_becomes_threads(tmp_path: Path) -> None:
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     (made,) = from_reddit(tmp_path / "s", tmp_path / "c")
     assert (made.community, made.title) == ("r/tea", "Pots")
-    assert made.posts == (Said("ann", "Clay?"), Said("cy", "Glass.", 0), Said("di", "Why?", 1))
+    assert made.posts == (
+        ConversationPost("ann", "Clay?"),
+        ConversationPost("cy", "Glass.", 0),
+        ConversationPost("di", "Why?", 1),
+    )
     assert len(from_reddit(tmp_path / "s", tmp_path / "c", most=1)[0].posts) == 2
     (tmp_path / "c").write_text('{"id": "c1"}\n')
     with pytest.raises(UsageError, match="line 1: 'link_id' is missing"):
@@ -98,27 +112,27 @@ def test_a_table_becomes_threads(tmp_path: Path) -> None:
     )
     made = from_csv(tmp_path / "t.csv")
     assert [each.title for each in made] == ["Pots", "Hm"]
-    assert made[0].posts == (Said("ann", "Clay?"), Said("bo", "Glass.", 0))
+    assert made[0].posts == (ConversationPost("ann", "Clay?"), ConversationPost("bo", "Glass.", 0))
     (tmp_path / "u.csv").write_text("community,thread\ntea,1\n")
     with pytest.raises(UsageError, match="lacks the column 'post'"):
         from_csv(tmp_path / "u.csv")
 
 
 def test_pairs_are_of_one_community_and_use_each_thread_once() -> None:
-    made = generated(Community(board(seed=1, offence=0.0)))
-    found = pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": made})
+    made = conversations_of(Community(board(seed=1, offence=0.0)))
+    found = make_pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": made})
     assert len(found) == 3
-    assert len({pair.real.title for pair in found}) == len({pair.made.title for pair in found}) == 3
+    assert len({pair.real.title for pair in found}) == len({pair.generated.title for pair in found}) == 3
     assert [pair.key for pair in found] == [
-        pair.key for pair in pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": made})
+        pair.key for pair in make_pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": made})
     ]
     with pytest.raises(UnknownNameError, match="no real community named 'Balcony gardeners'"):
-        pairs(real(3, "tea"), {"full": made})
+        make_pairs(real(3, "tea"), {"full": made})
 
 
 def test_the_side_is_drawn_and_authors_are_letters() -> None:
-    made = generated(Community(board(seed=1, offence=0.0, threads=40, replies=0)))
-    found = pairs(real(40), {"full": made})
+    made = conversations_of(Community(board(seed=1, offence=0.0, threads=40, replies=0)))
+    found = make_pairs(real(40), {"full": made})
     sides = [pair.real_first(rater) for pair in found for rater in ("a", "b")]
     assert 20 < sum(sides) < 60
     shown = conversation_text(real(1)[0])
@@ -140,7 +154,7 @@ def test_the_ablations_of_the_paper_are_arms(parameters: dict[str, Any], arm: st
 
 
 def test_a_model_that_knows_errs_never_and_one_that_is_fooled_always(tmp_path: Path) -> None:
-    found = pairs(real(6), {"full": generated(Community(board(seed=1, offence=0.0, threads=6)))})
+    found = make_pairs(real(6), {"full": conversations_of(Community(board(seed=1, offence=0.0, threads=6)))})
     ratings = Ratings(tmp_path / "a.jsonl")
     assert rate_by_model(found, knowing(0.9), ratings) == 6
     assert rate_by_model(found, knowing(0.2), ratings) == 6
@@ -153,7 +167,7 @@ def test_a_model_that_knows_errs_never_and_one_that_is_fooled_always(tmp_path: P
 
 
 def test_a_session_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    found = pairs(real(4), {"full": generated(Community(board(seed=1, offence=0.0)))})
+    found = make_pairs(real(4), {"full": conversations_of(Community(board(seed=1, offence=0.0)))})
     first = Ratings(tmp_path / "a.jsonl")
     todo = list(first.left(found, "Ann"))
     first.add([todo[0].rating("Ann", "person", "first")])
@@ -180,7 +194,7 @@ def drawn(rates: dict[str, float], raters: int = 20, each: int = 20) -> pl.DataF
 
 
 def test_arms_that_differ_as_published_are_told_apart() -> None:
-    found = discerned(drawn(dict(PUBLISHED.select("arm", "published").iter_rows())))
+    found = analyse_ratings(drawn(dict(PUBLISHED.select("arm", "published").iter_rows())))
     rates = found.rates.row(0, named=True)
     assert rates["arm"] == "full" and rates["published"] == 0.41 and "Prolific" in rates["rated_by"]
     assert rates["low"] < 0.41 < rates["high"]
@@ -198,9 +212,9 @@ def test_with_very_many_answers_the_community_is_fixed(monkeypatch: pytest.Monke
         asked.append((fixed, random))
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr("populace.community.discerned.mixed", failing)
-    monkeypatch.setattr("populace.community.discerned.CROSSED", 50)
-    found = discerned(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
+    monkeypatch.setattr("populace.community.discrimination_result.mixed", failing)
+    monkeypatch.setattr("populace.community.discrimination_result.CROSSED", 50)
+    found = analyse_ratings(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
     assert asked == [(["arm", "community"], ["rater"])]
     assert found.mixed is None
     assert any("the community is fixed" in note for note in found.notes)
@@ -208,23 +222,23 @@ def test_with_very_many_answers_the_community_is_fixed(monkeypatch: pytest.Monke
 
 
 def test_rater_and_community_are_random_in_the_mixed_model() -> None:
-    found = discerned(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
+    found = analyse_ratings(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
     assert found.mixed is not None
     assert set(found.mixed.levels) == {"rater", "community"}
     assert found.mixed["arm[no_personas]"].estimate.high < 0
 
 
 def test_one_arm_gives_a_rate_and_says_what_is_missing() -> None:
-    found = discerned(drawn({"full": 0.4}, raters=1))
+    found = analyse_ratings(drawn({"full": 0.4}, raters=1))
     assert found.anova is found.tukey is found.mixed is None
     assert any("one arm" in note for note in found.notes)
     with pytest.raises(UsageError, match="no valid answer"):
-        discerned(pl.DataFrame(schema=SCHEMA))
+        analyse_ratings(pl.DataFrame(schema=SCHEMA))
 
 
 def test_answers_that_cannot_be_read_are_counted_and_left_out() -> None:
     table = drawn({"full": 0.4}, raters=2, each=5)
     lost = table.head(1).with_columns(wrong=pl.lit(None, pl.Boolean), pair=pl.lit("x"))
-    found = discerned(pl.concat([table, lost]))
+    found = analyse_ratings(pl.concat([table, lost]))
     assert found.rates["answers"][0] == 10
     assert any("1 answers could not be read" in note for note in found.notes)

@@ -9,11 +9,11 @@ import pytest
 from populace import simulate
 from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
-from populace.community.comparing import change_of_design, effects
 from populace.community.criteria import criteria
+from populace.community.design_comparison import design_effects, rate_effects
 from populace.community.digest import digest, distances
 from populace.community.judgements import Judgements
-from populace.community.judging import judge, judged
+from populace.community.judges import judge_posts, read_judgements
 from populace.models import Capabilities, Hashing, Scripted
 from support.board import GARDEN, Board, board, writer
 from support.board import judge as judging
@@ -41,14 +41,14 @@ def test_every_question_is_asked_of_every_post_in_one_batch(garden: Community) -
 
     model = Batches(judging().script, spec="scripted:batches")
     model.sizes = []
-    found = judge(garden, model)
+    found = judge_posts(garden, model)
     assert model.sizes == [16 * 6]
     assert found.table.height == 16 * 6
     assert found.table.select("post", "question").n_unique() == 16 * 6
 
 
 def test_a_judge_finds_what_breaks_a_rule(garden: Community) -> None:
-    found = judge(garden, judging(sure=0.9))
+    found = judge_posts(garden, judging(sure=0.9))
     broken = found.table.filter(pl.col("question") == "rule_2", pl.col("value") == "yes")
     assert broken["post"].to_list() == advertised(garden)
     assert broken["yes"].to_numpy() == pytest.approx(0.9)
@@ -62,7 +62,7 @@ def test_a_judge_finds_what_breaks_a_rule(garden: Community) -> None:
 
 
 def test_a_rate_of_nothing_still_has_a_width(garden: Community) -> None:
-    row = judge(garden, judging()).rates().filter(pl.col("question") == "harassment").row(0, named=True)
+    row = judge_posts(garden, judging()).rates().filter(pl.col("question") == "harassment").row(0, named=True)
     assert row["rate"] == 0 and row["high"] > 0.1 and row["low_by_thread"] is None
 
 
@@ -70,41 +70,41 @@ def test_judging_leaves_the_run_as_it_is_and_is_kept_beside_it() -> None:
     run = simulate(Board(), model=writer(), seed=2)
     before = run.digest
     found = Community(run)
-    one, two = judge(found, judging()), judge(found, judging(sure=0.7))
+    one, two = judge_posts(found, judging()), judge_posts(found, judging(sure=0.7))
     assert run.digest == before
     assert run.manifest.status.state == "complete"
-    again = judged(Community(run))
+    again = read_judgements(Community(run))
     assert sorted(again.judges) == sorted([*one.judges, *two.judges])
     assert again.table.height == one.table.height + two.table.height
     assert set(again.table["wording"]) == {each.text for each in criteria(found.design)}
     assert again.table["fingerprint"].n_unique() == 2
     model = judging()
-    judge(found, model)
+    judge_posts(found, model)
     assert model.served == 0, "what was paid for is asked again"
-    assert judged(Community(run)).table.height == again.table.height
+    assert read_judgements(Community(run)).table.height == again.table.height
 
 
 def test_a_judge_without_probabilities_answers_in_words(garden: Community) -> None:
     model = Scripted(judging().script, spec="scripted:words", capabilities=Capabilities(seed=True))
-    found = judge(garden, model, asked=["rule_2"])
+    found = judge_posts(garden, model, questions=["rule_2"])
     assert found.table["yes"].null_count() == found.table.height
     assert found.table.filter(pl.col("value") == "yes")["post"].to_list() == advertised(garden)
 
 
 def test_a_verdict_that_cannot_be_read_is_no_verdict(garden: Community) -> None:
-    found = judge(garden, Scripted(lambda request: "Hm.", spec="scripted:mute", capabilities=Capabilities()))
+    found = judge_posts(garden, Scripted(lambda request: "Hm.", spec="scripted:mute", capabilities=Capabilities()))
     assert found.table["value"].null_count() == found.table.height
     assert not found.rates().height
     assert set(found.table["status"]) == {"unparseable"}
 
 
 def test_some_posts_and_some_questions(garden: Community) -> None:
-    found = judge(garden, judging(), asked=["civil"], posts=[3, 5])
+    found = judge_posts(garden, judging(), questions=["civil"], posts=[3, 5])
     assert found.table.select("post", "question").rows() == [(3, "civil"), (5, "civil")]
     with pytest.raises(UnknownNameError, match="Did you mean 'civil'"):
-        judge(garden, judging(), asked=["civl"])
+        judge_posts(garden, judging(), questions=["civl"])
     with pytest.raises(UsageError, match="no post 99"):
-        judge(garden, judging(), posts=[99])
+        judge_posts(garden, judging(), posts=[99])
 
 
 def test_the_judge_is_shown_the_thread_and_what_was_answered(garden: Community) -> None:
@@ -114,29 +114,31 @@ def test_the_judge_is_shown_the_thread_and_what_was_answered(garden: Community) 
         seen.append(request.messages[-1][1])
         return {"yes": 0.5, "no": 0.5}
 
-    judge(garden, Scripted(listen, spec="scripted:listening"), asked=["civil"], posts=[6])
+    judge_posts(garden, Scripted(listen, spec="scripted:listening"), questions=["civil"], posts=[6])
     before, text = (garden.posts.filter(pl.col("post") == post)["text"][0] for post in (2, 6))
     assert "Thread: “Thread 2”" in seen[0]
     assert seen[0].index(before) < seen[0].index("The post to judge") < seen[0].index(text)
 
 
 def test_judges_who_agree_and_judges_who_do_not(garden: Community) -> None:
-    same = Judgements(pl.concat([judge(garden, judging(sure=s)).table for s in (0.9, 0.8)]), garden)
+    same = Judgements(pl.concat([judge_posts(garden, judging(sure=s)).table for s in (0.9, 0.8)]), garden)
     assert same.agreement("rule_2")["rule_2"].alpha.value == 1.0
-    other = Judgements(pl.concat([judge(garden, judging(hint=h)).table for h in ("cheap soil", "tomatoes")]), garden)
+    other = Judgements(
+        pl.concat([judge_posts(garden, judging(hint=h)).table for h in ("cheap soil", "tomatoes")]), garden
+    )
     assert other.agreement("rule_2")["rule_2"].alpha.value < 0
-    assert judge(garden, judging()).agreement() == {}
+    assert judge_posts(garden, judging()).agreement() == {}
 
 
 def test_two_models_of_one_name_are_told_apart(garden: Community) -> None:
     models = [Scripted(judging(hint=h).script, spec="scripted:same") for h in ("cheap soil", "tomatoes")]
-    both = Judgements(pl.concat([judge(garden, model).table for model in models]), garden)
+    both = Judgements(pl.concat([judge_posts(garden, model).table for model in models]), garden)
     assert len(both.judges) == 2
     assert both.agreement("rule_2")["rule_2"].raters == 2
 
 
 def test_a_sample_is_filled_in_by_hand_and_compared(garden: Community, tmp_path: Path) -> None:
-    found = judge(garden, judging())
+    found = judge_posts(garden, judging())
     file = found.sample(6, tmp_path / "check.csv", rater="Ann")
     blank = pl.read_csv(file, infer_schema=False)
     assert blank.height == 6
@@ -154,7 +156,7 @@ def test_a_sample_is_filled_in_by_hand_and_compared(garden: Community, tmp_path:
 
 
 def test_a_check_that_cannot_be_read_is_named_by_row(garden: Community, tmp_path: Path) -> None:
-    found = judge(garden, judging())
+    found = judge_posts(garden, judging())
     file = found.sample(2, tmp_path / "check.csv")
     pl.read_csv(file, infer_schema=False).with_columns(spam=pl.Series(["no", "perhaps"])).write_csv(file)
     with pytest.raises(UsageError, match=r"row 3: spam is 'perhaps'"):
@@ -166,13 +168,14 @@ def test_a_check_that_cannot_be_read_is_named_by_row(garden: Community, tmp_path
 
 def rates_of(design: dict, seeds: range, **parameters: int) -> list[Judgements]:  # type: ignore[type-arg]
     return [
-        judge(Community(board(seed, 0.5, design=design, **parameters)), judging(), asked=["spam"]) for seed in seeds
+        judge_posts(Community(board(seed, 0.5, design=design, **parameters)), judging(), questions=["spam"])
+        for seed in seeds
     ]
 
 
 def test_a_rule_that_halves_violations_is_found_with_its_interval() -> None:
     before, after = (rates_of(design, range(6), threads=12, replies=4) for design in (LAX, GARDEN))
-    found = change_of_design(before, after).row(0, named=True)
+    found = design_effects(before, after).row(0, named=True)
     assert found["question"] == "spam"
     assert found["low"] < -0.25 < found["high"] < 0
     assert found["p"] < 0.01
@@ -182,9 +185,9 @@ def test_a_rule_that_halves_violations_is_found_with_its_interval() -> None:
 def test_runs_that_make_no_pairs_are_not_compared() -> None:
     before, after = rates_of(LAX, range(2), threads=2, replies=0), rates_of(GARDEN, range(1, 3), threads=2, replies=0)
     with pytest.raises(UsageError, match="seeds before are 0, 1 and after 1, 2"):
-        change_of_design(before, after)
+        design_effects(before, after)
     with pytest.raises(UsageError, match="1 pairs of runs give no interval"):
-        change_of_design(before[:1], rates_of(GARDEN, range(1), threads=2, replies=0))
+        design_effects(before[:1], rates_of(GARDEN, range(1), threads=2, replies=0))
 
 
 def null_and_planted(repetitions: int, share: float) -> tuple[float, float]:
@@ -197,7 +200,7 @@ def null_and_planted(repetitions: int, share: float) -> tuple[float, float]:
             pl.DataFrame({"seed": range(8), "any_rule": rng.binomial(60, np.clip(rate + lean, 0.01, 0.99)) / 60})
             for rate in (0.4, 0.4 * share)
         ]
-        row = effects(*tables).row(0, named=True)
+        row = rate_effects(*tables).row(0, named=True)
         found += row["p"] < 0.05
         covered += row["low"] <= 0.4 * (share - 1) <= row["high"]
     return found / repetitions, covered / repetitions
@@ -227,11 +230,11 @@ def test_the_digest_names_what_is_unlike_the_rest(garden: Community) -> None:
 
 
 def test_the_digest_names_violations_and_what_no_rule_covers(garden: Community) -> None:
-    found = digest(garden, judge(garden, judging()))
+    found = digest(garden, judge_posts(garden, judging()))
     assert found.by_rule["broken"].to_list() == [0, len(advertised(garden))]
     assert found.uncovered.height == 0
     lax = Community(board(seed=1, offence=0.8, design=LAX))
-    uncovered = digest(lax, judge(lax, judging())).uncovered
+    uncovered = digest(lax, judge_posts(lax, judging())).uncovered
     assert uncovered["post"].to_list() == advertised(lax)
     assert uncovered["flags"][0] == "off topic, spam"
 

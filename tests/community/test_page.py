@@ -11,9 +11,9 @@ import pytest
 
 from populace.base.errors import UsageError
 from populace.community import Community
-from populace.community.judging import judge
-from populace.community.page import page, write_page
-from populace.community.viewing import Filter
+from populace.community.judges import judge_posts
+from populace.community.page import render_page, write_page
+from populace.community.word_filter import WordFilter
 from support.board import board
 from support.board import judge as judging
 
@@ -61,7 +61,7 @@ class Parsed(HTMLParser):
 
 
 def test_hostile_text_is_shown_as_text() -> None:
-    parsed = Parsed(page(with_texts(HOSTILE, title=pl.Series(HOSTILE))))
+    parsed = Parsed(render_page(with_texts(HOSTILE, title=pl.Series(HOSTILE))))
     assert not parsed.open
     names = {tag for tag, _ in parsed.tags}
     assert not names & {"script", "img", "b", "iframe", "form"}
@@ -73,22 +73,22 @@ def test_hostile_text_is_shown_as_text() -> None:
 
 
 def test_what_people_wrote_stands_in_an_element_that_isolates_its_direction() -> None:
-    made = page(with_texts(HOSTILE))
+    made = render_page(with_texts(HOSTILE))
     assert re.search(r'<bdi dir="auto">\u202eright to left', made)
 
 
 def test_the_page_refers_to_nothing_outside_itself() -> None:
-    parsed = Parsed(page(with_texts(["plain"])))
+    parsed = Parsed(render_page(with_texts(["plain"])))
     for tag, attributes in parsed.tags:
         for name in ("src", "href", "srcset", "action", "poster", "data"):
             value = attributes.get(name)
             assert value is None or value.startswith("#") or (tag == "link" and value == "data:,")
-    assert "url(" not in page(with_texts(["plain"]))
+    assert "url(" not in render_page(with_texts(["plain"]))
 
 
 def test_the_page_says_that_it_is_generated_and_what_was_not() -> None:
     found = with_texts(["by the model", "by hand"], origin=pl.Series(["model", "hand"]))
-    made = page(found)
+    made = render_page(found)
     assert "a language model wrote the text" in made
     assert made.count('data-written-by="hand"') == 1
     assert made.count("written by hand") == 1
@@ -97,15 +97,15 @@ def test_the_page_says_that_it_is_generated_and_what_was_not() -> None:
 
 def test_the_filter_hides_behind_a_click_and_changes_nothing() -> None:
     found = with_texts(["You IDIOT.", "A balcony."])
-    made = page(found)
+    made = render_page(found)
     assert made.count('class="veil"') == 1
     assert "You IDIOT." in made
-    assert page(found, viewing=Filter([])).count('class="veil"') == 0
-    assert page(found, viewing=Filter(["balcony"])).count('class="veil"') >= 1
+    assert render_page(found, word_filter=WordFilter([])).count('class="veil"') == 0
+    assert render_page(found, word_filter=WordFilter(["balcony"])).count('class="veil"') >= 1
 
 
 def test_a_title_that_is_hidden_is_read_after_the_same_click() -> None:
-    made = page(with_texts(["Fine."], title=pl.Series(["Idiot!"])))
+    made = render_page(with_texts(["Fine."], title=pl.Series(["Idiot!"])))
     assert "Title hidden by the filter" in made
     assert made.index('class="veil"') < made.index("Idiot!")
     assert made.count("Idiot!") == 1
@@ -113,18 +113,18 @@ def test_a_title_that_is_hidden_is_read_after_the_same_click() -> None:
 
 def test_the_filter_takes_whole_words_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("# mine\nshut  up\n\nCafé\n")
-    found = Filter.read(tmp_path / "words.txt")
+    found = WordFilter.read(tmp_path / "words.txt")
     texts = pl.Series(["Shut up!", "shut\nup", "shutup", "café", "cafés", None])
-    assert Filter(["shut up", "café"]).hides(texts).to_list() == [True, True, False, True, False, False]
+    assert WordFilter(["shut up", "café"]).hides(texts).to_list() == [True, True, False, True, False, False]
     assert len(found.words) == 2
     with pytest.raises(UsageError, match="cannot be read"):
-        Filter.read(tmp_path / "none.txt")
+        WordFilter.read(tmp_path / "none.txt")
 
 
 def test_violations_are_flagged_once_judged() -> None:
     found = Community(board(seed=1, offence=0.8))
-    assert "breaks rule 2" not in page(found)
-    made = page(found, verdicts=judge(found, judging()).verdicts())
+    assert "breaks rule 2" not in render_page(found)
+    made = render_page(found, verdicts=judge_posts(found, judging()).verdicts())
     advertised = int(found.posts["text"].str.contains("cheap soil").sum())
     assert made.count(">breaks rule 2<") == advertised > 0
     assert f"broken {advertised} times" in made

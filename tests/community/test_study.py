@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.community.study import Material, Study, rater_name, studies
+from populace.community.study import Material, Study, rater_name, study_names
 from populace.engine.workspace import Workspace
 from support.studies import studied
 
@@ -27,11 +27,11 @@ def test_a_study_keeps_its_pairs(place: Workspace, material: Material) -> None:
     made = Study.make(place, "first", material)
     again = Study(place, "first")
     assert again.pairs == [
-        type(pair)(pair.key, pair.arm, pair.goal, again.pairs[n].real, again.pairs[n].made, pair.seed)
-        for n, pair in enumerate(material.pairs(place))
+        type(pair)(pair.key, pair.arm, pair.goal, again.pairs[n].real, again.pairs[n].generated, pair.seed)
+        for n, pair in enumerate(material.make_pairs(place))
     ]
-    assert [pair.shown("Ann") for pair in made.pairs] == [pair.shown("Ann") for pair in material.pairs(place)]
-    assert "first" in studies(place)
+    assert [pair.texts("Ann") for pair in made.pairs] == [pair.texts("Ann") for pair in material.make_pairs(place)]
+    assert "first" in study_names(place)
     with pytest.raises(UsageError, match="already"):
         Study.make(place, "first", material)
 

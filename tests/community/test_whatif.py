@@ -6,11 +6,11 @@ import pytest
 from populace import Run
 from populace.base.errors import UnknownNameError, UsageError
 from populace.community.community import Community
-from populace.community.judging import judge
+from populace.community.judges import judge_posts
 from populace.community.multiverse import multiverse
 from populace.community.tone import tone
 from populace.community.topics import Topics
-from populace.community.whatif import whatif
+from populace.community.what_if import what_if
 from populace.models import Hashing, Scripted
 from support.forums import forum, posts, threads, writer
 
@@ -35,7 +35,7 @@ def of_thread(run: Run, thread: object) -> pl.DataFrame:
 
 def test_a_described_responder_answers_and_the_thread_goes_on(run: Run) -> None:
     at = middle(run)
-    turned = whatif(run, at["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
+    turned = what_if(run, at["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
     answer = posts(turned).filter(pl.col("step") == at["step"] + 1, pl.col("thread") == at["thread"]).row(0, named=True)  # type: ignore[operator]
     assert answer["parent"] == at["post"] and answer["origin"] == "model"
     guest = turned.people().person(answer["author"])
@@ -47,7 +47,7 @@ def test_a_described_responder_answers_and_the_thread_goes_on(run: Run) -> None:
 def test_the_shared_prefix_costs_nothing_and_other_threads_stay_as_they_were(run: Run) -> None:
     at = middle(run)
     model = writer()
-    turned = whatif(run, at["post"], as_="a troll", model=model)  # type: ignore[arg-type]
+    turned = what_if(run, at["post"], as_="a troll", model=model)  # type: ignore[arg-type]
     step = turned.manifest.parent.at  # type: ignore[union-attr]
     assert step == at["step"] + 1  # type: ignore[operator]
     assert posts(turned).filter(pl.col("step") < step).equals(posts(run).filter(pl.col("step") < step))
@@ -62,17 +62,17 @@ def test_the_shared_prefix_costs_nothing_and_other_threads_stay_as_they_were(run
 
 def test_a_turn_is_the_same_every_time(run: Run) -> None:
     post = middle(run)["post"]
-    one, two = (whatif(run, post, as_="a troll", model=writer()) for _ in range(2))  # type: ignore[arg-type]
+    one, two = (what_if(run, post, as_="a troll", model=writer()) for _ in range(2))  # type: ignore[arg-type]
     assert one.digest == two.digest
     assert two.usage().calls == 0
     assert one.replay(verify=True).steps == one.steps
-    other = whatif(run, post, as_="a moderator", model=writer())  # type: ignore[arg-type]
+    other = what_if(run, post, as_="a moderator", model=writer())  # type: ignore[arg-type]
     assert threads(other) != threads(one)
 
 
 def test_a_line_written_by_hand_is_put_as_it_stands_and_asks_no_model(run: Run) -> None:
     at = middle(run)
-    turned = whatif(run, at["post"], line="Please stay with the bees.", model=writer())  # type: ignore[arg-type]
+    turned = what_if(run, at["post"], line="Please stay with the bees.", model=writer())  # type: ignore[arg-type]
     said = posts(turned).filter(origin="hand").row(0, named=True)
     assert (said["text"], said["parent"]) == ("Please stay with the bees.", at["post"])
     assert turned.people().person(said["author"])["name"] == "Designer"
@@ -81,7 +81,7 @@ def test_a_line_written_by_hand_is_put_as_it_stands_and_asks_no_model(run: Run) 
 def test_a_named_person_answers(run: Run) -> None:
     at = middle(run)
     name = run.people().frame.filter(pl.col("id") != at["author"])["name"][0]
-    turned = whatif(run, at["post"], person=name, model=writer())  # type: ignore[arg-type]
+    turned = what_if(run, at["post"], person=name, model=writer())  # type: ignore[arg-type]
     step = at["step"] + 1  # type: ignore[operator]
     answer = of_thread(turned, at["thread"]).filter(pl.col("step") == step).row(0, named=True)
     assert turned.people().person(answer["author"])["name"] == name
@@ -90,15 +90,15 @@ def test_a_named_person_answers(run: Run) -> None:
 
 def test_the_last_utterance_of_a_run_can_be_answered(run: Run) -> None:
     last = posts(run).row(-1, named=True)
-    turned = whatif(run, last["post"], as_="a troll", model=writer())
+    turned = what_if(run, last["post"], as_="a troll", model=writer())
     assert posts(turned).filter(pl.col("parent") == last["post"]).height >= 1
 
 
 def test_a_turned_run_can_be_turned_again(run: Run) -> None:
-    first = whatif(run, middle(run)["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
+    first = what_if(run, middle(run)["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
     troll = first.people().person("Troll").id
     said = posts(first).filter(pl.col("author") == troll).row(0, named=True)
-    second = whatif(first, said["post"], as_="a moderator", line="Enough.", model=writer())
+    second = what_if(first, said["post"], as_="a moderator", line="Enough.", model=writer())
     assert posts(second).filter(origin="hand")["parent"].to_list() == [said["post"]]
     assert second.usage(until=said["step"] + 1).calls == 0
 
@@ -106,13 +106,13 @@ def test_a_turned_run_can_be_turned_again(run: Run) -> None:
 def test_bad_wishes_are_refused(run: Run) -> None:
     at = middle(run)
     with pytest.raises(UsageError, match=rf"no utterance 999\.\s*It has 1 to {posts(run).height}"):
-        whatif(run, 999, as_="a troll")
+        what_if(run, 999, as_="a troll")
     with pytest.raises(UnknownNameError, match="no person named 'Nobody'"):
-        whatif(run, 1, person="Nobody")
+        what_if(run, 1, person="Nobody")
     with pytest.raises(UsageError, match="cannot answer themselves"):
-        whatif(run, at["post"], person=at["author"])  # type: ignore[arg-type]
+        what_if(run, at["post"], person=at["author"])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="both"):
-        whatif(run, 1, as_="a troll", person=2)
+        what_if(run, 1, as_="a troll", person=2)
     with pytest.raises(UsageError, match="needs an utterance"):
         multiverse(run, 2, as_="a troll")
 
@@ -145,7 +145,7 @@ def test_a_community_runs_again_with_the_same_people_and_other_draws(run: Run) -
     assert [one.digest for one in made] == [two.digest for two in again]
     assert sum(sibling.usage().calls for sibling in again) == 0
     for each in (made.original, *made[:1]):
-        judge(Community(each), Scripted(lambda request: {"yes": 1.0, "no": 0.0}, spec="scripted:strict"))
+        judge_posts(Community(each), Scripted(lambda request: {"yes": 1.0, "no": 0.0}, spec="scripted:strict"))
     compared = made.compare()
     assert (
         compared["violations"].to_list()[:2] == [1.0, 1.0] and compared["violations"][2:].null_count() == len(made) - 1

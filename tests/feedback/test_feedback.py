@@ -39,7 +39,9 @@ def one(kind: str = "decision", **asked: Any) -> Item:
 
 def test_an_item_is_a_decision_of_the_run_with_its_exact_prompt() -> None:
     run = made(Shirts())
-    for item in drawn(run).items:
+    items = drawn(run).items
+    assert len(items) == 12
+    for item in items:
         decision = next(d for d in run.decisions(item.step, item.person) if d.path == item.path)
         assert (item.value, item.user, item.system) == (
             decision.value,

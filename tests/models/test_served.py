@@ -240,17 +240,23 @@ def test_a_server_that_only_fails_while_probed_is_not_remembered_as_one_without_
     with FakeServer(probing=lambda seen: BROKEN) as server:
         store = CallStore(tmp_path / "calls.sqlite")
 
-        async def start() -> None:
+        name = f"{server.url}#fake-1"
+
+        async def start() -> int:
             broker = Broker(store)
-            with contextlib.suppress(ModelError):
-                await broker.model(f"{server.url}#fake-1")
+            await broker.model(name)
+            learned = [model.capabilities.top_tokens for model in broker.models]
             for model in broker.models:
                 await model.close()
+            return learned[0]
 
-        asyncio.run(start())
-        remembered = store.recall(f"{server.url}#fake-1")
+        with pytest.raises(ModelError, match="does not answer"):
+            asyncio.run(start())
+        assert store.recall(name) is None
+        server.probing = lambda seen: None
+        assert asyncio.run(start()) == 20
+        assert (store.recall(name) or {})["top_tokens"] == 20
         store.close()
-    assert not remembered or remembered["top_tokens"] == 20
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from populace.base.errors import ParameterError, UnknownNameError
-from populace.scenarios.forum import Design, Forum, shipped_designs
+from populace.scenarios.forum import Forum, ForumDesign, shipped_designs
 from support.forums import SMALL
 
 
-def design(**changes: Any) -> Design:
-    return Design(**(SMALL | changes))
+def design(**changes: Any) -> ForumDesign:
+    return ForumDesign(**(SMALL | changes))
 
 
 def test_a_design_is_read_from_a_file(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_content_of_a_design_is_among_the_parameters_and_gives_the_same_desi
 
 @pytest.mark.parametrize("name", shipped_designs())
 def test_shipped_designs_are_whole_and_do_not_contradict_themselves(name: str) -> None:
-    found = Design.read(name)
+    found = ForumDesign.read(name)
     assert len(found.personas) >= 5 and len(found.rules) >= 3
     assert found.contradictions() == []
 

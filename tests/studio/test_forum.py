@@ -13,7 +13,7 @@ from populace import Run, simulate
 from populace.base.errors import StoppedError
 from populace.broker import Budget
 from populace.community import Community
-from populace.community.judging import judge
+from populace.community.judges import judge_posts
 from populace.models import Request, Scripted
 from populace.scenarios.forum import Forum
 from support.board import judge as knowing
@@ -126,7 +126,7 @@ def test_violations_are_shown_and_a_judge_can_be_asked(tmp_path: Path) -> None:
         await visit.open(f"/forum/{run.name}?thread={number}")
         await visit.sees("Nobody has judged this run")
         assert f"why-{number}" not in _marks(visit)
-        judge(Community(run), knowing())
+        judge_posts(Community(run), knowing())
         await visit.open(f"/forum/{run.name}?thread={number}")
         await visit.sees("breaks rule 1")
         await visit.sees("says yes (98 %) to “A rule of the community, about what is not wanted: “No advertising.”")

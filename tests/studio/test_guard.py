@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from populace.base.errors import RunNotFoundError, UsageError
 from populace.engine.workspace import Workspace
-from populace.studio.guard import COOKIE, Guard
 from populace.studio.library import Library
-from populace.studio.serving import serve
+from populace.studio.server import serve
+from populace.studio.shell.guard import COOKIE, Guard
 from support.studio import served
 
 TOKEN = "a-token-of-some-length"

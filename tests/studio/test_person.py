@@ -15,7 +15,7 @@ from populace.models import Scripted
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
-from populace.studio.views.person import happenings, portrait, stream, talk
+from populace.studio.pages.person.data import happenings, portrait, stream, talk
 from support.hostile import hostile
 from support.society import debater, resident
 from support.studio import Visit, another, visiting

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import populace.studio
-from populace.studio.app import STATIC
+from populace.studio.app import static_folders
 
 ROOM = Path(populace.studio.__file__).parent
 MARKS = {"here", "theirs", "chosen"}
@@ -14,7 +14,7 @@ CLASSES = re.compile(r'classes\(\s*"([^"{}]+)"')
 
 
 def test_every_class_of_a_page_is_in_a_style_sheet() -> None:
-    sheets = "".join(path.read_text() for path in STATIC.rglob("*.css"))
+    sheets = "".join(path.read_text() for folder in static_folders() for path in folder.glob("*.css"))
     styled = set(re.findall(r"\.([A-Za-z][\w-]*)", sheets)) | MARKS
     used = {
         word: path.name
@@ -27,7 +27,7 @@ def test_every_class_of_a_page_is_in_a_style_sheet() -> None:
 
 
 def test_no_style_sheet_or_script_names_another_machine() -> None:
-    files = [path for path in STATIC.rglob("*") if path.suffix in (".css", ".js")]
+    files = [path for folder in static_folders() for path in folder.iterdir() if path.suffix in (".css", ".js")]
     assert len(files) > 5
     for path in files:
         named = re.findall(r"https?://[^\s\"')]+", path.read_text())

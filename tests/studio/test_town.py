@@ -11,8 +11,8 @@ import pytest
 from populace import Run, simulate
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
-from populace.studio.views.town import TownRun
-from populace.studio.views.town_talk import news, resident, speech
+from populace.studio.pages.town.data import TownRun
+from populace.studio.pages.town.talk import news, resident, speech
 from support.studio import Visit, visiting
 
 NASTY = "<img src=x onerror=alert(1)>\u202e\x00 hello"

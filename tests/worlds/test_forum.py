@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from populace.worlds.forum import Board, Speakers, Threads, gini
+from populace.worlds.forum import Board, SpeakerDraw, Threads, gini
 
 
 def post(
@@ -45,7 +45,7 @@ def test_posts_are_numbered_in_the_order_of_their_times() -> None:
 
 
 def test_a_long_thread_is_trimmed_from_its_middle() -> None:
-    shown = a_thread(50, 60, 60, 60, 60).shown(np.array([0]), room=200)
+    shown = a_thread(50, 60, 60, 60, 60).transcripts(np.array([0]), room=200)
     assert shown["trimmed"].to_list() == [2]
     lines = shown["transcript"][0].split("\n")
     assert lines[0] == "P0: T" and lines[2] == "[2 posts are left out here]"
@@ -55,7 +55,7 @@ def test_a_long_thread_is_trimmed_from_its_middle() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 80), min_size=1, max_size=12), st.integers(1, 400))
 def test_trimming_keeps_opening_and_latest_and_counts_what_is_left_out(lengths: list[int], room: int) -> None:
-    shown = a_thread(*lengths).shown(np.array([0]), room).row(0, named=True)
+    shown = a_thread(*lengths).transcripts(np.array([0]), room).row(0, named=True)
     kept = shown["transcript"].count("P")
     assert kept + shown["trimmed"] == len(lengths)
     assert kept >= min(2, len(lengths))
@@ -66,17 +66,19 @@ def test_trimming_keeps_opening_and_latest_and_counts_what_is_left_out(lengths: 
 def test_removed_posts_are_not_shown_and_keep_their_numbers() -> None:
     board = a_thread(5, 6, 7)
     board.remove([2])
-    assert board.shown(np.array([0]), 500)["transcript"][0] == "P0: T\nxxxxx\nP2: xxxxxxx"
+    assert board.transcripts(np.array([0]), 500)["transcript"][0] == "P0: T\nxxxxx\nP2: xxxxxxx"
     assert board.posts["post"].to_list() == [1, 2, 3]
 
 
 def test_a_reply_answers_the_latest_post_of_another_or_an_earlier_one() -> None:
     board = a_thread(5, 5, 5, 5)
-    latest = board.answered(np.array([0]), pl.Series([7]), np.array([], np.int64), [0.5])
+    latest = board.reply_targets(np.array([0]), pl.Series([7]), np.array([], np.int64), [0.5])
     assert latest.row(0) == (0, 4, "P0")
-    asides = [board.answered(np.array([0]), pl.Series([7]), np.array([0]), [u])["parent"][0] for u in (0.0, 0.4, 0.99)]
+    asides = [
+        board.reply_targets(np.array([0]), pl.Series([7]), np.array([0]), [u])["parent"][0] for u in (0.0, 0.4, 0.99)
+    ]
     assert asides == [1, 2, 3]
-    own = board.answered(np.array([0]), pl.Series([0]), np.array([], np.int64), [0.5])
+    own = board.reply_targets(np.array([0]), pl.Series([0]), np.array([], np.int64), [0.5])
     assert own["parent"].to_list() == [3]
 
 
@@ -93,7 +95,7 @@ def test_the_front_page_follows_its_sorting() -> None:
 def test_threads_grow_by_a_truncated_geometric_law() -> None:
     count, chance, most = 2000, 0.65, 8
     threads = Threads(count, most)
-    threads.opened(np.arange(count), np.arange(1, count + 1))
+    threads.mark_open(np.arange(count), np.arange(1, count + 1))
     while len(growing := threads.go_on(5, chance)):
         threads.turns[growing] += 1
     seen = np.bincount(threads.turns, minlength=most + 1)
@@ -107,10 +109,10 @@ def test_speakers_are_new_with_the_stated_chance_and_never_the_last() -> None:
     threads, zeros = np.arange(count), np.zeros(count, np.int64)
     may = np.ones(people, bool)
     may[::10] = False
-    speakers = Speakers(count)
+    speakers = SpeakerDraw(count)
     first = speakers.openers(1, threads[:200], may)
     assert len(set(first)) == 200 and may[first].all()
-    speakers.spoke(threads, np.arange(count) % 7 + 1)
+    speakers.record(threads, np.arange(count) % 7 + 1)
     new = 0
     for turn in range(6):
         before = speakers._spoke.copy()
@@ -122,15 +124,15 @@ def test_speakers_are_new_with_the_stated_chance_and_never_the_last() -> None:
             assert fresh.all()
         else:
             new += int(fresh.sum())
-        speakers.spoke(threads, who)
+        speakers.record(threads, who)
     assert stats.binomtest(new, 5 * count, 0.3).pvalue > 0.01
 
 
 def test_who_is_new_is_uniform_over_those_who_may() -> None:
     count, people = 6000, 12
     threads, zeros = np.arange(count), np.zeros(count, np.int64)
-    speakers = Speakers(count)
-    speakers.spoke(threads, zeros)
+    speakers = SpeakerDraw(count)
+    speakers.record(threads, zeros)
     may = np.arange(people) % 3 > 0
     who = speakers.responders(2, threads, zeros, zeros, may, may, 1.0)
     seen = np.bincount(who, minlength=people)
@@ -142,8 +144,8 @@ def test_who_is_new_is_uniform_over_those_who_may() -> None:
 def test_a_ban_leaves_every_thread_alone_that_did_not_draw_the_banned(banned: int) -> None:
     count, people = 500, 40
     threads, zeros = np.arange(count), np.zeros(count, np.int64)
-    speakers = Speakers(count)
-    speakers.spoke(threads, zeros)
+    speakers = SpeakerDraw(count)
+    speakers.record(threads, zeros)
     may = np.ones(people, bool)
     before = speakers.responders(2, threads, zeros, zeros, may, may, 1.0)
     may[banned] = False
@@ -152,12 +154,12 @@ def test_a_ban_leaves_every_thread_alone_that_did_not_draw_the_banned(banned: in
 
 
 def test_with_nobody_left_nobody_speaks() -> None:
-    speakers = Speakers(1)
-    speakers.spoke(np.array([0]), np.array([0]))
+    speakers = SpeakerDraw(1)
+    speakers.record(np.array([0]), np.array([0]))
     zero, nobody = np.zeros(1, np.int64), np.zeros(2, bool)
     assert speakers.responders(1, zero, zero, zero, nobody, nobody, 0.5).tolist() == [-1]
     pair = np.ones(2, bool)
-    speakers.spoke(np.array([0]), np.array([1]))
+    speakers.record(np.array([0]), np.array([1]))
     assert speakers.responders(1, zero, zero, zero, pair, pair, 1.0).tolist() == [0]
 
 

@@ -18,15 +18,15 @@ from populace.cli.options import budget, call_options, json_option, workspace_op
 from populace.cli.output import emit, out, table, warn
 from populace.cli.running import fetch_if_needed
 from populace.community import Community
-from populace.community.asking import Asking
-from populace.community.comparing import change_of_design
+from populace.community.design_comparison import design_effects
 from populace.community.digest import Digest, digest
-from populace.community.display import plain
+from populace.community.display import safe_text
 from populace.community.judgements import Judgements
-from populace.community.judging import judge, judged
+from populace.community.judges import judge_posts, read_judgements
+from populace.community.model_caller import ModelCaller
 from populace.community.page import write_page
 from populace.community.terminal import thread_lines
-from populace.community.viewing import Filter
+from populace.community.word_filter import WordFilter
 from populace.engine.workspace import Workspace
 from populace.models import embedder
 from populace.runs.reader import RunReader
@@ -53,9 +53,9 @@ def export_page(run: RunReader, target: str, words: str | None, no_filter: bool)
     """The page of a community, with what judges found so far."""
     if words and no_filter:
         raise UsageError("--filter and --no-filter exclude one another.")
-    viewing = Filter([]) if no_filter else Filter.read(words) if words else None
+    word_filter = WordFilter([]) if no_filter else WordFilter.read(words) if words else None
     community = Community(run)
-    return write_page(community, target, verdicts=judged(community).verdicts(), viewing=viewing)
+    return write_page(community, target, verdicts=read_judgements(community).verdicts(), word_filter=word_filter)
 
 
 @click.command("judge", help=COMMANDS["judge"][1])
@@ -93,7 +93,7 @@ def judge_command(
         first = found[runs[0]] = first.with_check(check)
     change = None
     if after:
-        change = change_of_design([found[name] for name in runs], [found[name] for name in after])
+        change = design_effects([found[name] for name in runs], [found[name] for name in after])
     if as_json:
         told: dict[str, Any] = {
             each.community.run.name: {
@@ -123,15 +123,15 @@ def _judged(
     """What judges found of a run: those named now, or all that were asked before where none is named."""
     community = Community(RunReader(Workspace(workspace).open(name)))
     if not models:
-        before = judged(community)
+        before = read_judgements(community)
         if not before.judges:
             raise UsageError(f"no judge has looked at {name} yet.", "Name one with --model.")
         return before
     parts = []
     for model in models:
         fetch_if_needed(model)
-        asking = Asking(model, spending, options["concurrency"], options["timeout_s"])
-        parts.append(judge(community, asking, asked=asked or None).table)
+        asking = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
+        parts.append(judge_posts(community, asking, questions=asked or None).table)
     return Judgements(pl.concat(parts), community)
 
 
@@ -170,7 +170,7 @@ def _misread(found: Judgements) -> str:
 @json_option
 def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
     community = Community(RunReader(Workspace(workspace).open(run)))
-    found = digest(community, judged(community), embedder=embedder(named), most=most)
+    found = digest(community, read_judgements(community), embedder=embedder(named), most=most)
     if as_json:
         emit({"run": community.run.name, **found.__dict__})
         return
@@ -192,5 +192,5 @@ def _show_digest(community: Community, found: Digest) -> None:
 
 
 def _readable(posts: pl.DataFrame) -> pl.DataFrame:
-    text = [plain(" ".join(each.split()))[:160] for each in posts["text"]]
-    return posts.with_columns(pl.Series("text", text), pl.Series("name", [plain(each) for each in posts["name"]]))
+    text = [safe_text(" ".join(each.split()))[:160] for each in posts["text"]]
+    return posts.with_columns(pl.Series("text", text), pl.Series("name", [safe_text(each) for each in posts["name"]]))

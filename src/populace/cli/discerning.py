@@ -15,9 +15,9 @@ from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.cli.running import fetch_if_needed
-from populace.community.asking import Asking
-from populace.community.discerned import PUBLISHED, PUBLISHED_TEST, Discerned, discerned
 from populace.community.discrimination import Pair, Ratings
+from populace.community.discrimination_result import PUBLISHED, PUBLISHED_TEST, DiscriminationResult, analyse_ratings
+from populace.community.model_caller import ModelCaller
 from populace.community.raters import rate_by_model
 from populace.community.study import Material, Study, rater_name
 from populace.engine.workspace import Workspace
@@ -68,18 +68,18 @@ def discern_command(
         if study:
             _made(Study.make(place, study, material), as_json)
             return
-        among, ratings = material.pairs(place), Ratings(answers or "discern.jsonl")
+        among, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
     spending = budget(options)
     for model in models if not report else ():
         fetch_if_needed(model)
-        asking = Asking(model, spending, options["concurrency"], options["timeout_s"])
+        asking = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
         rate_by_model(among, asking, ratings, workspace=place.folder)
     if not models and not report:
         _by_hand(among, ratings, rater_name(rater or getpass.getuser()))
     if not ratings.table.height:
         emit({"rates": []}, ["Nothing was rated yet."]) if as_json else out.print("Nothing was rated yet.")
         return
-    found = discerned(ratings.table)
+    found = analyse_ratings(ratings.table)
     if as_json:
         emit(
             {
@@ -119,7 +119,7 @@ def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
         f"{len(among) - len(left)} of {len(among)} pairs are rated by {rater}. One of the two is real: which? q ends."
     )
     for number, pair in enumerate(left, 1):
-        first, second = pair.shown(rater)
+        first, second = pair.texts(rater)
         out.rule(f"{number} of {len(left)} · {pair.real.community}")
         if pair.goal:
             out.print(pair.goal, markup=False, style="dim")
@@ -136,7 +136,7 @@ def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
         ratings.add([pair.rating(rater, "person", "first" if key == "1" else "second")])
 
 
-def _show_discerned(found: Discerned) -> None:
+def _show_discerned(found: DiscriminationResult) -> None:
     shares = [pl.col(n).map_elements(percent, return_dtype=pl.String) for n in ("error", "low", "high", "published")]
     rates = found.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
     table(rates, "Taken for real though generated (50 % is chance), with Wilson's interval, beside the published rate")

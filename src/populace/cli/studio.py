@@ -23,7 +23,7 @@ from populace.engine.workspace import Workspace
 def studio_command(host: str, port: int, token: str | None, browse: bool, workspace: str | None) -> None:
     if importlib.util.find_spec("nicegui") is None:
         raise UsageError("Studio needs NiceGUI.", "Install it with: pip install 'populace[studio]'")
-    from populace.studio.serving import serve
+    from populace.studio.server import serve
 
     serve(workspace, host=host, port=port, token=token, browse=browse, say=click.echo)
 

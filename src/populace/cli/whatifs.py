@@ -15,9 +15,9 @@ from populace.cli.output import emit, out, table
 from populace.cli.progress import Display
 from populace.cli.running import fetch_if_needed
 from populace.community.community import Community
-from populace.community.judging import judge
+from populace.community.judges import judge_posts
 from populace.community.multiverse import multiverse
-from populace.community.whatif import utterance, whatif
+from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader
@@ -49,8 +49,8 @@ def whatif_command(run: str, post: int | None, as_json: bool, **options: Any) ->
         )
     if not any(options[name] is not None for name in ("as_", "person", "line")):
         raise UsageError("who answers, or what?", 'Give --as "a troll", --person NAME or --say "a line".')
-    turned = whatif(found, post, **_ready(found, options))
-    thread = utterance(turned, post)["thread"]
+    turned = what_if(found, post, **_ready(found, options))
+    thread = find_post(turned, post)["thread"]
     if as_json:
         emit({"run": turned.name, "parent": found.name, "thread": thread, "posts": _thread(turned, post)})
         return
@@ -79,7 +79,7 @@ def multiverse_command(
     made = multiverse(found, n, post, **_ready(found, options))
     if judged_by is not None:
         for each in (found, *made):
-            judge(Community(each), judged_by)
+            judge_posts(Community(each), judged_by)
     compared = made.compare()
     calls = {each.name: each.usage().calls for each in made}
     if as_json:
@@ -101,7 +101,7 @@ def _ready(run: Run, options: dict[str, Any]) -> dict[str, Any]:
 
 def _thread(run: RunReader, post: int) -> pl.DataFrame:
     """The thread of an utterance, with the names of those who wrote."""
-    posts = run.history("posts").filter(pl.col("thread") == utterance(run, post)["thread"])
+    posts = run.history("posts").filter(pl.col("thread") == find_post(run, post)["thread"])
     names = run.people().frame.select(author="id", name="name")
     return posts.join(names, on="author", how="left", maintain_order="left")
 

@@ -13,7 +13,7 @@ from populace.base.errors import UsageError
 from populace.community.tree import reading_order
 from populace.people import People
 from populace.runs.reader import RunReader
-from populace.scenarios.forum.design import Design
+from populace.scenarios.forum.design import ForumDesign
 from populace.worlds.forum.board import HOT_SECONDS
 
 Sorting = Literal["new", "top", "hot"]
@@ -86,13 +86,13 @@ class Community:
         return other
 
     @functools.cached_property
-    def design(self) -> Design:
+    def design(self) -> ForumDesign:
         """The design as it was then."""
         for regime in reversed(self.run.manifest.regimes):
             if "design" in regime.parameters and (self.at is None or regime.since <= self.at):
-                return Design.model_validate(regime.parameters["design"])
+                return ForumDesign.model_validate(regime.parameters["design"])
         # A scenario of somebody's own may write posts without a design.
-        return Design.model_construct(name=self.run.name, goal="")
+        return ForumDesign.model_construct(name=self.run.name, goal="")
 
     @functools.cached_property
     def people(self) -> People:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from populace.scenarios.forum.design import Design
+from populace.scenarios.forum.design import ForumDesign
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ GENERAL = (
 _ABOUT = {"prescriptive": "what is wanted", "restrictive": "what is not wanted"}
 
 
-def criteria(design: Design) -> tuple[Criterion, ...]:
+def criteria(design: ForumDesign) -> tuple[Criterion, ...]:
     """What is asked of a post in a community: the general questions, then one for each rule.
 
     Example:
-        >>> design = Design(name="Tea", goal="to talk of tea", rules=["No coffee."], personas=["Ann", "Bo"])
+        >>> design = ForumDesign(name="Tea", goal="to talk of tea", rules=["No coffee."], personas=["Ann", "Bo"])
         >>> criteria(design)[-1].text
         'A rule of the community, about what is not wanted: “No coffee.” Does the post break this rule?'
     """

@@ -19,8 +19,8 @@ import polars as pl
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.community.community import Community
-from populace.community.display import plain
-from populace.community.real import Conversation, communities, json_lines
+from populace.community.conversations import Conversation, community_names, read_json_lines
+from populace.community.display import safe_text
 
 ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
 """How a generated conversation was made: the whole method, its ablations, or people paid to imitate."""
@@ -51,7 +51,7 @@ class Pair:
         arm: How the generated one was made.
         goal: What the community is for, as raters are told.
         real: The real one.
-        made: The generated one.
+        generated: The generated one.
         seed: Of the sides on which they are shown.
     """
 
@@ -59,16 +59,16 @@ class Pair:
     arm: str
     goal: str
     real: Conversation
-    made: Conversation
+    generated: Conversation
     seed: int = 0
 
     def real_first(self, rater: str) -> bool:
         """Whether this rater sees the real one first."""
         return bool(stream(self.seed, f"discern/side/{self.key}/{rater}").random() < 0.5)
 
-    def shown(self, rater: str) -> tuple[str, str]:
+    def texts(self, rater: str) -> tuple[str, str]:
         """The two conversations as this rater reads them."""
-        both = (self.real, self.made) if self.real_first(rater) else (self.made, self.real)
+        both = (self.real, self.generated) if self.real_first(rater) else (self.generated, self.real)
         return conversation_text(both[0]), conversation_text(both[1])
 
     def rating(self, rater: str, kind: str, chosen: str | None, chance_first: float | None = None) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def arm_of(community: Community) -> str:
     return "neither" if not described and not known else "no_personas" if described else "no_description"
 
 
-def pairs(
+def make_pairs(
     real: Sequence[Conversation],
     made: Mapping[str, Sequence[Conversation]],
     *,
@@ -106,11 +106,11 @@ def pairs(
         seed: Which are paired.
         most: At most so many pairs for each arm and community.
     """
-    named = {_name(name): name for name in communities(real)}
+    named = {_name(name): name for name in community_names(real)}
     told = {_name(name): goal for name, goal in (goals or {}).items()}
     found = []
     for arm, conversations in made.items():
-        for community in communities(conversations):
+        for community in community_names(conversations):
             if _name(community) not in named:
                 raise UnknownNameError(
                     "real community", community, list(named.values()), "Name the one that it models."
@@ -130,19 +130,20 @@ def conversation_text(conversation: Conversation, posts: int = POSTS) -> str:
     """A conversation as a rater reads it: authors as letters in order of appearance, replies set in.
 
     Example:
-        >>> from populace.community.real import Said
-        >>> print(conversation_text(Conversation("c", "Pots", (Said("x", "Clay?"), Said("y", "Glass.", 0)))))
+        >>> from populace.community.conversations import ConversationPost
+        >>> posts = (ConversationPost("x", "Clay?"), ConversationPost("y", "Glass.", 0))
+        >>> print(conversation_text(Conversation("c", "Pots", posts)))
         Pots
         A: Clay?
           B: Glass.
     """
     letters: dict[str, str] = {}
     depths: list[int] = []
-    lines = [plain(conversation.title)] if conversation.title else []
+    lines = [safe_text(conversation.title)] if conversation.title else []
     for said in conversation.posts[:posts]:
         depths.append(0 if said.parent is None else depths[said.parent] + 1)
         letter = letters.setdefault(said.author, chr(ord("A") + len(letters) % 26))
-        lines.append(f"{'  ' * depths[-1]}{letter}: {' '.join(plain(said.text).split())}")
+        lines.append(f"{'  ' * depths[-1]}{letter}: {' '.join(safe_text(said.text).split())}")
     return "\n".join(lines)
 
 
@@ -157,7 +158,7 @@ class Ratings:
         self.path = Path(path) if path is not None else None
         self._rows: list[dict[str, Any]] = []
         if self.path is not None and self.path.is_file():
-            self._rows = [_rating(entry, where) for where, entry in json_lines(self.path)]
+            self._rows = [_rating(entry, where) for where, entry in read_json_lines(self.path)]
 
     @property
     def table(self) -> pl.DataFrame:

@@ -10,11 +10,11 @@ _DIRECTION = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SUBSTITUTE = "\ufffd"
 
 
-def plain(text: str) -> str:
+def safe_text(text: str) -> str:
     """Text for a terminal: characters that would move the cursor or turn the line round become visible.
 
     Example:
-        >>> plain("red: \\x1b[31m, turned: \\u202e!")
+        >>> safe_text("red: \\x1b[31m, turned: \\u202e!")
         'red: �[31m, turned: �!'
     """
     return _DIRECTION.sub(_SUBSTITUTE, _tame(text))

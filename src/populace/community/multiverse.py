@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.community.judging import violations
+from populace.community.judges import violation_share
 from populace.community.tone import tone
 from populace.community.topics import Topics
-from populace.community.whatif import utterance, whatif
+from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
 from populace.models import Embedder, Hashing
 from populace.people import Id
@@ -60,7 +60,7 @@ class Multiverse(Sequence[Run]):
         those who wrote contributed), `vocabulary` (distinct words in a hundred), `tone` (friendly minus hostile words
         in a hundred, by a small list), `topics_apart` (how far the shares of topics lie from the original's, 0 to 1),
         `removed` (posts that moderators removed) and `violations` (the share that breaks some rule, where somebody has
-        judged the run; see `populace.community.judging.judge`).
+        judged the run; see `populace.community.judges.judge`).
 
         Args:
             embedder: Makes the vectors by which utterances are put into topics; words are hashed by default.
@@ -83,7 +83,7 @@ class Multiverse(Sequence[Run]):
                 "tone": tone(text).mean(),
                 "topics_apart": float(np.abs(shares[place] - shares[0]).sum() / 2) if part.height else None,
                 "removed": _removed(run, part),
-                "violations": violations(run, part["post"].to_list()),
+                "violations": violation_share(run, part["post"].to_list()),
             }
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"violations": pl.Float64})
@@ -103,7 +103,7 @@ class Multiverse(Sequence[Run]):
         posts = run.history("posts")
         if self.post is None:
             return posts
-        found = utterance(run, self.post)
+        found = find_post(run, self.post)
         return posts.filter(pl.col("thread") == found["thread"], pl.col("post") > self.post)
 
 
@@ -143,7 +143,7 @@ def multiverse(
     first = int(last.get("draw", 0)) + 1
     draws = range(first, first + n)
     return Multiverse(
-        run, [whatif(run, post, as_=as_, person=person, line=line, draw=draw, **options) for draw in draws], post
+        run, [what_if(run, post, as_=as_, person=person, line=line, draw=draw, **options) for draw in draws], post
     )
 
 

@@ -18,7 +18,7 @@ from populace.community.community import SORTINGS, Community
 from populace.community.display import escaped
 from populace.community.profiles import hue, person_key, profiles
 from populace.community.terminal import age
-from populace.community.viewing import Filter
+from populace.community.word_filter import WordFilter
 from populace.runs.export import RESPONSIBLE_USE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -27,7 +27,11 @@ _SORTING = {"new": "New", "top": "Top", "hot": "Hot"}
 
 
 def write_page(
-    community: Community, path: str | Path, *, verdicts: pl.DataFrame | None = None, viewing: Filter | None = None
+    community: Community,
+    path: str | Path,
+    *,
+    verdicts: pl.DataFrame | None = None,
+    word_filter: WordFilter | None = None,
 ) -> Path:
     """Write the page of a community.
 
@@ -35,12 +39,12 @@ def write_page(
         community: The community.
         path: The file, which must not exist yet.
         verdicts: What judges found, with post, question, rule and value; `Judgements.verdicts()` gives it.
-        viewing: Which texts are hidden until asked for; the list that ships by default.
+        word_filter: Which texts are hidden until asked for; the list that ships by default.
     """
     path = Path(path)
     if path.exists():
         raise UsageError(f"{path} exists already.", "Name another place, or remove it first.")
-    made = page(community, verdicts=verdicts, viewing=viewing)
+    made = render_page(community, verdicts=verdicts, word_filter=word_filter)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(made, encoding="utf-8")
@@ -49,12 +53,14 @@ def write_page(
     return path
 
 
-def page(community: Community, *, verdicts: pl.DataFrame | None = None, viewing: Filter | None = None) -> str:
+def render_page(
+    community: Community, *, verdicts: pl.DataFrame | None = None, word_filter: WordFilter | None = None
+) -> str:
     """The page of a community, as text; the arguments are those of `write_page`."""
-    viewing = Filter.read() if viewing is None else viewing
+    word_filter = WordFilter.read() if word_filter is None else word_filter
     posts = community.read_in_order
     shown = posts.with_columns(
-        hidden=viewing.hides(posts["text"]), veiled_title=viewing.hides(posts["title"].fill_null(""))
+        hidden=word_filter.hides(posts["text"]), veiled_title=word_filter.hides(posts["title"].fill_null(""))
     )
     found = _found(verdicts)
     acts = _grouped(community.moderation.sort("step"))

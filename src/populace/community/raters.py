@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from populace.broker import MemoryCallStore
-from populace.community.asking import Asking
 from populace.community.discrimination import Pair, Ratings
+from populace.community.model_caller import ModelCaller
 from populace.engine.workspace import Workspace
 from populace.models import Model
 from populace.questions import Choice
@@ -23,7 +23,7 @@ GIVEN = "Community: {community}\n{goal}First conversation:\n{first}\n\nSecond co
 
 
 def rate_by_model(
-    among: Sequence[Pair], model: str | Model | Asking, ratings: Ratings, *, workspace: str | Path | None = None
+    among: Sequence[Pair], model: str | Model | ModelCaller, ratings: Ratings, *, workspace: str | Path | None = None
 ) -> int:
     """Have a model say of each pair which one is real; pairs that it answered before are passed over.
 
@@ -36,12 +36,12 @@ def rate_by_model(
     Returns:
         How many pairs were rated.
     """
-    asking = model if isinstance(model, Asking) else Asking(model)
+    asking = model if isinstance(model, ModelCaller) else ModelCaller(model)
     spec = asking.spec
     asked = list(ratings.left(among, spec))
     if not asked:
         return 0
-    texts = [pair.shown(spec) for pair in asked]
+    texts = [pair.texts(spec) for pair in asked]
     rows = pl.DataFrame(
         {
             "community": [pair.real.community for pair in asked],
@@ -50,7 +50,7 @@ def rate_by_model(
             "second": [second for _, second in texts],
         }
     )
-    answers, _ = asking.about(
+    answers, _ = asking.ask(
         rows,
         QUESTION,
         profile="You know online communities well.",

@@ -15,9 +15,15 @@ from typing import Any
 
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.community.community import Community
-from populace.community.discrimination import Pair, Ratings, arm_of, pairs
-from populace.community.dumps import from_csv, from_reddit
-from populace.community.real import Conversation, conversation, generated, json_lines, read_threads
+from populace.community.conversations import (
+    Conversation,
+    conversations_of,
+    parse_conversation,
+    read_json_lines,
+    read_threads,
+)
+from populace.community.discrimination import Pair, Ratings, arm_of, make_pairs
+from populace.community.importers import from_csv, from_reddit
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader
 
@@ -46,7 +52,7 @@ class Material:
     most: int | None = None
     seed: int = 0
 
-    def pairs(self, workspace: Workspace) -> list[Pair]:
+    def make_pairs(self, workspace: Workspace) -> list[Pair]:
         """The pairs; it is an error if there is none.
 
         Args:
@@ -58,10 +64,10 @@ class Material:
             read = Community(RunReader(workspace.open(run)))
             name = self.community or read.design.name
             goals[name] = read.design.goal
-            made.setdefault(arm_of(read), []).extend(replace(each, community=name) for each in generated(read))
+            made.setdefault(arm_of(read), []).extend(replace(each, community=name) for each in conversations_of(read))
         if self.crowd:
             made["crowd"] = read_threads(self.crowd)
-        found = pairs(self._real(), made, goals=goals, seed=self.seed, most=self.most)
+        found = make_pairs(self._real(), made, goals=goals, seed=self.seed, most=self.most)
         if not found:
             raise UsageError("there is no pair of a real and a generated thread.")
         return found
@@ -85,7 +91,7 @@ class Study:
         self.folder = workspace.folder / "discern" / _checked(name)
         if not (self.folder / "study.json").is_file():
             raise UnknownNameError(
-                "study", name, studies(workspace), "`populace discern RUN --real FILE --study NAME` makes one."
+                "study", name, study_names(workspace), "`populace discern RUN --real FILE --study NAME` makes one."
             )
 
     @classmethod
@@ -94,7 +100,7 @@ class Study:
         folder = workspace.folder / "discern" / _checked(name)
         if folder.exists():
             raise UsageError(f"there is a study {name!r} already.", "Name another; answers belong to their pairs.")
-        lines = [_line(pair) for pair in material.pairs(workspace)]
+        lines = [_line(pair) for pair in material.make_pairs(workspace)]
         # Made aside and moved, so that nobody rates half a study.
         aside = folder.with_name(f".{name}")
         try:
@@ -110,14 +116,14 @@ class Study:
     @functools.cached_property
     def pairs(self) -> list[Pair]:
         """The pairs, as they were made."""
-        return [_pair(entry, where) for where, entry in json_lines(self.folder / "pairs.jsonl")]
+        return [_pair(entry, where) for where, entry in read_json_lines(self.folder / "pairs.jsonl")]
 
     def ratings(self) -> Ratings:
         """All answers so far, read anew."""
         return Ratings(self.folder / "answers.jsonl")
 
 
-def studies(workspace: Workspace) -> list[str]:
+def study_names(workspace: Workspace) -> list[str]:
     """The names of all studies of a workspace."""
     made = (workspace.folder / "discern").glob("*/study.json")
     return sorted(path.parent.name for path in made if _NAME.fullmatch(path.parent.name))
@@ -146,7 +152,7 @@ def _checked(name: str) -> str:
 
 def _line(pair: Pair) -> str:
     entry: dict[str, Any] = {"key": pair.key, "arm": pair.arm, "goal": pair.goal, "seed": pair.seed}
-    both = {"real": json.loads(pair.real.line()), "made": json.loads(pair.made.line())}
+    both = {"real": json.loads(pair.real.line()), "made": json.loads(pair.generated.line())}
     return json.dumps(entry | both, ensure_ascii=False) + "\n"
 
 
@@ -154,5 +160,5 @@ def _pair(entry: dict[str, Any], where: str) -> Pair:
     whole = {"key", "arm", "goal", "seed", "real", "made"} <= entry.keys()
     if not whole or not all(isinstance(entry[side], dict) for side in ("real", "made")):
         raise UsageError(f"{where}: this is no pair of a study.", "Make the study again under another name.")
-    real, made = (conversation(entry[side], where) for side in ("real", "made"))
+    real, made = (parse_conversation(entry[side], where) for side in ("real", "made"))
     return Pair(entry["key"], entry["arm"], entry["goal"], real, made, entry["seed"])

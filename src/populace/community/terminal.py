@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from populace.community.community import Community, Thread
-from populace.community.display import plain
+from populace.community.display import safe_text
 
 _INDENT = 3
 _DEEPEST = 8
@@ -28,8 +28,8 @@ def thread_lines(community: Community, thread: Thread, *, width: int = 88, focus
     told = f"{thread.posts.height} posts, {thread.posts['author'].n_unique()} people"
     told += f", {removed} removed" if removed else ""
     lines = [
-        Text.assemble((plain(thread.title) or f"Thread {thread.number}", "bold")),
-        Text(f"{plain(community.design.name)} · {told} · text by a model, not by people", style="dim"),
+        Text.assemble((safe_text(thread.title) or f"Thread {thread.number}", "bold")),
+        Text(f"{safe_text(community.design.name)} · {told} · text by a model, not by people", style="dim"),
     ]
     acts = community.moderation.sort("step").to_dicts()
     reasons: dict[int, list[dict[str, Any]]] = {}
@@ -46,7 +46,7 @@ def _post_lines(post: dict[str, Any], acts: list[dict[str, Any]], width: int, fo
     head = Text(gap)
     head.append("▶ " if focused else "", style="bold yellow")
     head.append(f"#{post['post']} ", style="dim")
-    head.append(plain(post["name"]).replace("\n", " "), style="bold cyan")
+    head.append(safe_text(post["name"]).replace("\n", " "), style="bold cyan")
     head.append(f"  {post['score']:+d}" if post["score"] else "  0", style="green" if post["score"] >= 0 else "red")
     head.append(f"  {age(post['time'])}", style="dim")
     head.append("  by hand" if post["origin"] == "hand" else "", style="magenta")
@@ -57,12 +57,12 @@ def _post_lines(post: dict[str, Any], acts: list[dict[str, Any]], width: int, fo
     lines = [head]
     style = "dim strike" if post["status"] == "removed" else ""
     room = max(24, width - len(gap) - 2)
-    for paragraph in plain(post["text"]).split("\n"):
+    for paragraph in safe_text(post["text"]).split("\n"):
         for line in textwrap.wrap(paragraph, room, break_long_words=True) or [""]:
             lines.append(Text(f"{gap}  ").append(line, style=style))
     for act in acts:
         rule = f" (rule {act['rule']})" if act["rule"] is not None else ""
-        reason = f": {plain(act['reason'])}" if act["reason"] else ""
+        reason = f": {safe_text(act['reason'])}" if act["reason"] else ""
         lines.append(Text(f"{gap}  ⚑ {act['power']}{rule}{reason}".replace("\n", " "), style="yellow"))
     return lines
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -10,12 +13,15 @@ from fastapi.staticfiles import StaticFiles
 from nicegui import core, ui
 
 from populace.base.errors import JournalError, PopulaceError
-from populace.studio.pages import PAGES
-from populace.studio.routes import ROUTERS
+from populace.studio import pages
 from populace.studio.studio import Studio
 
-STATIC = Path(__file__).parent / "static"
 _ICON = "🏘️"
+
+
+def static_folders() -> list[Path]:
+    """The folders with style sheets and scripts: of the shell, of the widgets, and of pages that have their own."""
+    return sorted(Path(__file__).parent.rglob("static"))
 
 
 def application(studio: Studio) -> FastAPI:
@@ -35,13 +41,18 @@ def application(studio: Studio) -> FastAPI:
 
 
 def install(studio: Studio, app: FastAPI) -> None:
-    """Make pages, routes and files known to an application."""
-    app.mount("/studio-static", StaticFiles(directory=STATIC), name="studio-static")
-    for make in ROUTERS:
-        app.include_router(make(studio), prefix="/api")
+    """Make static files, pages and the API known to an application.
+
+    A page is a folder of `populace.studio.pages`: its module `page` has `register(studio)`, and its module `api`,
+    where there is one, `router(studio)`.
+    """
+    for folder in static_folders():
+        app.mount(f"/studio-static/{folder.parent.name}", StaticFiles(directory=folder))
     app.add_exception_handler(PopulaceError, _as_json)
-    for register in PAGES:
-        register(studio)
+    for name in sorted(module.name for module in pkgutil.iter_modules(pages.__path__, f"{pages.__name__}.")):
+        import_module(f"{name}.page").register(studio)
+        if find_spec(f"{name}.api"):
+            app.include_router(import_module(f"{name}.api").router(studio), prefix="/api")
 
 
 async def _as_json(request: Request, error: Exception) -> JSONResponse:
@@ -50,6 +61,6 @@ async def _as_json(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": what, "hint": hint}, 404 if isinstance(error, JournalError) else 400)
 
 
-def simulated(studio: Studio) -> None:
+def install_simulated(studio: Studio) -> None:
     """Install into NiceGUI's own application, as its simulated user needs it."""
     install(studio, core.app)

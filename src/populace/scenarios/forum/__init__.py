@@ -1,7 +1,7 @@
 """A community before it opens: threads that grow from a design."""
 
-from populace.scenarios.forum.design import Design, Rule, Trigger, shipped_designs
+from populace.scenarios.forum.design import CommunityRule, ForumDesign, Trigger, shipped_designs
 from populace.scenarios.forum.forum import Forum
-from populace.scenarios.forum.turning import WhatIf
+from populace.scenarios.forum.what_if import WhatIf
 
-__all__ = ["Design", "Forum", "Rule", "Trigger", "WhatIf", "shipped_designs"]
+__all__ = ["CommunityRule", "Forum", "ForumDesign", "Trigger", "WhatIf", "shipped_designs"]

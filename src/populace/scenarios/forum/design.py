@@ -37,7 +37,7 @@ class _Part(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
-class Rule(_Part):
+class CommunityRule(_Part):
     """One rule of a community.
 
     Attributes:
@@ -63,7 +63,7 @@ class Trigger(_Part):
     rule: int | None = Field(None, ge=1)
 
 
-class Design(_Part):
+class ForumDesign(_Part):
     """A community before it opens.
 
     Attributes:
@@ -90,7 +90,7 @@ class Design(_Part):
 
     Example:
         >>> seeds = ["keeps bees on a roof", "sells honey at a market"]
-        >>> Design(name="Hives", goal="help each other keep bees", personas=seeds).replies
+        >>> ForumDesign(name="Hives", goal="help each other keep bees", personas=seeds).replies
         8
     """
 
@@ -98,7 +98,7 @@ class Design(_Part):
 
     name: str = Field(min_length=1)
     goal: str = Field(min_length=1)
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[CommunityRule, ...] = ()
     personas: tuple[str, ...] = Field(min_length=2)
     posts: int = Field(10, ge=1)
     together: int = Field(5, ge=1)
@@ -204,8 +204,8 @@ def _rule(rule: Any, place: int, where: str) -> Any:
         return {"text": text, "kind": kind}
     if isinstance(rule, Mapping):
         for key in rule:
-            if key not in Rule.model_fields:
-                raise UnknownNameError(f"entry of rule {place} ({where})", str(key), Rule.model_fields)
+            if key not in CommunityRule.model_fields:
+                raise UnknownNameError(f"entry of rule {place} ({where})", str(key), CommunityRule.model_fields)
     return rule
 
 
@@ -228,7 +228,7 @@ def _content(text: str) -> set[str]:
     return _words(text) - _EMPTY - _NEGATIONS
 
 
-def _opposed(first: Rule, second: Rule) -> bool:
+def _opposed(first: CommunityRule, second: CommunityRule) -> bool:
     one, two = _content(first.text), _content(second.text)
     if not one or not two:
         return False
@@ -239,7 +239,7 @@ def _opposed(first: Rule, second: Rule) -> bool:
     return len(one & two) >= _MOST * min(len(one), len(two)) and not _negated(first, second)
 
 
-def _negated(first: Rule, second: Rule) -> bool:
+def _negated(first: CommunityRule, second: CommunityRule) -> bool:
     """Whether the prescriptive one of two rules is itself a prohibition, and so agrees with the other."""
     wanted = first if first.kind == "prescriptive" else second
     return bool(_negations(wanted.text))

@@ -19,11 +19,11 @@ from populace.models import embedder
 from populace.people import Id, People
 from populace.questions import Choice, Utterance
 from populace.scenarios.forum import moderation
-from populace.scenarios.forum.design import Design
-from populace.scenarios.forum.findings import findings
-from populace.scenarios.forum.membership import Roll, assigned, by_seed
-from populace.scenarios.forum.moderation import POWERS, Act
-from populace.scenarios.forum.turning import WhatIf, guest
+from populace.scenarios.forum.design import ForumDesign
+from populace.scenarios.forum.membership import MemberIndex, people_from_seeds, with_roles
+from populace.scenarios.forum.moderation import POWERS, ModeratorAct
+from populace.scenarios.forum.report import forum_report
+from populace.scenarios.forum.what_if import WhatIf, guest
 from populace.scenarios.forum.wording import (
     ASK_OPENING,
     ASK_POWER,
@@ -42,7 +42,7 @@ from populace.scenarios.forum.wording import (
     front_page,
     nudges,
 )
-from populace.worlds.forum import POSTS, Board, Speakers, Threads, chances, gini
+from populace.worlds.forum import POSTS, Board, SpeakerDraw, Threads, chances, gini
 
 _SECONDS = 3600
 
@@ -50,7 +50,7 @@ _SECONDS = 3600
 class Forum(Scenario):
     """People of a community write posts and answer each other, as its design says."""
 
-    design: Design = Field(
+    design: ForumDesign = Field(
         "repair-bench", validate_default=True, description="The community: a YAML file, or a design that ships."
     )
     expand: bool = Field(True, description="Whether the model makes many people of the few; otherwise they repeat.")
@@ -65,11 +65,11 @@ class Forum(Scenario):
     async def setup(self) -> People:
         """Who is there, and an empty board."""
         design = self.design
-        people = assigned(await self._inhabited(), design, self.rng)
+        people = with_roles(await self._inhabited(), design, self.rng)
         self.board = Board(people.ids.dtype)
         self.threads = Threads(design.posts, design.replies)
-        self.speakers = Speakers(design.posts)
-        self.roll = Roll()
+        self.speakers = SpeakerDraw(design.posts)
+        self.members = MemberIndex()
         self.planned = 0
         self.lost = 0
         self.turned: WhatIf | None = None
@@ -84,7 +84,7 @@ class Forum(Scenario):
         """Many people from the few of the design: by the model, or by repeating them."""
         design = self.design
         if not (self.expand and self.personas):
-            return by_seed(design, self.rng)
+            return people_from_seeds(design, self.rng)
         made = await expand(
             self, design.personas, design.people, goal=design.goal, embedder=embedder(self.embedder), rng=self.rng
         )
@@ -113,8 +113,8 @@ class Forum(Scenario):
     async def step(self) -> None:
         """New threads are opened, and every open one grows by at most one reply; all see the same board."""
         asked = self._what_if()
-        self.roll.call(self.people)
-        self.speakers.pool = self.roll.pool
+        self.members.update(self.people)
+        self.speakers.pool = self.members.pool
         drafts = [self._openings(), *self._replies(asked)]
         written = [made for made in await self.each(drafts, self._write) if made is not None]
         if asked is not None and asked["text"] is not None:
@@ -147,7 +147,7 @@ class Forum(Scenario):
 
     def _openings(self) -> pl.DataFrame:
         """Who opens the next threads, and what they have read before."""
-        design, roll = self.design, self.roll
+        design, roll = self.design, self.members
         if not roll.join.any():
             self.planned = design.posts
         most = min(design.together, design.posts - self.planned, int(roll.join.sum()))
@@ -164,7 +164,7 @@ class Forum(Scenario):
 
     def _replies(self, asked: dict[str, Any] | None) -> list[pl.DataFrame]:
         """Who answers in which thread, in a table for each way to go on."""
-        design, threads, roll, seed = self.design, self.threads, self.roll, self.stage.seed
+        design, threads, roll, seed = self.design, self.threads, self.members, self.stage.seed
         slots = threads.go_on(seed, design.reply_chance, surely=self._turning())
         if asked is not None:
             slots = slots[slots != asked["slot"]]
@@ -176,7 +176,7 @@ class Forum(Scenario):
         aside = chances(seed, "aside", slots, turns, draws) < design.aside_chance
         luck = chances(seed, "which", slots, turns, draws)
         ids = self.people.ids.gather(roll.row[who])
-        table = self.board.answered(slots, ids, slots[aside], luck.tolist())
+        table = self.board.reply_targets(slots, ids, slots[aside], luck.tolist())
         table = table.with_columns(who=pl.Series(who), draw=pl.Series(draws)).filter(pl.col("parent").is_not_null())
         if asked is not None:
             threads.turns[asked["slot"]] += 1
@@ -184,7 +184,7 @@ class Forum(Scenario):
             one = {"slot": asked["slot"], "parent": asked["parent"], "to": asked["to"]}
             extra = one | {"who": roll.number(asked["who"]), "draw": int(threads.draw[asked["slot"]])}
             table = pl.concat([table, pl.DataFrame([extra], schema=table.schema)])
-        shown = self.board.shown(table["slot"].to_numpy(), design.room).select("transcript", "trimmed")
+        shown = self.board.transcripts(table["slot"].to_numpy(), design.room).select("transcript", "trimmed")
         table = pl.concat([table, shown], how="horizontal").filter(pl.col("transcript").is_not_null())
         most = int(table["draw"].max() or 0) if table.height else 0  # type: ignore[arg-type]
         return [table.filter(pl.col("draw") == draw).drop("draw") for draw in range(most + 1)]
@@ -194,7 +194,7 @@ class Forum(Scenario):
         if not draft.height:
             return None
         opening = "read" in draft.columns
-        writers = self.people.rows(self.roll.row[draft["who"].to_numpy()])
+        writers = self.people.rows(self.members.row[draft["who"].to_numpy()])
         question = Utterance(ASK_OPENING if opening else ASK_REPLY, limit=self.design.length, title=opening)
         warned = (writers["standing"] == "warned").to_numpy()
         told: dict[str, Any] = {name: draft[name] for name in ("read", "to", "transcript") if name in draft.columns}
@@ -219,7 +219,7 @@ class Forum(Scenario):
     def _by_hand(self, asked: dict[str, Any]) -> pl.DataFrame:
         """A line that the user wrote, in the mouth of whoever was chosen."""
         person = self.people.person(asked["who"])
-        row = {"slot": asked["slot"], "parent": asked["parent"], "who": self.roll.number(person.id)}
+        row = {"slot": asked["slot"], "parent": asked["parent"], "who": self.members.number(person.id)}
         said = {"author": person.id, "name": person.name, "title": None, "text": asked["text"], "trimmed": 0}
         schema = {"title": pl.String(), "author": self.people.ids.dtype}
         return pl.DataFrame([row | said | {"origin": "hand"}], schema_overrides=schema)
@@ -233,10 +233,10 @@ class Forum(Scenario):
         turns, draws = self.threads.turns[slots], self.threads.draw[slots]
         at = (chances(self.stage.seed, "time", slots, turns, draws) * _SECONDS).astype(np.int64)
         rows = rows.with_columns(time=pl.Series(at + (self.t - 1) * _SECONDS))
-        self.speakers.spoke(slots, rows["who"].to_numpy())
+        self.speakers.record(slots, rows["who"].to_numpy())
         new = self.board.add(rows)
         first = new.filter(pl.col("parent").is_null())
-        self.threads.opened(first["slot"].to_numpy(), first["post"].to_numpy())
+        self.threads.mark_open(first["slot"].to_numpy(), first["post"].to_numpy())
         self.tables["posts"] = new.select(POSTS)
         return new
 
@@ -246,9 +246,9 @@ class Forum(Scenario):
             return
         slots = new["slot"].to_numpy()
         luck = chances(self.stage.seed, "moderator", slots, threads.turns[slots], threads.draw[slots])
-        watching = moderation.on_duty(self.people, luck)
+        watching = moderation.moderators_on_duty(self.people, luck)
         if design.moderate_by == "rule":
-            acts = moderation.triggered(design, new, watching) if watching else []
+            acts = moderation.acts_by_trigger(design, new, watching) if watching else []
         else:
             # A scope for each thread, whether it has a new post or not, keeps the draws of one apart from the others.
             posts: list[dict[str, Any] | None] = [None] * len(threads)
@@ -256,10 +256,10 @@ class Forum(Scenario):
                 posts[post["slot"]] = post | {"moderator": moderator}
             acts = [act for act in await self.each(posts, self._judge) if act is not None]
         if acts:
-            moderation.carry_out(acts, self.board, threads, self.people)
-            self.tables["moderation"] = moderation.table(acts, self.people.ids.dtype)
+            moderation.apply_acts(acts, self.board, threads, self.people)
+            self.tables["moderation"] = moderation.moderation_table(acts, self.people.ids.dtype)
 
-    async def _judge(self, post: dict[str, Any] | None) -> Act | None:
+    async def _judge(self, post: dict[str, Any] | None) -> ModeratorAct | None:
         """A moderator looks at one new post."""
         if post is None:
             return None
@@ -278,7 +278,7 @@ class Forum(Scenario):
             )
             rule = None if named.one is None else int(str(named.one))
         reason = self.design.rules[rule - 1].text if rule else ""
-        return Act(post["post"], post["moderator"], str(done), rule, reason, post["author"])
+        return ModeratorAct(post["post"], post["moderator"], str(done), rule, reason, post["author"])
 
     async def _vote(self) -> None:
         """Readers go down the front page and vote on a post that they had not voted on."""
@@ -289,11 +289,11 @@ class Forum(Scenario):
         seen = self.board.posts.filter(pl.col("slot").is_in(front["slot"].implode()), ~pl.col("removed")).select(
             "post", "author", "name", "title", "text"
         )
-        members = np.flatnonzero(self.roll.join)
+        members = np.flatnonzero(self.members.join)
         count = min(self.design.votes, len(members)) if seen.height else 0
         rows = []
         for number in self.rng.choice(members, count, replace=False).tolist():
-            who = self.people.ids[int(self.roll.row[number])]
+            who = self.people.ids[int(self.members.row[number])]
             post = seen.row(int(self.rng.integers(seen.height)), named=True)
             if post["author"] != who and (post["post"], who) not in self.voted:
                 said = f"{post['title']}\n{post['text']}" if post["title"] else post["text"]
@@ -303,7 +303,7 @@ class Forum(Scenario):
     async def _cast(self, ballots: pl.DataFrame) -> None:
         if not ballots.height:
             return
-        readers = self.people.rows(self.roll.row[ballots["who"].to_numpy()])
+        readers = self.people.rows(self.members.row[ballots["who"].to_numpy()])
         answers = await self.ask(
             readers,
             Choice(ASK_VOTE, options=("up", "down", "nothing")),
@@ -392,4 +392,4 @@ class Forum(Scenario):
     @classmethod
     def report(cls, run: Any) -> list[ReportTable]:
         """The liveliest threads, who wrote most, and what moderators did."""
-        return findings(run)
+        return forum_report(run)

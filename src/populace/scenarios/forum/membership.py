@@ -9,11 +9,11 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.people import Id, People
-from populace.scenarios.forum.design import Design
-from populace.scenarios.forum.turning import GUEST
+from populace.scenarios.forum.design import ForumDesign
+from populace.scenarios.forum.what_if import GUEST
 
 
-def by_seed(design: Design, rng: np.random.Generator) -> People:
+def people_from_seeds(design: ForumDesign, rng: np.random.Generator) -> People:
     """People who are the seed personas in turn, with names of their own."""
     count, seeds = design.people, len(design.personas)
     number = np.arange(count) % seeds
@@ -21,7 +21,7 @@ def by_seed(design: Design, rng: np.random.Generator) -> People:
     return People.named(count, seed=rng).with_columns(persona=persona, seed=number + 1, source="seed")
 
 
-def assigned(people: People, design: Design, rng: np.random.Generator) -> People:
+def with_roles(people: People, design: ForumDesign, rng: np.random.Generator) -> People:
     """The same people with a role and a standing: moderators, newcomers, and members otherwise."""
     role = np.full(len(people), "member", object)
     order = rng.permutation(len(people))
@@ -32,7 +32,7 @@ def assigned(people: People, design: Design, rng: np.random.Generator) -> People
     return people.with_columns(role=role.tolist(), standing="ok")
 
 
-class Roll:
+class MemberIndex:
     """A whole number for everybody who was ever there, and who of them may write now.
 
     Attributes:
@@ -49,7 +49,7 @@ class Roll:
         self.pool: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.join = self.speak = self.newcomer = np.zeros(0, bool)
 
-    def call(self, people: People) -> None:
+    def update(self, people: People) -> None:
         """See who is there; whoever is there for the first time gets the next number."""
         ids = people.ids
         if self._ids is None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from populace.people import People
-from populace.scenarios.forum.design import Design
+from populace.scenarios.forum.design import ForumDesign
 from populace.worlds.forum import Board, Threads
 
 POWERS = ("nothing", "warn", "remove", "lock", "ban")
@@ -19,7 +19,7 @@ POWERS = ("nothing", "warn", "remove", "lock", "ban")
 
 
 @dataclass(frozen=True)
-class Act:
+class ModeratorAct:
     """One thing that a moderator did."""
 
     post: int
@@ -36,7 +36,7 @@ def schema(ids: pl.DataType) -> dict[str, pl.DataType]:
     return {"post": whole, "moderator": ids, "power": text, "rule": whole, "reason": text, "about": ids}
 
 
-def triggered(design: Design, posts: pl.DataFrame, moderators: Sequence[Any]) -> list[Act]:
+def acts_by_trigger(design: ForumDesign, posts: pl.DataFrame, moderators: Sequence[Any]) -> list[ModeratorAct]:
     """What moderators who act by rule do: the first trigger whose words a post holds.
 
     Args:
@@ -51,12 +51,12 @@ def triggered(design: Design, posts: pl.DataFrame, moderators: Sequence[Any]) ->
         for trigger, pattern in zip(design.triggers, patterns, strict=True):
             hit = pattern.search(text)
             if hit:
-                acts.append(Act(post, moderator, trigger.power, trigger.rule, f"says {hit.group()!r}", author))
+                acts.append(ModeratorAct(post, moderator, trigger.power, trigger.rule, f"says {hit.group()!r}", author))
                 break
     return acts
 
 
-def carry_out(acts: Sequence[Act], board: Board, threads: Threads, people: People) -> None:
+def apply_acts(acts: Sequence[ModeratorAct], board: Board, threads: Threads, people: People) -> None:
     """The consequences: posts go, threads close, people are warned or may write no more."""
     if not acts:
         return
@@ -74,12 +74,12 @@ def carry_out(acts: Sequence[Act], board: Board, threads: Threads, people: Peopl
         ).to_series()  # fmt: skip
 
 
-def table(acts: Sequence[Act], ids: pl.DataType) -> pl.DataFrame:
+def moderation_table(acts: Sequence[ModeratorAct], ids: pl.DataType) -> pl.DataFrame:
     """What moderators did, as it is recorded."""
     return pl.DataFrame([act.__dict__ for act in acts], schema=schema(ids))
 
 
-def on_duty(people: People, luck: np.ndarray[Any, np.dtype[np.float64]]) -> list[Any]:
+def moderators_on_duty(people: People, luck: np.ndarray[Any, np.dtype[np.float64]]) -> list[Any]:
     """For each post the id of the moderator who looks at it; empty where there is none."""
     watching = people.frame.filter(pl.col("role") == "moderator", pl.col("standing") != "banned")["id"]
     return watching.gather((luck * watching.len()).astype(np.int64)).to_list() if watching.len() else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from populace.scenarios.forum.design import Design
+from populace.scenarios.forum.design import ForumDesign
 
 PROFILE = "You are {name}. {persona}"
 NAME_ALONE = "You are {name}."
@@ -26,12 +26,12 @@ ASK_VOTE = "Do you vote on this post?"
 WARNED = "\nA moderator has warned you to keep to the rules."
 
 
-def nudges(design: Design) -> str:
+def nudges(design: ForumDesign) -> str:
     """The rules, stated positively and negatively, each with its number.
 
     Example:
         >>> rules = [{"prescriptive": "be kind"}, {"restrictive": "advertising"}]
-        >>> print(nudges(Design(name="N", goal="g", personas=["a", "b"], rules=rules)).strip())
+        >>> print(nudges(ForumDesign(name="N", goal="g", personas=["a", "b"], rules=rules)).strip())
         Posts here are like this: (1) be kind.
         Posts here are NOT like this: (2) advertising.
     """

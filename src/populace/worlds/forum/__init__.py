@@ -2,7 +2,7 @@
 
 from populace.worlds.forum.board import POSTS, Board, gini
 from populace.worlds.forum.chances import chances
-from populace.worlds.forum.speakers import Speakers
+from populace.worlds.forum.speaker_draw import SpeakerDraw
 from populace.worlds.forum.threads import Threads
 
-__all__ = ["POSTS", "Board", "Speakers", "Threads", "chances", "gini"]
+__all__ = ["POSTS", "Board", "SpeakerDraw", "Threads", "chances", "gini"]

@@ -34,7 +34,7 @@ class Board:
         >>> one = {"slot": 0, "parent": None, "author": 3, "name": "Ann", "title": "Tea", "text": "Which?", "time": 5}
         >>> board.add(pl.DataFrame([one]))["post"].to_list()
         [1]
-        >>> board.shown(np.array([0]), room=200)["transcript"].to_list()
+        >>> board.transcripts(np.array([0]), room=200)["transcript"].to_list()
         ['Ann: Tea\\nWhich?']
     """
 
@@ -70,7 +70,7 @@ class Board:
         self.posts = pl.concat([self.posts, rows])
         return rows
 
-    def shown(self, slots: Numbers, room: int) -> pl.DataFrame:
+    def transcripts(self, slots: Numbers, room: int) -> pl.DataFrame:
         """What a writer is shown of threads: slot, transcript and trimmed, in the order of the slots given.
 
         The opening always stays, and of the rest the latest; what lies between is left out where it does not fit into
@@ -99,7 +99,7 @@ class Board:
         wanted = pl.DataFrame({"slot": slots}, schema={"slot": pl.Int64})
         return wanted.join(texts, on="slot", how="left", maintain_order="left")
 
-    def answered(self, slots: Numbers, people: pl.Series, aside: Numbers, luck: Sequence[float]) -> pl.DataFrame:
+    def reply_targets(self, slots: Numbers, people: pl.Series, aside: Numbers, luck: Sequence[float]) -> pl.DataFrame:
         """Which post each reply answers, never one's own: slot, parent, and the name of its author.
 
         Args:

@@ -25,7 +25,7 @@ class Threads:
 
     Example:
         >>> threads = Threads(2, most=8)
-        >>> threads.opened(np.array([0]), np.array([1]))
+        >>> threads.mark_open(np.array([0]), np.array([1]))
         >>> threads.growing().tolist()
         [0]
     """
@@ -41,7 +41,7 @@ class Threads:
     def __len__(self) -> int:
         return len(self.open)
 
-    def opened(self, which: Numbers, posts: Numbers) -> None:
+    def mark_open(self, which: Numbers, posts: Numbers) -> None:
         """Threads are opened by these posts."""
         self.opener[which] = posts
         self.open[which] = True

@@ -1,0 +1,1 @@
+"""One decision of a person, and the same question asked again."""

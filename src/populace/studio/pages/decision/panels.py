@@ -1,0 +1,238 @@
+"""The panels of one decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from nicegui import ui
+
+from populace.questions import LOW_MASS
+from populace.runs.reader import Decision
+from populace.studio.pages.decision.data import Call, Opened, cumulative, distribution, form_fields, usable
+from populace.studio.shell.frame import chip, empty_state, figure, section, test_id
+from populace.studio.shell.text import display_text, prose
+from populace.studio.widgets.charts import COLOURS, Chart, bar_options
+
+_SCORES = ("recency", "importance", "relevance")
+_SHORT = 60
+METHODS = {"scored": "read as a distribution", "sampled": "written by the model"}
+
+
+def answer(told: Opened, clock: str) -> None:
+    """Who answered what, and how it went."""
+    decision = told.decision
+    with section("Answer", note=clock):
+        prose(decision.question["text"], 800).classes("soft")
+        with ui.row().classes("items-center gap-3"):
+            fields = form_fields(decision.value) if decision.question.get("kind") == "form" else None
+            if fields is None:
+                test_id(value_text(decision), "answer")
+            chip(decision.status)
+        if fields is not None:
+            _fields(fields)
+        kind = decision.question.get("kind", "question")
+        ui.label(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}").classes(
+            "soft small"
+        )
+
+
+def value_text(decision: Decision) -> ui.column:
+    """The answer, large where it is short."""
+    short = decision.value is None or len(decision.value) <= _SHORT
+    with ui.column().classes("answer min-w-0" if short else "min-w-0") as made:
+        prose("no answer" if decision.value is None else decision.value, 1200)
+    return made
+
+
+def situation(told: Opened) -> None:
+    """What the person was told, as a template, and what stood in its fields."""
+    with section("Situation", note="what they were told before the question"):
+        if told.given:
+            prose(told.given, 1200, fixed=True)
+        else:
+            ui.label("They were told nothing before the question.").classes("soft")
+        if told.fields:
+            ui.label("What stood in the fields, as the prompt has it:").classes("soft small")
+            _fields(told.fields)
+
+
+def _fields(fields: dict[str, str]) -> None:
+    with ui.element("div").classes("facts"):
+        for name, value in fields.items():
+            ui.label(display_text(name.replace("_", " "), 60)).classes("soft small")
+            prose(value, 400)
+
+
+def memories(told: Opened) -> None:
+    """What came to mind, with its scores as bars."""
+    with section("What came to mind", note="recalled for this decision and shown in the prompt"):
+        if not told.memories.height:
+            empty_state("No memory was recalled for this decision.")
+            return
+        most = {name: max(float(told.memories[name].max() or 0), 1e-9) for name in (*_SCORES, "score")}  # type: ignore[arg-type]
+        with test_id(ui.element("div").classes("mind"), "mind"):
+            ui.label("memory").classes("head what")
+            for name in (*_SCORES, "score"):
+                ui.label(name).classes("head")
+            for row in told.memories.head(60).iter_rows(named=True):
+                with ui.column().classes("what gap-0 min-w-0"):
+                    prose(row["text"], 300)
+                    ui.label(display_text(f"{row['kind']} {row['memory']}", 60)).classes("soft small")
+                for name in (*_SCORES, "score"):
+                    _meter(row[name], most[name], total=name == "score")
+
+
+def _meter(value: float, most: float, *, total: bool) -> None:
+    with ui.column().classes("gap-0"):
+        ui.label(f"{value:.2f}").classes("number")
+        with ui.element("div").classes("meter w-full total" if total else "meter w-full"):
+            ui.element("div").style(f"width: {min(max(value / most, 0), 1) * 100:.0f}%")
+
+
+def prompts(decision: Decision) -> None:
+    """The exact prompts, to be copied."""
+    with section(
+        "Exact prompt" if len(decision.prompts) < 2 else f"Exact prompts, {len(decision.prompts)} orders averaged"
+    ):
+        if not decision.prompts:
+            empty_state("A rule or a recording decided: there is no prompt. Ask a model below.")
+        for at, prompt in enumerate(decision.prompts):
+            prompt_text(prompt, f"prompt-{at}")
+
+
+def prompt_text(prompt: dict[str, Any], marker: str) -> None:
+    """One prompt as it went to the model, and what came back in words."""
+    parts = [("system", prompt["system"]), ("user", prompt["user"]), ("reasoning", prompt["reasoning"])]
+    parts += [("the reply begins with", prompt["lead"])]
+    with test_id(ui.column().classes("w-full gap-1"), marker):
+        how = METHODS.get(prompt["method"], prompt["method"])
+        shown_as = ", options as letters" if prompt["labels"] else ""
+        with ui.row().classes("w-full items-center justify-between no-wrap"):
+            ui.label(display_text(f"{prompt['model']}, {how}{shown_as}", 160)).classes("soft small")
+            whole = "\n\n".join(text for _, text in parts[:2] if text)
+
+            def copy(text: str = whole) -> None:
+                ui.clipboard.write(text)
+                ui.notify("Copied")
+
+            ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the prompt"')
+        for name, text in parts:
+            if text:
+                ui.label(name).classes("soft small")
+                prose(text, 3000, fixed=True)
+
+
+def charts(told: Opened) -> None:
+    """The distribution before and after temperature and the draw; or the reply in words and what was cleaned away."""
+    decision = told.decision
+    if decision.distribution is None:
+        _replies(told)
+        return
+    with section("Distribution", note=f"temperature {decision.temperature:g}"):
+        table = distribution(decision).rename({"before": "before temperature", "after": "after temperature"})
+        probability_chart("Probability of each option", table, "distribution")
+        mass = decision.prompts[0]["mass"]
+        if mass is not None:
+            low = ": little, so read it with care" if mass < LOW_MASS else ""
+            ui.label(f"{mass:.1%} of the model's probability fell on the options{low}.").classes("soft small")
+        if usable(decision):
+            draw_line(decision, "The draw", "draw")
+        else:
+            ui.label("There was too little to draw from, so there is no answer.").classes("soft")
+
+
+def probability_chart(title: str, table: pl.DataFrame, name: str) -> Chart:
+    """Probabilities of options side by side, always on the scale from 0 to 1."""
+    options = bar_options(table, "option", [column for column in table.columns if column != "option"])
+    options["yAxis"] |= {"min": 0, "max": 1}
+    return Chart(title, options, table, name)
+
+
+def draw_line(decision: Decision, title: str, name: str) -> Chart:
+    """The line from 0 to 1, an option beside the other, with the draw as a mark on it."""
+    edges = cumulative(decision)
+    table = pl.DataFrame(edges, schema={"option": pl.String, "from": pl.Float64, "to": pl.Float64}, orient="row")
+    series: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "stack": "line",
+            "name": display_text(option, 40),
+            "data": [high - low],
+            "barWidth": 26,
+            "itemStyle": {"color": COLOURS[at % len(COLOURS)]},
+        }
+        for at, (option, low, high) in enumerate(edges)
+    ]
+    if series and decision.draw is not None:
+        series[-1]["markLine"] = {
+            "silent": True,
+            "symbol": ["triangle", "none"],
+            "lineStyle": {"color": "#8a929b", "width": 3, "type": "solid"},
+            "label": {"formatter": f"{decision.draw:.4f}", "position": "end"},
+            "data": [{"xAxis": decision.draw}],
+        }
+    options = {
+        "grid": {"left": 10, "right": 40, "top": 48, "bottom": 4, "containLabel": True},
+        "legend": {"top": 0, "type": "scroll"},
+        "xAxis": {"type": "value", "min": 0, "max": 1, "splitLine": {"show": False}},
+        "yAxis": {"type": "category", "data": [""], "show": False},
+        "tooltip": {"trigger": "item"},
+        "series": series,
+    }
+    with ui.column().classes("w-full draw-line gap-0"):
+        made = Chart(title, options, table, name)
+        if decision.draw is not None and decision.value is not None:
+            fell = f"The random number {decision.draw:.4f} fell on “{display_text(decision.value, 80)}”."
+            test_id(ui.label(fell).classes("small"), f"{name}-fell")
+    return made
+
+
+def _replies(told: Opened) -> None:
+    with section("Reply", note="as the model wrote it"):
+        replies = [reply for prompt in told.decision.prompts for reply in prompt["replies"] or []]
+        if not replies:
+            empty_state("There is no reply in words.")
+        for at, reply in enumerate(replies):
+            if len(replies) > 1:
+                ui.label("reply" if at == 0 else f"after reminder {at}").classes("soft small")
+            prose(reply, 3000, fixed=True)
+        for made in told.cleaning:
+            rules = ", ".join(made["rules"]) or "nothing"
+            ended = f"; nothing was left: {made['reason']}" if made["left"] is None else ""
+            ui.label(display_text(f"Cleaned away by rule: {rules}{ended}.", 400)).classes("small")
+
+
+def calls(told: Opened) -> None:
+    """The calls behind the decision: tokens, money, whether they were known."""
+    with section("Calls"):
+        if not told.calls:
+            empty_state("No call to a model lies behind it.")
+        for call in told.calls:
+            _call(call)
+
+
+def _call(call: Call) -> None:
+    with ui.row().classes("w-full items-start gap-6"):
+        figure(f"{call.prompt_tokens:,} + {call.completion_tokens:,}", "tokens read + written")
+        figure(
+            "unknown" if call.cost is None else f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0",
+            "cost",
+            note=_price(call),
+        )
+        if call.seconds is not None:
+            figure(f"{call.seconds:.3g} s" if call.seconds >= 0.001 else "under 1 ms", "time of the call")
+        figure(str(call.shared), "person got it" if call.shared == 1 else "people share it")
+    known = "It was known from an earlier run and cost nothing." if call.reused else "It was asked in this run."
+    ui.label("The call store of this workspace does not hold it." if call.reused is None else known).classes(
+        "soft small"
+    )
+    test_id(
+        ui.label(f"call {call.key} to {display_text(call.model, 120)}").classes("soft small commandline w-full"), "call"
+    )
+
+
+def _price(call: Call) -> str:
+    if call.cost is None:
+        return "no price is known for this model"
+    return "free" if call.cost == 0 else "by the price table"

@@ -1,0 +1,1 @@
+"""The discrimination test: real or generated?"""

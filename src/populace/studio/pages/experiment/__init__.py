@@ -1,0 +1,1 @@
+"""One experiment: progress, effects, validity."""

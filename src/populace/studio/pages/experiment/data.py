@@ -1,0 +1,231 @@
+"""An experiment as its page shows it: where it stands, its arms, effects, distributions and what they are worth."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from populace.base.errors import PopulaceError, RunNotFoundError, nearest
+from populace.engine.workspace import Workspace
+from populace.experiments import Results
+from populace.experiments.execution import default_keep
+from populace.experiments.folder import ExperimentFolder, experiment_names, experiments_folder
+from populace.experiments.reports.experiment_report import experiment_yaml, mean_band, outcome_meaning
+from populace.experiments.validation import ValidityCard, validity
+from populace.studio.pages.compare.data import Overlay, joined
+
+MOST_LINES = 8
+"""More arms than this are not drawn over time."""
+
+
+@dataclass(frozen=True)
+class ExperimentOverview:
+    """Where an experiment stands.
+
+    Attributes:
+        name: Its name.
+        question: What it is to answer.
+        scenario: What is simulated.
+        state: `running`, `complete`, `stopped`, or `died` where its process is gone without a word.
+        reason: Why it ended.
+        done: How many runs ended.
+        total: How many there are to be.
+        failed: How many of those that ended failed.
+        arms: How many arms.
+        replicates: How many runs each arm is to have.
+        design: How levels are combined.
+        paired: Whether arms are compared replicate by replicate.
+        stop: When it is enough, in words.
+        keep: What outlives its runs.
+        outcomes: What runs are judged by, each in words.
+        primary: The first of them.
+        created: When it began, by the wall clock.
+        resume: The command to go on with it.
+        file: The file that the command needs, as text.
+    """
+
+    name: str
+    question: str
+    scenario: str
+    state: str
+    reason: str
+    done: int
+    total: int
+    failed: int
+    arms: int
+    replicates: int
+    design: str
+    paired: bool
+    stop: str
+    keep: str
+    outcomes: dict[str, str]
+    primary: str
+    created: str
+    resume: str
+    file: str
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table, or why there is none."""
+
+    table: pl.DataFrame | None
+    note: str = ""
+
+
+def opened(workspace: Workspace, name: str) -> Results:
+    """An experiment by its whole name; nothing outside the workspace can be named."""
+    known = experiment_names(workspace)
+    if name not in known:
+        guess = nearest(name, known)
+        raise RunNotFoundError(
+            f"there is no experiment {name!r} in {experiments_folder(workspace)}.",
+            (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
+        )
+    return Results(ExperimentFolder.open(experiments_folder(workspace) / name))
+
+
+def overview(results: Results) -> ExperimentOverview:
+    """Where an experiment stands."""
+    experiment, manifest = results.experiment, results.folder.manifest
+    replicates = manifest.replicates or experiment.replicates
+    file = f"{experiment.name}.yaml"
+    again = " --retry" if results.failures.height else ""
+    place = results.folder.path.parent.parent
+    return ExperimentOverview(
+        name=results.name,
+        question=experiment.question,
+        scenario=experiment.scenario,
+        state="died" if manifest.state == "running" and not results.folder.busy() else manifest.state,
+        reason=manifest.reason,
+        done=results.runs.height,
+        total=len(manifest.arms) * replicates,
+        failed=results.failures.height,
+        arms=len(manifest.arms),
+        replicates=replicates,
+        design=experiment.design.kind,
+        paired=experiment.paired,
+        stop=_stop(results),
+        keep=default_keep(experiment, results.folder.arms),
+        outcomes={outcome.name: outcome_meaning(outcome, experiment) for outcome in experiment.outcomes},
+        primary=experiment.primary.name,
+        created=manifest.created,
+        resume=f"populace experiment {file}{again} --workspace {shlex.quote(str(place))}",
+        file=experiment_yaml(experiment),
+    )
+
+
+def is_text(results: Results, outcome: str) -> bool:
+    """Whether an outcome is a word rather than a number."""
+    return results.runs[outcome].dtype == pl.String
+
+
+def effects(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
+    """Every other arm against the reference, with 95 % intervals and adjusted p values."""
+    if results.experiment.design.sampled:
+        return ResultTable(None, f"A {results.experiment.design.kind} design has points, not arms to compare.")
+    if is_text(results, outcome):
+        return ResultTable(None, f"{outcome} is a word; see how often each came about.")
+    return _or_note(lambda: results.effects(outcome, reference))
+
+
+def summary(results: Results, outcome: str) -> ResultTable:
+    """The outcome in every arm: mean with its interval, or how often each end came about."""
+    if is_text(results, outcome):
+        return _or_note(lambda: results.probabilities(outcome))
+    return _or_note(lambda: results.outcome(outcome))
+
+
+def distribution(results: Results, outcome: str) -> pl.DataFrame:
+    """The outcome of every run that has one: arm, replicate, seed, value."""
+    return results.runs.select("arm", "replicate", "seed", pl.col(outcome).alias("value")).drop_nulls("value")
+
+
+def precision(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
+    """How many replicates each comparison needs to find the effect seen with a probability of 0.8."""
+    if results.experiment.design.sampled or is_text(results, outcome):
+        return ResultTable(None, "There are no effects to plan for.")
+    return _or_note(lambda: results.precision(outcome, baseline=reference).drop("seeds"))
+
+
+def sensitivity(results: Results, outcome: str) -> ResultTable:
+    """How much of the variance each factor of a Sobol design accounts for, with intervals."""
+    if results.experiment.design.kind != "sobol":
+        return ResultTable(None)
+    return _or_note(
+        lambda: (
+            results.sensitivity(outcome)
+            .table()
+            .select(pl.concat_str("factor", pl.lit(", "), "index").alias("key"), "value", "low", "high", "n")
+        )
+    )
+
+
+def over_time(results: Results) -> dict[str, Overlay]:
+    """Metrics over the steps: the mean of every arm with the 95 % interval over its runs, where runs noted them."""
+    if results.experiment.design.sampled:
+        return {}
+    made: dict[str, Overlay] = {}
+    arms = results.folder.arms
+    for metric in dict.fromkeys(name for row in results.rows for name in row.get("paths", {})):
+        tables, lines, bands = [], [], {}
+        for arm in arms[:MOST_LINES]:
+            paths = [row["paths"][metric] for row in results.rows if row["arm"] == arm.number and "paths" in row]
+            try:
+                table = mean_band([path for path in paths if path])
+            except PopulaceError as error:
+                return {metric: Overlay(joined([]), [], {}, str(error))}
+            if table.height:
+                ends = (f"{arm.name} low", f"{arm.name} high")
+                columns = pl.col("mean", "low", "high").cast(pl.Float64)
+                named = dict(zip(("mean", "low", "high"), (arm.name, *ends), strict=True))
+                tables.append(table.select("step", columns).rename(named))
+                lines.append(arm.name)
+                bands[arm.name] = ends
+        left = f" The first {MOST_LINES} of {len(arms)} arms are drawn." if len(arms) > MOST_LINES else ""
+        note = f"Mean over runs; bands are 95 % t intervals over seeds.{left}"
+        made[metric] = Overlay(joined(tables), lines, bands, note)
+    return made
+
+
+def card(results: Results) -> ValidityCard | None:
+    """What the results are worth, read from what the runs left behind; None before the first run ended."""
+    return validity(results) if results.runs.height else None
+
+
+def kept(results: Results) -> pl.DataFrame:
+    """The runs that are kept, with the command that shows each."""
+    runs = results.runs.filter(pl.col("run") != "").select("arm", "replicate", "seed", "run")
+    place = shlex.quote(str(results.folder.path))
+    shows = [f"populace show {name} --workspace {place}" for name in runs["run"]]
+    return runs.with_columns(command=pl.Series(shows, dtype=pl.String))
+
+
+def report_file(workspace: Workspace, name: str) -> Path:
+    """Where `populace report` writes the page of an experiment."""
+    return opened(workspace, name).folder.path / f"{name}.html"
+
+
+def _stop(results: Results) -> str:
+    stop, parts = results.experiment.stop, []
+    if stop.width is not None:
+        parts.append(
+            f"when every interval on the primary outcome is at most {stop.width:g} wide, "
+            f"{stop.batch} replicates at a time, {stop.most} at most"
+        )
+    if stop.calls is not None:
+        parts.append(f"at most {stop.calls:,} calls")
+    if stop.money is not None:
+        parts.append(f"at most {stop.money:g} in money")
+    return "; ".join(parts) or f"after {results.experiment.replicates} replicates"
+
+
+def _or_note(make: Callable[[], pl.DataFrame]) -> ResultTable:
+    try:
+        return ResultTable(make())
+    except PopulaceError as error:
+        return ResultTable(None, str(error))

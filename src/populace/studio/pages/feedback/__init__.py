@@ -1,0 +1,1 @@
+"""Queues of answers that people rate."""

@@ -1,0 +1,1 @@
+"""Fork a run at a step, with interventions."""

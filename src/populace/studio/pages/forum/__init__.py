@@ -1,0 +1,1 @@
+"""The forum of a run of a community."""

@@ -1,0 +1,1 @@
+"""Home: every run and experiment of the workspace."""

@@ -1,0 +1,237 @@
+"""Home: every run and experiment of the workspace, the newest first."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from datetime import datetime
+from functools import partial
+
+from nicegui import ui
+
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
+from populace.statistics import proportion
+from populace.studio.library import ExperimentCard, RunCard
+from populace.studio.pages.home import example
+from populace.studio.shell.frame import chip, empty_state, frame, notify_errors, page_at, run_link, section, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.studio import Studio
+from populace.studio.widgets.charts import line_chart, sparkline
+from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.start_dialog import show_start
+
+SIZE = 20
+
+
+def register(studio: Studio) -> None:
+    """Make the page known."""
+
+    @page_at("/")
+    async def home(search: str = "", page: int = 1) -> None:
+        with frame(studio, "Runs", command="populace list") as here:
+            field = ui.input(placeholder="Search name, scenario, model, author, state or tag", value=search)
+            test_id(
+                field.props('dense outlined clearable debounce=200 aria-label="Search runs"').classes("w-full"),
+                "search",
+            )
+            listing = ui.column().classes("w-full gap-3")
+            state = {"page": max(page, 1)}
+
+            async def fill() -> None:
+                words = (field.value or "").strip()
+                names = await asyncio.to_thread(studio.library.matching, words)
+                pages = max(1, -(-len(names) // SIZE))
+                state["page"] = min(state["page"], pages)
+                chosen = names[(state["page"] - 1) * SIZE : state["page"] * SIZE]
+                cards = await asyncio.to_thread(lambda: [studio.library.card(name) for name in chosen])
+                listed = await asyncio.to_thread(studio.library.experiments)
+                listing.clear()
+                with listing:
+                    if not names and not words:
+                        _welcome(studio)
+                    elif not names:
+                        empty_state(
+                            f"No run fits “{display_text(words, 80)}”.", "Show all runs", lambda: field.set_value("")
+                        )
+                    for card in cards:
+                        _row(studio, card, fill)
+                    if pages > 1:
+                        turn = ui.pagination(1, pages, direction_links=True, value=state["page"])
+                        turn.on_value_change(lambda event: go_to(int(event.value or 1)))
+                    if listed and not words:
+                        _experiments(listed)
+                    _removed(studio, fill)
+                here.address(search=words, page=state["page"] if state["page"] > 1 else None)
+
+            async def go_to(number: int) -> None:
+                state["page"] = number
+                await fill()
+
+            async def searched() -> None:
+                state["page"] = 1
+                await fill()
+
+            field.on_value_change(searched)
+            redraw = Redrawer(fill)
+            studio.changes.listen("", redraw)
+            await redraw.first()
+
+
+def _row(studio: Studio, card: RunCard, refresh: object) -> None:
+    with test_id(ui.column().classes("panel"), f"run-{card.name}"):
+        with ui.row().classes("w-full items-center gap-3"):
+            with ui.column().classes("gap-0 min-w-0").style("flex: 1 1 240px"):
+                with ui.row().classes("items-center gap-2"):
+                    run_link(card.name).style("font-weight: 600")
+                    chip(card.condition)
+                    _menu(studio, card, refresh)
+                if card.problem:
+                    ui.label(display_text(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
+                else:
+                    fork = f" · fork of {card.parent}" if card.parent else ""
+                    what = f"{card.scenario} · {card.model} · seed {card.seed}{fork}"
+                    ui.label(display_text(f"{what} · {card.author}, {_date(card.created)}", 300)).classes(
+                        "soft small foreign"
+                    )
+            if card.trend:
+                with ui.column().classes("gap-0 items-center"):
+                    sparkline(card.trend)
+                    last = card.trend[-1]
+                    value = "–" if last is None else f"{last:.3g}"
+                    ui.label(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
+            if not card.problem:
+                _numbers(card)
+        if card.tags:
+            with ui.row().classes("gap-1"):
+                for tag in card.tags:
+                    ui.label(display_text(tag, 60)).classes("chip soft")
+
+
+def _date(iso: str) -> str:
+    """When a run was made, by the clock of this machine."""
+    try:
+        made = datetime.fromisoformat(iso).astimezone()
+    except ValueError:
+        return "at some time"
+    return f"{made.day} {made:%b %Y, %H:%M}"
+
+
+def _numbers(card: RunCard) -> None:
+    with ui.column().classes("gap-0 small").style("width: 270px; max-width: 100%"):
+        planned = f" of {card.planned}" if card.planned is not None else ""
+        ui.label(f"{card.steps}{planned} steps")
+        if card.condition in ("running", "pausing", "paused") and card.planned:
+            ui.linear_progress(card.steps / card.planned, show_value=False).props("rounded").classes("w-full")
+        cost = f", cost {card.cost:.4g}" if card.cost else ", no cost known"
+        ui.label(f"{card.calls:,} calls{cost}").classes("soft")
+        if card.answers:
+            share = proportion(card.invalid, card.answers)
+            bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if card.invalid else ""
+            ui.label(f"{100 * share.value:.1f} % of {card.answers:,} answers invalid{bounds}").classes("soft")
+
+
+def _menu(studio: Studio, card: RunCard, refresh: object) -> None:
+    assert callable(refresh)
+
+    @notify_errors
+    async def delete() -> None:
+        studio.library.remove(card.name)
+        ui.notify(f"{display_text(card.name, 80)} is deleted. It can be brought back at the end of the list.")
+        await refresh()
+
+    @notify_errors
+    async def keep_tags(field: ui.input, dialog: ui.dialog) -> None:
+        studio.library.tag(card.name, (field.value or "").split(","))
+        dialog.close()
+        await refresh()
+
+    def ask_tags() -> None:
+        with ui.dialog(value=True) as dialog, ui.card().classes("w-full max-w-md"):
+            ui.label(f"Tags of {display_text(card.name, 80)}").classes("panel-title")
+            field = test_id(ui.input("Tags, with commas between them", value=", ".join(card.tags)), "tags").classes(
+                "w-full"
+            )
+            with ui.row().classes("w-full justify-end"):
+                ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
+                test_id(ui.button("Keep", on_click=partial(keep_tags, field, dialog)), "keep-tags").props("no-caps")
+
+    button = ui.button().props("flat round dense icon=more_vert")
+    button.props["aria-label"] = f"More about {display_text(card.name, 80)}"
+    with test_id(button, f"menu-{card.name}"), ui.menu():
+        if not card.problem:
+            ui.menu_item("Compare with…", lambda: ui.navigate.to(f"/compare?runs={card.name}"))
+            ui.menu_item("Tags…", ask_tags)
+        test_id(ui.menu_item("Delete", delete), f"delete-{card.name}")
+
+
+def _experiments(cards: list[ExperimentCard]) -> None:
+    with section("Experiments"):
+        for card in cards:
+            with ui.row().classes("w-full items-center gap-3"):
+                ui.link(display_text(card.name, 80), f"/experiment/{card.name}").classes("plain").style(
+                    "font-weight: 600"
+                )
+                if card.problem:
+                    ui.label(display_text(card.problem, 300)).classes("small foreign").style("color: var(--bad)")
+                    continue
+                chip(card.state)
+                failed = f", {card.failed} failed" if card.failed else ""
+                ui.label(f"{card.arms} arms, {card.done:,} of {card.planned:,} runs{failed}").classes("soft small")
+
+
+def _removed(studio: Studio, refresh: object) -> None:
+    """What was deleted stays until it is deleted again, and can be brought back."""
+    assert callable(refresh)
+    names = studio.library.removed()
+    if not names:
+        return
+
+    @notify_errors
+    async def undo(name: str) -> None:
+        studio.library.restore(name)
+        await refresh()
+
+    with ui.expansion(f"Deleted: {len(names)}", icon="delete").classes("w-full soft") as opened:
+        test_id(opened, "removed")
+        for name in names:
+            with ui.row().classes("items-center gap-2"):
+                ui.label(display_text(name, 80)).classes("foreign")
+                test_id(ui.button("Undo", on_click=partial(undo, name)), f"undo-{name}").props("flat dense no-caps")
+
+
+def _welcome(studio: Studio) -> None:
+    """What somebody sees who has run nothing yet: one that is done, and a button."""
+
+    def look() -> None:
+        name = example.place(studio.workspace)
+        ui.navigate.to(f"/run/{name}")
+
+    @notify_errors
+    async def start() -> None:
+        await show_start(studio.jobs.start("run", "norms", "--seed", "1"))
+
+    with section("Nothing was run here yet"):
+        ui.label(
+            "Twenty people go to work for a week. Each morning they choose between a blue and a green shirt, "
+            "knowing what they saw the day before. Does a norm arise?"
+        ).classes("foreign")
+        with tempfile.TemporaryDirectory() as folder:
+            place = Workspace(folder)
+            shown_run = Run(place.open(example.place(place)))
+            metrics = shown_run.metrics
+        line_chart(
+            "A finished example: share in blue, by day (norms, embedded 135M model, seed 1)",
+            metrics,
+            "step",
+            ["share_blue"],
+            unit="share",
+            name="example",
+        )
+        with ui.row().classes("gap-2"):
+            run_it = ui.button("Run norms", on_click=start)
+            test_id(run_it.props("no-caps unelevated"), "run-norms")
+            test_id(ui.button("Open the example", on_click=look).props("no-caps outline"), "open-example")
+        ui.label("The embedded model is small and weak: it shows how things work, not how people are.").classes(
+            "soft small"
+        )

@@ -1,0 +1,1 @@
+"""New run: pick a scenario, fill in its form, start it."""

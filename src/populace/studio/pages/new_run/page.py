@@ -1,0 +1,246 @@
+"""New run: pick a scenario, fill in its form, see what it will take, start it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from nicegui import background_tasks, context, ui
+
+from populace.base.errors import PopulaceError, UsageError
+from populace.engine.discovery import known_scenarios
+from populace.models import FORMS
+from populace.studio.catalogue import Catalogue, Offer
+from populace.studio.jobs import command
+from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, expected
+from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.text import display_text, prose
+from populace.studio.studio import Studio
+from populace.studio.widgets.fields import add_form_style, field, field_grid
+from populace.studio.widgets.form_values import read_parameters
+from populace.studio.widgets.start_dialog import show_start
+
+_PAUSE_S = 0.7
+"""How long nobody types before an estimate begins."""
+
+
+_KNOWN_MODELS = ("embedded", "scripted:uniform", "scripted:first")
+
+
+def register(studio: Studio) -> None:
+    """`/new`."""
+    catalogue = Catalogue(studio.jobs)
+
+    @page_at("/new")
+    async def new_run() -> None:
+        query = dict(context.client.request.query_params)
+        add_form_style()
+        with frame(studio, "New run") as page:
+            offers = await asyncio.to_thread(catalogue.offers)
+            chosen = query.get("scenario", offers[0].name)
+            _pick(offers, chosen, query)
+            # Only here, below the scenarios, so that another can be picked where one cannot be loaded.
+            try:
+                described = await _described(catalogue, chosen)
+                form = RunForm.read(described["name"], read_parameters(described), query)
+            except PopulaceError as error:
+                page.command(command("scenarios", chosen))
+                error_card(error)
+                test_id(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
+                return
+            models = await asyncio.to_thread(_models, studio)
+            _NewRun(studio, page, form).show(described, models)
+
+
+async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
+    """A scenario's description; for a file the page is sent first, as a child has to load it."""
+    if name in known_scenarios():
+        return await catalogue.described(name)
+    with ui.row().classes("items-center gap-2") as waiting:
+        ui.spinner(size="sm")
+        ui.label(f"Loading {display_text(name, 120)}…").classes("soft")
+    await context.client.connected()
+    try:
+        return await catalogue.described(name)
+    finally:
+        waiting.delete()
+
+
+def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
+    kept = {each.name: query[each.name] for each in (*SETTINGS, *BUDGET) if each.name in query}
+    with section("Scenario"):
+        with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
+            for offer in offers:
+                here = offer.name == chosen.partition(".py:")[0] + (".py" if ".py:" in chosen else "")
+                target = f"/new?{urlencode({'scenario': offer.name, **kept})}"
+                card = ui.element("button").classes("offer chosen" if here else "offer")
+                card.props(f"type=button aria-pressed={'true' if here else 'false'}")
+                card.on("click", lambda _, target=target: ui.navigate.to(target))
+                with test_id(card, f"scenario-{offer.name}"):
+                    ui.label(display_text(offer.name, 80)).classes("offer-name")
+                    ui.label(display_text(offer.summary, 240)).classes("soft small")
+        if not any(offer.file for offer in offers):
+            ui.label("`populace new mine`, typed in the folder of this workspace, writes one of your own.").classes(
+                "soft small"
+            )
+
+
+def _models(studio: Studio) -> list[str]:
+    """Models that can be named at once: those of this machine, and those of earlier runs."""
+    used = [studio.library.card(name).model for name in studio.library.names()[:50]]
+    return list(dict.fromkeys([*_KNOWN_MODELS, *(model for model in used if ":" in model)]))
+
+
+class _NewRun:
+    """The form of one scenario, on one page."""
+
+    def __init__(self, studio: Studio, page: Page, form: RunForm) -> None:
+        self.studio, self.page, self.form = studio, page, form
+        self._estimating: asyncio.Task[Any] | None = None
+        context.client.on_delete(self._stop_estimating)
+
+    def show(self, described: dict[str, Any], models: list[str]) -> None:
+        """Build the page below the scenarios."""
+        with section(display_text(described["title"], 80)):
+            prose(described["purpose"] or "This scenario says nothing about itself.")
+            with ui.row().classes("items-center gap-3"):
+                ui.label(f"Main metrics: {display_text(', '.join(described['chart']), 200) or 'none'}").classes(
+                    "soft small"
+                )
+                _card(described)
+            with field_grid():
+                for each in self.form.parameters:
+                    field(each, self.form.texts.get(each.name), self._typed)
+            if not self.form.parameters:
+                ui.label("It has no parameters.").classes("soft")
+        self._show_settings(models)
+        self._show_estimate()
+        with ui.column().classes("startbar"):
+            self._start = test_id(ui.button("Start the run", on_click=notify_errors(self._begin)), "start-run")
+            self._start.props("no-caps unelevated icon=play_arrow")
+            self._refused = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
+        self._follow()
+
+    def _show_settings(self, models: list[str]) -> None:
+        model, seed, temperature, decider, recording = SETTINGS
+        held = self.form.settings.get
+        with section("Model and chance"):
+            with field_grid():
+                box = field(model, held("model"), self._set, name="model")
+                if isinstance(box, ui.input):
+                    box.set_autocomplete(models)
+                for each in (seed, temperature, decider):
+                    field(each, held(each.name), self._set, name=each.name)
+                with ui.element("div") as self._recording:
+                    field(recording, held("recording"), self._set, name="recording")
+            if isinstance(box, ui.input):
+                with ui.row().classes("items-center gap-1"):
+                    ui.label("Known here:").classes("soft small")
+                    for name in models:
+                        take = ui.button(display_text(name, 80), on_click=lambda _, name=name: box.set_value(name))
+                        test_id(take.props("flat dense no-caps size=sm"), f"model-{name}")
+            with ui.expansion("How models are named").classes("w-full").props("dense"), ui.column().classes("gap-1"):
+                for form, meaning in FORMS.items():
+                    with ui.row().classes("gap-2 items-baseline"):
+                        ui.label(form).classes("commandline").style("flex: 0 0 auto")
+                        ui.label(meaning).classes("soft small")
+            opened = any(held(each.name) for each in BUDGET)
+            with ui.expansion("Budget", value=opened).classes("w-full").props("dense") as budget:
+                test_id(budget, "budget")
+                ui.label("At a limit the run stops; it can be resumed, and nothing is paid for twice.").classes("soft")
+                with field_grid():
+                    for each in BUDGET:
+                        field(each, held(each.name), self._set, name=each.name)
+
+    def _show_estimate(self) -> None:
+        with section("What it will take", note="judged from trial runs on random answers; nothing is spent"):
+            self._estimate = test_id(ui.element("div").classes("expected").props("aria-live=polite"), "estimate")
+            again = ui.button("Estimate again", on_click=self._estimate_soon).props("flat dense no-caps icon=refresh")
+            test_id(again, "estimate-again")
+
+    def _typed(self, name: str, text: str) -> None:
+        self.form.texts[name] = text
+        self._follow()
+
+    def _set(self, name: str, text: str) -> None:
+        self.form.settings[name] = text
+        self._follow()
+
+    def _follow(self) -> None:
+        """Let command, address and estimate follow the form."""
+        self.page.command(command(*self.form.run()))
+        query = self.form.query()
+        left_out: dict[str, None] = dict.fromkeys(context.client.request.query_params)
+        left_out |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *BUDGET))
+        left_out |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
+        self.page.address(**left_out | query)
+        self._recording.set_visibility(self.form.setting("decider") == "replay")
+        self._refused.clear()
+        self._estimate_soon(_PAUSE_S)
+
+    def _estimate_soon(self, pause: Any = 0.0) -> None:
+        self._stop_estimating()
+        pause = pause if isinstance(pause, float) else 0.0
+        self._estimating = background_tasks.create(self._do_estimate(pause), name="an estimate")
+
+    def _stop_estimating(self) -> None:
+        if self._estimating is not None:
+            self._estimating.cancel()
+
+    async def _do_estimate(self, pause: float) -> None:
+        wrong = self.form.input_errors()
+        self._estimate.clear()
+        with self._estimate:
+            if wrong:
+                name, said = next(iter(wrong.items()))
+                ui.label(f"It waits for {display_text(name, 80)}: {display_text(said, 300)}.").classes("soft")
+                return
+            with ui.row().classes("items-center gap-2"):
+                ui.spinner(size="sm")
+                ui.label("Estimating… the run can be started without it.").classes("soft")
+        await asyncio.sleep(pause)
+        try:
+            found = await self.studio.jobs.ask(*self.form.estimate())
+        except PopulaceError as error:
+            self._estimate.clear()
+            with self._estimate:
+                error_card(error)
+            return
+        self._estimate.clear()
+        with self._estimate:
+            for row in expected(found, self.form):
+                with ui.column().classes("gap-0 expected-row"):
+                    ui.label(row.what).classes("soft small")
+                    ui.label(row.amount).classes("figure")
+                    ui.label(display_text(row.note, 200)).classes("soft small")
+
+    async def _begin(self) -> None:
+        wrong = self.form.input_errors()
+        if wrong:
+            said = "; ".join(f"{name} {why}" for name, why in wrong.items())
+            self._refused.clear()
+            with self._refused:
+                error_card(UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form."))
+            return
+        self._start.disable()
+        try:
+            await show_start(self.studio.jobs.start(*self.form.run()))
+        finally:
+            self._start.enable()
+
+
+def _card(described: dict[str, Any]) -> None:
+    """A link to what else is written about a scenario."""
+    if not described["card"]:
+        return
+    written = Path(described["card"]).read_text(encoding="utf-8", errors="replace")
+    with ui.dialog() as dialog, ui.card().classes("w-full"):
+        # Cards that ship are ours; one beside somebody's file is foreign text.
+        if described["name"] in known_scenarios():
+            ui.markdown(written).classes("w-full card-text")
+        else:
+            prose(written, 20_000)
+        ui.button("Close", on_click=dialog.close).props("flat no-caps")
+    test_id(ui.button("Read its card", on_click=dialog.open), "card").props("flat dense no-caps icon=article")

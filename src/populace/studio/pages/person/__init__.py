@@ -1,0 +1,1 @@
+"""One person of a run."""

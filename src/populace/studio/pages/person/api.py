@@ -1,0 +1,26 @@
+"""People as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from populace.base.formatting import plain
+from populace.studio.pages.person import data
+from populace.studio.studio import Studio
+
+
+def router(studio: Studio) -> APIRouter:
+    """`/api/runs/NAME/people/ID`."""
+    made = APIRouter()
+
+    @made.get("/runs/{name}/people/{who:path}")
+    def person(name: str, who: str, step: int | None = None) -> dict[str, Any]:
+        """One person, at a step or at the last in which they are there."""
+        run = studio.library.run(name)
+        found = data.portrait(run, who)
+        at = found.steps[-1] if step is None else step
+        return plain(data.described(found, at, memories=data.stream(run, found, at)))  # type: ignore[no-any-return]
+
+    return made

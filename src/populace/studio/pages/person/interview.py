@@ -1,0 +1,137 @@
+"""Ask this person: a side interview at a step, which is no part of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from populace.base.errors import UsageError
+from populace.studio.jobs import command
+from populace.studio.pages.person.data import Portrait, interviews_with
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import chip, empty_state, notify_errors, section, test_id
+from populace.studio.shell.text import display_text, prose
+from populace.studio.studio import Studio
+from populace.studio.widgets.command_line import command_line
+
+KINDS = {
+    "text": "In their own words",
+    "options": "One of some options",
+    "scale": "A point on a scale",
+    "number": "A number",
+}
+
+
+class Interview:
+    """The form, the command that it makes, and what was asked before.
+
+    Args:
+        studio: The Studio.
+        name: The run.
+        person: Whom.
+        step: Tells the step that is shown.
+    """
+
+    def __init__(self, studio: Studio, name: str, person: Portrait, step: Callable[[], int]) -> None:
+        self.studio, self.name, self.person, self.step = studio, name, person, step
+        self._listed: list[dict[str, Any]] | None = None
+        with section("Ask this person") as panel:
+            panel.classes("aside")
+            with ui.row().classes("items-center gap-2"):
+                ui.label("On the side").classes("chip aside-note")
+                ui.label("This is no part of the run: nobody else hears it, and nothing in the run changes.").classes(
+                    "small"
+                )
+            self.held = test_id(ui.column().classes("w-full gap-2"), "interviews")
+            self._form()
+
+    def _form(self) -> None:
+        with ui.row().classes("w-full items-end gap-2"):
+            self.question = ui.input("Question").props("outlined dense maxlength=4000").style("flex: 1 1 260px")
+            test_id(self.question, "ask-question").on("keydown.enter", notify_errors(self._ask))
+            self.kind = ui.select(KINDS, value="text", label="How they answer").props("outlined dense")
+            test_id(self.kind.style("min-width: 190px"), "ask-kind")
+            self.options = ui.input("Options, with commas between").props("outlined dense").style("flex: 1 1 200px")
+            test_id(self.options.bind_visibility_from(self.kind, "value", value="options"), "ask-options")
+            self.scale = ui.input("From-to", value="1-7").props("outlined dense").style("width: 110px")
+            test_id(self.scale.bind_visibility_from(self.kind, "value", value="scale"), "ask-scale")
+        with ui.row().classes("w-full items-end gap-2"):
+            self.given = ui.input("Told before it (optional)").props("outlined dense").style("flex: 2 1 260px")
+            test_id(self.given, "ask-given")
+            self.model = ui.input("Model (the run's own)").props("outlined dense").style("flex: 1 1 180px")
+            test_id(self.model, "ask-model")
+            self.send = test_id(ui.button("Ask", on_click=notify_errors(self._ask)).props("no-caps"), "ask-send")
+            self.busy = ui.spinner(size="sm")
+            self.busy.set_visibility(False)
+        self.line = command_line("ask-command")
+        for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
+            field.on_value_change(self._say)
+        self._say()
+
+    def arguments(self) -> tuple[str, ...]:
+        """The command that asks what the form says."""
+        text = (self.question.value or "").strip()
+        # A leading dash would be read as an option; white space in front of it is harmless.
+        made = ["interview", self.name, f" {text}" if text.startswith("-") else text]
+        made += ["--person", str(self.person.id), "--step", str(self.step())]
+        if self.kind.value == "options":
+            made += ["--options", self.options.value or ""]
+        elif self.kind.value == "scale":
+            made += ["--scale", self.scale.value or ""]
+        elif self.kind.value == "number":
+            made.append("--number")
+        for flag, field in (("--given", self.given), ("--model", self.model)):
+            if (field.value or "").strip():
+                made += [flag, field.value.strip()]
+        return tuple(made)
+
+    def _say(self) -> None:
+        self.line.set_text(display_text(command(*self.arguments())))
+
+    def show(self, person: Portrait, step: int) -> None:
+        """Show what was asked so far, and ask as of another step."""
+        self.person = person
+        self._say()
+        self._list()
+
+    def _list(self) -> None:
+        run = self.studio.library.run(self.name)
+        interviews = interviews_with(run, self.person.id)
+        if interviews == self._listed:
+            return
+        self._listed = interviews
+        self.held.clear()
+        with self.held:
+            if not interviews:
+                empty_state(
+                    "Nobody has asked them anything on the side yet. Ask below: they answer as of the step above."
+                )
+            for entry in interviews[-30:]:
+                with ui.column().classes("bubble gap-1"):
+                    ui.label(f"asked as of {step_time(run, entry['step'])}").classes("soft small")
+                    if entry["given"]:
+                        prose(entry["given"], 400).classes("soft")
+                    prose(entry["question"], 800)
+                with ui.column().classes("bubble theirs gap-1"):
+                    with ui.row().classes("items-center gap-2"):
+                        ui.label(display_text(f"{self.person.name}, by {entry['model']}", 120)).classes("soft small")
+                        if entry["status"] != "ok":
+                            chip(entry["status"])
+                    prose("no answer" if entry["value"] is None else entry["value"], 1200)
+
+    async def _ask(self) -> None:
+        if not (self.question.value or "").strip():
+            raise UsageError("there is no question yet.", "Write one, then ask.")
+        if self.kind.value == "options" and not (self.options.value or "").strip():
+            raise UsageError("there are no options yet.", "Write them with commas between.")
+        self.send.disable()
+        self.busy.set_visibility(True)
+        try:
+            await self.studio.jobs.ask(*self.arguments())
+        finally:
+            self.send.enable()
+            self.busy.set_visibility(False)
+        self.question.set_value("")
+        self._list()

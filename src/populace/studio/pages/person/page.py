@@ -1,0 +1,105 @@
+"""Person: who somebody is, what became of them, and what they say when asked on the side."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nicegui import ui
+
+from populace.base.errors import PopulaceError, UsageError
+from populace.studio.jobs import command
+from populace.studio.pages.person.data import Portrait, portrait
+from populace.studio.pages.person.interview import Interview
+from populace.studio.pages.person.panels import Panel, panels
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, run_address, test_id
+from populace.studio.studio import Studio
+
+STYLE = '<link rel="stylesheet" href="/studio-static/person/person.css">'
+
+
+def register(studio: Studio) -> None:
+    """Make the page known."""
+
+    @page_at("/run/{name}/person/{who:path}")
+    async def person(name: str, who: str, step: str = "") -> None:
+        ui.add_head_html(STYLE)
+        found: Portrait | PopulaceError
+        try:
+            found = await asyncio.to_thread(portrait, studio.library.run(name), who)
+        except PopulaceError as error:
+            found = error
+        title = who if isinstance(found, PopulaceError) else found.name
+        with frame(studio, title, crumbs=[("Runs", "/"), (name, run_address(name))]) as page:
+            if isinstance(found, PopulaceError):
+                raise found
+            _Shown(studio, page, name, found).build(number(step, "step"))
+
+
+def number(text: str, what: str) -> int | None:
+    """A whole number from an address, or None where there is none."""
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise UsageError(f"the {what} in this address is {text[:40]!r}, which is no number.")
+    return int(text)
+
+
+class _Shown:
+    """A person on the screen, at a step that a slider moves."""
+
+    def __init__(self, studio: Studio, page: Page, name: str, person: Portrait) -> None:
+        self.studio, self.page, self.name, self.person = studio, page, name, person
+        self.step = person.steps[-1]
+        self._panels: list[Panel] = []
+        self.slider: ui.slider
+
+    def build(self, step: int | None) -> None:
+        run, steps = self.studio.library.run(self.name), self.person.steps
+        if step is not None and step not in run.steps:
+            raise UsageError(f"{self.name} has no step {step}; it has 0 to {run.steps[-1]}.")
+        self.step = steps[-1] if step is None else min(max(step, steps[0]), steps[-1])
+        with ui.column().classes("panel"):
+            with ui.row().classes("w-full items-center gap-3 no-wrap"):
+                back = ui.button(on_click=lambda: self.slider.set_value(max(self.step - 1, self.person.steps[0])))
+                test_id(back.props('flat round dense icon=chevron_left aria-label="The step before"'), "step-back")
+                self.slider = ui.slider(
+                    min=steps[0], max=steps[-1], value=self.step, on_change=notify_errors(self._moved)
+                )
+                test_id(self.slider.props('aria-label="Step"').classes("min-w-0"), "step-slider")
+                on = ui.button(on_click=lambda: self.slider.set_value(min(self.step + 1, self.person.steps[-1])))
+                test_id(on.props('flat round dense icon=chevron_right aria-label="The step after"'), "step-on")
+            self.clock = test_id(ui.label("").classes("soft"), "clock")
+            if steps[-1] < run.steps[-1]:
+                empty_state(f"They were there until step {steps[-1]} and then left.")
+        self._panels = panels(
+            self.studio, self.name, lambda: Interview(self.studio, self.name, self.person, lambda: self.step).show
+        )
+        self._show()
+        self.studio.changes.listen(self.name, notify_errors(self._changed))
+
+    def _moved(self) -> None:
+        if int(self.slider.value) != self.step:
+            self.step = int(self.slider.value)
+            self._show()
+
+    def _show(self) -> None:
+        run = self.studio.library.run(self.name)
+        self.clock.set_text(step_time(run, self.step))
+        for show in self._panels:
+            show(self.person, self.step)
+        at = () if self.step == self.person.steps[-1] else ("--step", str(self.step))
+        self.page.address(step=self.step)
+        self.page.command(command("show", self.name, *at, "--person", str(self.person.id)))
+
+    async def _changed(self) -> None:
+        """The run went on, or somebody was asked on the side."""
+        run = self.studio.library.run(self.name)
+        latest = self.step == self.person.steps[-1]
+        self.person = await asyncio.to_thread(portrait, run, str(self.person.id))
+        self.slider.props["max"] = self.person.steps[-1]
+        self.slider.update()
+        if latest and self.step != self.person.steps[-1]:
+            self.slider.set_value(self.person.steps[-1])
+        else:
+            self._show()

@@ -1,0 +1,1 @@
+"""One run: metrics, people, events, answers, usage, settings."""

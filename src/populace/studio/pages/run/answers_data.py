@@ -1,0 +1,242 @@
+"""What people answered at a step, question by question, and which answers were none."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.deciders import tempered
+from populace.questions import STATUSES, VALID
+from populace.runs.reader import RunReader
+from populace.statistics import Estimate, mean, proportion
+from populace.studio.pages.run import columns as stored
+
+MOST_VALUES = 12
+"""How many different answers are shown of one question; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class QuestionSummary:
+    """One question at a step, and how it was answered.
+
+    Attributes:
+        text: The question.
+        kind: What kind of question.
+        purpose: What it was counted under.
+        asked: How many answers there should be.
+        statuses: How many answers had which status.
+        different: How many different valid answers there were.
+        values: The commonest ones: `value`, `people`, `share` of the valid answers with `low` and `high`, and the
+            mean probability that was `predicted` for each option where answers were scored; and one `person` who
+            answered so, with the `path` of the question.
+        mean: Of answers that are numbers.
+    """
+
+    text: str
+    kind: str
+    purpose: str
+    asked: int
+    statuses: dict[str, int]
+    different: int
+    values: pl.DataFrame
+    mean: Estimate | None = None
+
+    @property
+    def valid(self) -> int:
+        """How many answers were valid."""
+        return sum(self.statuses.get(status, 0) for status in VALID)
+
+
+def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
+    """The questions of a step, those that most people answered first.
+
+    Args:
+        run: The run.
+        step: The step.
+        limit: The most questions to open; `questions` counts them all.
+    """
+    table = stored.columns(run, step, "answers", ["ask", "person", "value", "status"])
+    if table is None:
+        return []
+    asks = _asks(run, step)
+    counts = table.group_by("ask", "value", "status").agg(pl.len().alias("people"), pl.first("person"))
+    counts = counts.join(asks, on="ask").sort("ask")
+    sizes = counts.group_by("text", "options").agg(pl.sum("people")).sort("people", "text", descending=[True, False])
+    found = []
+    for text, options, _ in sizes.head(limit).iter_rows():
+        of_it = counts.filter(pl.col("text") == text, pl.col("options") == options)
+        found.append(_asked(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
+    return found
+
+
+def questions(run: RunReader, step: int) -> int:
+    """How many different questions were asked at a step."""
+    return _asks(run, step).select("text", "options").n_unique()
+
+
+def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
+    """How many answers each step had, how many of them were none, and the share with its interval."""
+    rows = []
+    for step in range(until + 1):
+        statuses: dict[str, int] = run.record.facts(step)["statuses"]
+        asked = sum(statuses.values())
+        bad = asked - sum(statuses.get(status, 0) for status in VALID)
+        share = proportion(bad, asked) if asked else None
+        rows.append((step, asked, bad, *((share.value, share.low, share.high) if share else (None, None, None))))
+    schema = {"step": pl.Int64, "answers": pl.Int64, "invalid": pl.Int64}
+    return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
+
+
+def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
+    """How many answers had which status at a step, or up to it."""
+    total: Counter[str] = Counter()
+    for at in range(step + 1) if until else [step]:
+        total.update(run.record.facts(at)["statuses"])
+    return {status: total[status] for status in STATUSES if total[status]}
+
+
+def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
+    """How many answers to each question were none, by status, at a step or up to it; only steps that had any count."""
+    tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
+    if not tables:
+        return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.Int64})
+    total = pl.concat(tables).group_by("question", "status").agg(pl.sum("answers").cast(pl.Int64))
+    return total.sort("answers", "question", "status", descending=[True, False, False])
+
+
+def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
+    """Some of the invalid answers of a step with the raw replies of the model.
+
+    Returns:
+        `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where there was none.
+    """
+    schema = dict.fromkeys(("name", "path", "question", "status", "reply"), pl.String)
+    table = stored.columns(run, step, "answers", ["ask", "person", "prompt", "status"])
+    bad = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
+    if bad is None or not bad.height:
+        return pl.DataFrame(schema={"person": pl.Int64, **schema})
+    prompts = stored.columns(run, step, "prompts", ["ask", "prompt"])
+    replies: dict[tuple[int, int], list[str]] = {}
+    if prompts is not None:
+        wanted = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
+        said = stored.columns(run, step, "prompts", ["replies"])
+        texts = [] if said is None else said["replies"].gather(wanted["row"]).to_list()
+        for ask, prompt, text in zip(wanted["ask"], wanted["prompt"], texts, strict=True):
+            replies.setdefault((ask, prompt), []).extend(text or [])
+    bad = bad.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
+    keys = zip(bad["ask"], bad["prompt"], strict=True)
+    return bad.select(
+        "person",
+        stored.names(run, step, bad["person"]),
+        "path",
+        "question",
+        pl.col("status").cast(pl.String),
+        pl.Series("reply", ["\n—\n".join(replies.get(key, [])) for key in keys], pl.String),
+    )
+
+
+@stored.once_a_step
+def _asks(run: RunReader, step: int) -> pl.DataFrame:
+    """The questions of a step: ask, path, purpose, temperature, text, kind and options as JSON."""
+    table = stored.columns(run, step, "asks", ["ask", "path", "question", "purpose", "temperature"])
+    text = dict.fromkeys(("text", "kind", "options"), pl.String)
+    if table is None:
+        known = {"ask": pl.Int32, "path": pl.String, "purpose": pl.String, "temperature": pl.Float64}
+        return pl.DataFrame(schema={**known, **text})
+    opened = [json.loads(question) for question in table["question"]]
+    rows = [
+        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in opened
+    ]
+    return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
+
+
+def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
+    options: list[str] = json.loads(asks["options"][0])
+    kind: str = asks["kind"][0]
+    by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
+    valid = counts.filter(pl.col("status").cast(pl.String).is_in(VALID))
+    values = valid.group_by("value").agg(pl.sum("people").cast(pl.Int64), pl.first("person", "path"))
+    different, n = values.height, int(values["people"].sum())
+    if options:
+        everything = pl.DataFrame({"value": options}).join(values, on="value", how="left", maintain_order="left")
+        values = everything.with_columns(pl.col("people").fill_null(0))
+    else:
+        values = values.sort("people", "value", descending=[True, False])
+    average = _mean(values) if kind in ("rating", "number") else None
+    values = values.head(max(MOST_VALUES, len(options)))
+    shares = [proportion(count, n) if n else None for count in values["people"]]
+    predicted = _predicted(run, step, asks, len(options)) if options else None
+    values = values.with_columns(
+        share=pl.Series([each.value if each else None for each in shares], dtype=pl.Float64),
+        low=pl.Series([each.low if each else None for each in shares], dtype=pl.Float64),
+        high=pl.Series([each.high if each else None for each in shares], dtype=pl.Float64),
+        predicted=pl.Series(predicted if predicted is not None else [None] * values.height, dtype=pl.Float64),
+    )
+    counted = dict(by_status.iter_rows())
+    ordered: dict[str, int] = {status: int(counted[status]) for status in STATUSES if status in counted}
+    purposes = ", ".join(asks["purpose"].unique(maintain_order=True))
+    return QuestionSummary(asks["text"][0], kind, purposes, sum(ordered.values()), ordered, different, values, average)
+
+
+def _mean(values: pl.DataFrame) -> Estimate | None:
+    """The mean of answers that are numbers, from how often each was given."""
+    numbers = values.select(pl.col("value").cast(pl.Float64, strict=False), "people").drop_nulls()
+    each = np.repeat(numbers["value"].to_numpy(), numbers["people"].to_numpy())
+    return mean(each) if len(each) > 1 else None
+
+
+def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
+    """The mean over people of the probabilities that their answers were drawn from; None where none were scored."""
+    prompts = stored.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
+    answered = stored.columns(run, step, "answers", ["ask", "prompt"])
+    if prompts is None or answered is None:
+        return None
+    ours = pl.col("ask").is_in(asks["ask"].implode())
+    scored = prompts.filter(ours, pl.col("probabilities").list.len() == options)
+    answered = answered.filter(ours, pl.col("prompt") >= 0)
+    if not scored.height or not answered.height:
+        return None
+    # One number for each prompt of each ask: several rows of one prompt are its orders of options, which are averaged.
+    width = max(int(scored["prompt"].max()), int(answered["prompt"].max())) + 1  # type: ignore[arg-type]
+    keys, place, orders = np.unique(_key(scored, width), return_inverse=True, return_counts=True)
+    asked, counts = np.unique(_key(answered, width), return_counts=True)
+    weight = np.zeros(len(keys))
+    known = np.isin(asked, keys)
+    weight[np.searchsorted(keys, asked[known])] = counts[known]
+    table = scored["probabilities"].list.to_array(options).to_numpy().astype(float)
+    sums = np.column_stack([np.bincount(place, table[:, each]) for each in range(options)])
+    means = sums / orders[:, None]
+    heat = asks.sort("ask")
+    degrees = heat["temperature"].to_numpy()[np.searchsorted(heat["ask"].to_numpy(), keys // width)]
+    total = np.zeros(options)
+    for degree in np.unique(degrees):
+        rows = degrees == degree
+        total += (tempered(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
+    predicted: list[float] = (total / weight.sum()).tolist() if weight.any() else []
+    return predicted or None
+
+
+def _key(table: pl.DataFrame, width: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    asks, prompts = (table[name].to_numpy().astype(np.int64) for name in ("ask", "prompt"))
+    keys: np.ndarray[Any, np.dtype[np.int64]] = asks * width + prompts
+    return keys
+
+
+def _has_invalid(run: RunReader, step: int) -> bool:
+    found: dict[str, Any] = run.record.facts(step)["statuses"]
+    return any(status not in VALID for status in found)
+
+
+@stored.once_a_step
+def _invalid(run: RunReader, step: int) -> pl.DataFrame:
+    table = stored.columns(run, step, "answers", ["ask", "status"])
+    if table is None:
+        return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})
+    counts = table.group_by("ask", pl.col("status").cast(pl.String)).len("answers")
+    bad = counts.filter(~pl.col("status").is_in(VALID)).join(_asks(run, step).select("ask", question="text"), on="ask")
+    return bad.group_by("question", "status").agg(pl.sum("answers"))

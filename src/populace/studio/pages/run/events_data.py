@@ -1,0 +1,142 @@
+"""What happened in a run, newest first, with its details in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+
+from populace.people import Id
+from populace.runs.reader import RunReader
+from populace.studio.pages.run import columns as stored
+from populace.studio.pages.run.people_data import Rows
+
+_EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.String, "details": pl.String}
+
+
+def events(
+    run: RunReader,
+    step: int,
+    *,
+    until: bool = False,
+    kind: str = "",
+    person: str = "",
+    search: str = "",
+    page: int = 1,
+    size: int = 25,
+) -> Rows:
+    """A page of events, newest first: step, kind, person, name and details in words.
+
+    Args:
+        run: The run.
+        step: The step.
+        until: Take those of all earlier steps as well.
+        kind: Only events of this kind.
+        person: Only those of the person with this id or name.
+        search: Words that must stand in the details, in any case of letters.
+        page: Which page, from 1.
+        size: How many rows a page has.
+    """
+    ids = _ids(run, step, person.strip()) if person.strip() else None
+    skip, left, total, found = max(page - 1, 0) * size, size, 0, []
+    for at in range(step, -1 if until else step - 1, -1):
+        count, rows = _matching(run, at, kind, ids, search.strip())
+        total += count
+        if count > skip and left:
+            shown = _page(run, at, rows, count, skip, left)
+            found.append(shown)
+            left -= shown.height
+        skip = max(0, skip - count)
+    if not found:
+        return Rows(pl.DataFrame(schema=_EMPTY), total)
+    table = pl.concat(found, how="vertical_relaxed")
+    names = stored.names(run, step, table["person"])
+    told = pl.Series("details", [in_words(data) for data in table["data"]], pl.String)
+    return Rows(table.with_columns(names, told).select(list(_EMPTY)), total)
+
+
+def kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
+    """The kinds of events at a step, or up to it, and how many there were of each."""
+    counted = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
+    counted = [each for each in counted if each.height]
+    if not counted:
+        return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
+    return pl.concat(counted).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
+
+
+def in_words(data: str | None) -> str:
+    """The details of an event as a person reads them.
+
+    Example:
+        >>> in_words('{"posts":[5,4],"by":"rule"}')
+        'posts: 5, 4 · by: rule'
+    """
+    try:
+        known = json.loads(data or "{}")
+    except ValueError:
+        return data or ""
+    if not isinstance(known, dict):
+        return _told(known)
+    return " · ".join(f"{name.replace('_', ' ')}: {_told(value)}" for name, value in known.items())
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_told, value))
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {_told(part)}" for name, part in value.items())
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@stored.once_a_step
+def _kinds(run: RunReader, step: int) -> pl.DataFrame:
+    table = stored.columns(run, step, "events", ["kind"])
+    if table is None:
+        return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
+    return table.group_by("kind").len("events")
+
+
+def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search: str) -> tuple[int, pl.Series | None]:
+    """How many events of a step fit, and which rows they are; None stands for all."""
+    known = _kinds(run, step)
+    if kind:
+        known = known.filter(pl.col("kind") == kind)
+    most = int(known["events"].sum())
+    if not most or (ids is None and not search and known.height == _kinds(run, step).height):
+        return most, None
+    names = ["kind", *(["person"] if ids is not None else []), *(["data"] if search else [])]
+    table = stored.columns(run, step, "events", names)
+    if table is None:
+        return 0, None
+    fits = pl.lit(True) if not kind else pl.col("kind") == kind
+    if ids is not None:
+        fits = fits & pl.col("person").is_in(ids)
+    if search:
+        fits = fits & pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True)
+    rows = (
+        table.select(fits.fill_null(False).arg_true()).to_series() if table.height else pl.Series([], dtype=pl.UInt32)
+    )
+    return rows.len(), rows
+
+
+def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
+    """Some events of a step, the last one first."""
+    table = stored.columns(run, step, "events", ["kind", "person", "data"])
+    chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
+    shown = chosen.reverse().slice(skip, left)
+    return (pl.DataFrame() if table is None else table[shown]).insert_column(
+        0, pl.Series("step", [step], pl.Int64).new_from_index(0, shown.len())
+    )
+
+
+def _ids(run: RunReader, step: int, person: str) -> list[Id]:
+    """Who is meant by an id or a name; nobody where there is none."""
+    names = [name for name in ("id", "name") if name in stored.people_columns(run, step)]
+    table = stored.people(run, step, names)
+    fits = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
+    return table.filter(fits)["id"].to_list()

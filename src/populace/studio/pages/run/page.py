@@ -1,0 +1,268 @@
+"""A run: its metrics over time, its people, what they answered, and what can be done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import polars as pl
+from nicegui import ui
+
+from populace.base.errors import PopulaceError, RunNotFoundError
+from populace.runs.reader import RunReader
+from populace.studio.jobs import command
+from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
+from populace.studio.pages.run.data import charted, metrics, metrics_at, overview
+from populace.studio.pages.run.head import Head
+from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
+from populace.studio.pages.run.time_slider import Time
+from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.studio import Studio
+from populace.studio.widgets.charts import Chart, line_chart, line_options
+from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.tables import TableQuery
+
+_GOING = ("running", "pausing", "paused")
+_POINTS = 600
+"""More points than this are thinned in a chart; its data stay whole."""
+
+
+def register(studio: Studio) -> None:
+    """Make the page known."""
+
+    @page_at("/run/{name}")
+    async def run_page(
+        name: str,
+        step: int | None = None,
+        tab: str = "people",
+        search: str = "",
+        where: str = "",
+        sort: str = "",
+        page: int = 1,
+        kind: str = "",
+        who: str = "",
+        until: str = "",
+    ) -> None:
+        with frame(studio, name, command=command("show", name), crumbs=[("Runs", "/")]) as here:
+            studio.library.run(name)
+            query = TableQuery(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
+            sight = Sight(studio, name, here, step)
+            again = sight.panel_again
+            sight.build(
+                [
+                    PeoplePanel(name, here, again, query, where),
+                    EventsPanel(name, here, again, kind, who, bool(until)),
+                    AnswersPanel(name, here, again),
+                    InvalidPanel(name, here, again),
+                    UsagePanel(name, here, again),
+                    MetricsPanel(name, here, again),
+                    SettingsPanel(name, here, again),
+                ],
+                tab,
+            )
+            # What changes while the page is being made is seen, too.
+            studio.changes.listen(name, sight.changed)
+            await sight.changed.first()
+
+
+class Sight:
+    """What one visitor sees of a run: one step in every panel.
+
+    Args:
+        studio: The Studio.
+        name: The run.
+        page: The page.
+        step: The step to begin with; the newest where there is none.
+    """
+
+    def __init__(self, studio: Studio, name: str, page: Page, step: int | None) -> None:
+        self._studio, self._name, self._page, self._wanted = studio, name, page, step
+        self._gone = False
+        self._panels: dict[str, Panel] = {}
+        self.changed = Redrawer(self._change)
+        self.moved = Redrawer(self._move)
+
+    def build(self, panels: list[Panel], tab: str) -> None:
+        """Make the elements, empty as yet."""
+        self._panels = {panel.title.lower(): panel for panel in panels}
+        chosen = tab if tab in self._panels else "people"
+        self._alert = ui.column().classes("w-full")
+        self._whole = ui.column().classes("w-full gap-4")
+        with self._whole:
+            self._head = Head(self._studio, self._name, lambda: self._time.step, self.changed)
+            self._early = ui.column().classes("panel")
+            with self._early:
+                empty_state("No step is committed yet. The first one appears here as soon as it is done.")
+            with ui.column().classes("w-full gap-4") as self._seen:
+                self._time = Time(
+                    self._wanted or 0,
+                    follow=self._wanted is None,
+                    moved=self.moved,
+                    busy=lambda: self.moved.busy or self.changed.busy,
+                )
+                self._charts = Metrics()
+                with ui.column().classes("panel"):
+                    with ui.tabs().props("no-caps align=left outside-arrows mobile-arrows") as self._tabs:
+                        for key, panel in self._panels.items():
+                            test_id(ui.tab(key, label=panel.title), f"tab-{key}")
+                    self._tabs.classes("w-full").set_value(chosen)
+                    self._tabs.on_value_change(self._opened)
+                    self._places = {key: ui.column().classes("w-full gap-3 min-w-0") for key in self._panels}
+        self._seen.set_visibility(False)
+        self._early.set_visibility(False)
+
+    @property
+    def _panel(self) -> Panel:
+        return self._panels[str(self._tabs.value)]
+
+    async def _opened(self) -> None:
+        self._page.address(tab=str(self._tabs.value))
+        await self.moved()
+
+    async def panel_again(self) -> None:
+        """Load and show the open panel again."""
+        await self.moved()
+
+    async def _change(self) -> None:
+        """The run changed: how it stands, its newest step, its metrics, and then what is seen of a step."""
+        await self._guarded(self._show_run)
+        if not self._gone and self._seen.visible:
+            await self.moved()
+
+    async def _show_run(self) -> None:
+        run = self._studio.library.run(self._name)
+        condition = self._studio.jobs.condition(run)
+        seen = await asyncio.to_thread(overview, run, condition)
+        table = await asyncio.to_thread(metrics, run)
+        self._head.show(seen)
+        self._early.set_visibility(seen.last is None)
+        self._seen.set_visibility(seen.last is not None)
+        if seen.last is None:
+            return
+        if self._wanted is not None and self._time.last < seen.last:
+            self._time.step = min(max(self._wanted, 0), seen.last)
+            self._wanted = None
+        elif self._wanted is None and self._time.last == 0 and self._time.follow.value:
+            self._time.step = seen.last
+        self._time.show(run, seen.last, going=seen.state in _GOING)
+        self._charts.show(run, table, self._time.step)
+
+    async def _move(self) -> None:
+        """Another step, or another panel: everything that is seen follows."""
+        if not self._gone:
+            await self._guarded(self._show_step)
+
+    async def _show_step(self) -> None:
+        step, panel, key = self._time.step, self._panel, str(self._tabs.value)
+        run = self._studio.library.run(self._name)
+        panel.open(self._places[key])
+        data = await asyncio.to_thread(panel.load, run, step)
+        for name, place in self._places.items():
+            place.set_visibility(name == key)
+        panel.show(data, step)
+        self._time.show(run, self._time.last, going=self._time.follow.visible)
+        self._charts.mark(step)
+        last = step == self._time.last and self._time.follow.visible and bool(self._time.follow.value)
+        self._page.address(step=None if last else step)
+        self._page.command(command("show", self._name, "--step", str(step)))
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something; if the run is gone meanwhile, the page says so and stays as it is."""
+        try:
+            await work()
+            self._alert.clear()
+        except PopulaceError as error:
+            self._gone = not self._is_there()
+            self._alert.clear()
+            with self._alert:
+                if self._gone:
+                    test_id(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
+                error_card(error)
+            self._whole.set_visibility(not self._gone)
+
+    def _is_there(self) -> bool:
+        try:
+            self._studio.library.folder(self._name)
+        except RunNotFoundError:
+            return False
+        return True
+
+
+class Metrics:
+    """A chart for each metric: those that the scenario draws first, the others behind a switch."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[str, tuple[Chart, ui.label]] = {}
+        self._table = pl.DataFrame()
+        self._split: tuple[list[str], list[str]] = ([], [])
+        self._step = 0
+        ui.add_head_html('<script src="/studio-static/run/run.js"></script>')
+        with ui.column().classes("panel") as self.element:
+            test_id(self.element, "charts")
+            self._main = ui.row().classes("w-full gap-4")
+            self._others = ui.row().classes("w-full gap-4")
+            self._switch = ui.switch("Other metrics", on_change=lambda: self._show_others())
+            test_id(self._switch, "other-metrics")
+
+    def show(self, run: RunReader, table: pl.DataFrame, step: int) -> None:
+        """Draw the metrics as they are now."""
+        self._table, self._split, self._step = table, charted(run, table), step
+        main, others = self._split
+        self.element.set_visibility(bool(main))
+        self._switch.set_visibility(bool(others))
+        self._draw(self._main, main, step)
+        if self._switch.value:
+            self._draw(self._others, others, step)
+
+    def mark(self, step: int) -> None:
+        """Move the mark to a step, and tell the values there."""
+        told = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        marked = []
+        for name, (chart, label) in self._drawn.items():
+            label.set_text(_value(told.get(name), step))
+            # The browser moves its own mark: options that change here would have it draw the whole chart again.
+            series = chart.chart.options["series"]
+            marked += [[chart.chart.id, each["name"]] for each in series if "markLine" in each]
+        self._step = step
+        ui.run_javascript(f"populaceMark({json.dumps(marked)}, {step}, 'charts')")
+
+    def _draw(self, place: ui.row, names: list[str], step: int) -> None:
+        told = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        for name in names:
+            whole = self._table.select("step", name)
+            points = _thinned(whole)
+            if name in self._drawn:
+                chart, label = self._drawn[name]
+                chart.show(line_options(points, "step", [name], mark=step), whole)
+            else:
+                with place, ui.column().classes("gap-0 min-w-0").style("flex: 1 1 320px"):
+                    chart = line_chart(name.replace("_", " "), points, "step", [name], mark=step, name=name)
+                    chart.table = whole
+                    with chart.element:
+                        label = test_id(ui.label().classes("small soft"), f"value-{name}")
+                        label.move(chart.element, target_index=1)
+                self._drawn[name] = (chart, label)
+            label.set_text(_value(told.get(name), step))
+
+    def _show_others(self) -> None:
+        self._others.set_visibility(bool(self._switch.value))
+        if self._switch.value:
+            self._draw(self._others, self._split[1], self._step)
+
+
+def _value(row: dict[str, Any] | None, step: int) -> str:
+    if row is None:
+        return ""
+    change = "" if row["change"] is None else f", {row['change']:+,.4g} since the step before"
+    return display_text(f"{row['value']} at step {step}{change}", 200)
+
+
+def _thinned(table: pl.DataFrame) -> pl.DataFrame:
+    """At most so many rows, evenly over all of them, the first and the last among them."""
+    last = table.height - 1
+    if last < _POINTS:
+        return table
+    return table[[round(place * last / (_POINTS - 1)) for place in range(_POINTS)]]

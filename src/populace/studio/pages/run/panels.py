@@ -1,0 +1,270 @@
+"""The panels of a run that follow the time slider: people, events, and the numbers of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import polars as pl
+from nicegui import background_tasks, ui
+
+from populace.base.errors import UsageError
+from populace.runs.reader import RunReader
+from populace.studio.pages.run import events_data, people_data
+from populace.studio.pages.run.columns import people_columns
+from populace.studio.pages.run.data import described, metrics, metrics_at
+from populace.studio.shell.frame import Page, empty_state, run_address, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
+
+_CELL = 60
+"""More of a text than this does not stand in a row of people."""
+
+Again = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Panel:
+    """One panel. It is built when it is first opened; `load` reads off the main thread, `show` draws.
+
+    Args:
+        name: The run.
+        page: The page, whose address keeps what is seen.
+        again: Has the page load and show this panel again.
+    """
+
+    title = ""
+
+    def __init__(self, name: str, page: Page, again: Again) -> None:
+        self.name, self.page, self.again = name, page, again
+        self.step = 0
+        self.built = False
+        self.place: ui.column | None = None
+
+    def open(self, place: ui.column) -> None:
+        """Build it once."""
+        if not self.built:
+            self.built, self.place = True, place
+            test_id(place, f"panel-{self.title.lower()}")
+            with place:
+                self.build()
+
+    def build(self) -> None:
+        """Make the elements."""
+
+    def load(self, run: RunReader, step: int) -> Any:
+        """Read what is to be shown at a step; called in a thread."""
+
+    def show(self, data: Any, step: int) -> None:
+        """Show what was read, and say for which step."""
+        self.step = step
+        self.draw(data)
+        if self.place is not None:
+            self.place.props(f"data-step={step}")
+
+    def draw(self, data: Any) -> None:
+        """Put what was read into the elements."""
+
+
+class PeoplePanel(Panel):
+    """Everybody at the step, paged, sorted and filtered on the server."""
+
+    title = "People"
+
+    def __init__(self, name: str, page: Page, again: Again, query: TableQuery, where: str) -> None:
+        super().__init__(name, page, again)
+        self.query, self.where = query, where
+        self._rows = people_data.Rows(pl.DataFrame({"id": []}), 0)
+
+    def build(self) -> None:
+        """A field for words, a field for conditions, and the table."""
+        with ui.row().classes("w-full gap-2"):
+            self._search = ui.input(placeholder="Search names and texts", value=self.query.search)
+            test_id(self._search.props("dense outlined clearable debounce=250"), "people-search")
+            self._search.classes("min-w-0").style("flex: 1 1 200px").on_value_change(self._asked)
+            self._where = ui.input(placeholder="Only where, e.g. age >= 30 and shirt = blue", value=self.where)
+            test_id(self._where.props("dense outlined clearable debounce=400"), "people-where")
+            self._where.classes("min-w-0").style("flex: 2 1 260px").on_value_change(self._asked)
+        self._count = test_id(ui.label().classes("soft small"), "people-count")
+        self._table = PagedTable(
+            self._page, ["id"], key="id", link=self._link, search="", query=self.query, on_query=self._turned
+        )
+        # A person is a row, however much is known: whole texts stand on the person's own page.
+        test_id(self._table.table.props(remove="wrap-cells"), "people")
+
+    def load(self, run: RunReader, step: int) -> Any:
+        """A page of people; conditions that cannot be read are told beside their field."""
+        names = list(people_columns(run, step))
+        try:
+            return names, self._read(run, step), ""
+        except UsageError as error:
+            return names, people_data.Rows(pl.DataFrame({"id": []}), 0), str(error)
+
+    def _read(self, run: RunReader, step: int) -> people_data.Rows:
+        query = self.query
+        names = people_columns(run, step)
+        return people_data.people(
+            run,
+            step,
+            search=query.search,
+            where=self.where,
+            sort=query.sort if query.sort in names else "",
+            descending=query.descending,
+            page=query.page,
+            size=query.size,
+        )
+
+    def draw(self, data: Any) -> None:
+        """The rows, and how many there are."""
+        names, self._rows, problem = data
+        self._where.error = problem or None
+        found = f"{self._rows.total:,} people" + (" fit" if self.where or self.query.search else "")
+        self._count.set_text(found if not problem else "")
+        self._table.columns(names)
+        self._table.refresh()
+
+    def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
+        table = self._rows.table
+        long = [name for name, dtype in table.schema.items() if dtype == pl.String]
+        cut = [
+            pl.when(pl.col(n).str.len_chars() > _CELL).then(pl.col(n).str.head(_CELL) + "…").otherwise(n) for n in long
+        ]
+        return table.with_columns(cut), self._rows.total
+
+    def _link(self, row: dict[str, Any]) -> str:
+        return run_address(self.name, "person", row["id"], step=self.step)
+
+    def _turned(self, query: TableQuery) -> None:
+        self.query = query
+        self._keep()
+        background_tasks.create(self.again(), name="another page of people")
+
+    async def _asked(self) -> None:
+        self.where = (self._where.value or "").strip()
+        query = self.query
+        self.query = TableQuery(1, query.size, query.sort, query.descending, (self._search.value or "").strip())
+        self._table.query = self.query
+        self._keep()
+        await self.again()
+
+    def _keep(self) -> None:
+        query = self.query
+        sort = f"{'-' if query.descending else ''}{query.sort}" if query.sort else None
+        self.page.address(where=self.where, search=query.search, sort=sort, page=query.page if query.page > 1 else None)
+
+
+class EventsPanel(Panel):
+    """What happened, newest first."""
+
+    title = "Events"
+
+    def __init__(
+        self, name: str, page: Page, again: Again, kind: str = "", person: str = "", until: bool = False
+    ) -> None:
+        super().__init__(name, page, again)
+        self.kind, self.person, self.until = kind, person, until
+        self._query = TableQuery()
+        self._rows = people_data.Rows(pl.DataFrame(), 0)
+
+    def build(self) -> None:
+        """Filters and the table."""
+        with ui.row().classes("w-full gap-2 items-center"):
+            self._kind = ui.select({"": "all kinds"}, value="", label="Kind", on_change=self._asked)
+            test_id(self._kind.props("dense outlined").style("min-width: 160px"), "event-kind")
+            self._person = ui.input(placeholder="Name or id of a person", value=self.person, on_change=self._asked)
+            test_id(self._person.props("dense outlined clearable debounce=300"), "event-person")
+            self._until = ui.switch("All up to this step", value=self.until, on_change=self._asked)
+            test_id(self._until, "event-until")
+        self._nothing = test_id(ui.label().classes("soft"), "events-empty")
+        columns = [("step", "step"), ("kind", "what"), ("name", "who"), ("details", "details")]
+        self._table = PagedTable(self._page, columns, key="name", link=self._link, search="", on_query=self._turned)
+        test_id(self._table.table, "events")
+
+    def load(self, run: RunReader, step: int) -> Any:
+        """A page of events, and which kinds there are."""
+        kinds = events_data.kinds(run, step, until=self.until)
+        known = dict(kinds.iter_rows())
+        kind = self.kind if self.kind in known else ""
+        query = self._query
+        rows = events_data.events(
+            run, step, until=self.until, kind=kind, person=self.person, page=query.page, size=query.size
+        )
+        return known, rows
+
+    def draw(self, data: Any) -> None:
+        """The events, or that there are none."""
+        known, self._rows = data
+        options = {"": f"all kinds ({sum(known.values()):,})"}
+        options |= {kind: f"{display_text(kind, 60)} ({count:,})" for kind, count in known.items()}
+        if self._kind.options != options:
+            self._kind.set_options(options, value=self.kind if self.kind in options else "")
+        nothing = not self._rows.total
+        filtered = bool(known) and nothing
+        told = "No event fits." if filtered else "Nothing happened at this step that the scenario notes as an event."
+        self._nothing.set_text(told if not self.until or filtered else "The scenario noted no event up to this step.")
+        self._nothing.set_visibility(nothing)
+        self._table.element.set_visibility(not nothing)
+        self._table.refresh()
+
+    def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
+        table = self._rows.table
+        if not table.width:
+            return table, 0
+        who = pl.coalesce(pl.col("name"), pl.col("person").cast(pl.String), pl.lit("–"))
+        return table.with_columns(who.alias("name")), self._rows.total
+
+    def _link(self, row: dict[str, Any]) -> str:
+        if row["person"] is None:
+            return "#"
+        return run_address(self.name, "person", row["person"], step=row["step"])
+
+    def _turned(self, query: TableQuery) -> None:
+        self._query = query
+        background_tasks.create(self.again(), name="another page of events")
+
+    async def _asked(self) -> None:
+        kind, person, until = self._kind.value or "", (self._person.value or "").strip(), bool(self._until.value)
+        if (kind, person, until) == (self.kind, self.person, self.until):
+            return
+        self.kind, self.person, self.until = kind, person, until
+        self._query = TableQuery(1, self._query.size)
+        self._table.query = self._query
+        self.page.address(kind=kind, who=person, until="yes" if until else None)
+        await self.again()
+
+
+class MetricsPanel(Panel):
+    """All metrics at the step, with the change since the step before."""
+
+    title = "Metrics"
+
+    def build(self) -> None:
+        """The table."""
+        self._rows = pl.DataFrame()
+        columns = [
+            ("metric", "metric"),
+            ("value", "value"),
+            ("change", "change since the step before"),
+            ("about", "what"),
+        ]
+        self._table = PagedTable(lambda query: page_rows(self._rows, query), columns, key="metric", search="")
+        test_id(self._table.table, "metrics")
+        self._nothing = ui.column()
+        with self._nothing:
+            empty_state("This scenario measures nothing. A method with @metric is computed after every step.")
+
+    def load(self, run: RunReader, step: int) -> Any:
+        """The metrics at the step."""
+        about = described(run.manifest.scenario)[1]
+        table = metrics_at(metrics(run), step)
+        told = [
+            ("–" if c is None else f"{c:+,.4g}", about.get(m, "")) for m, c in table.select("metric", "change").rows()
+        ]
+        more = pl.DataFrame(told, schema={"change": pl.String, "about": pl.String}, orient="row")
+        return table.select("metric", "value").hstack(more)
+
+    def draw(self, data: Any) -> None:
+        """The rows."""
+        self._rows = data
+        self._nothing.set_visibility(not data.height)
+        self._table.element.set_visibility(bool(data.height))
+        self._table.refresh()

@@ -1,0 +1,139 @@
+"""What a run used, by what it was used for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import polars as pl
+
+from populace.broker import Usage, price_of
+from populace.questions import cleanings as examined
+from populace.runs.reader import RunReader
+from populace.studio.pages.run import columns as stored
+
+_PURPOSES = {
+    "purpose": pl.String,
+    "model": pl.String,
+    "questions": pl.Int64,
+    "answers": pl.Int64,
+    "prompts": pl.Int64,
+    "prompt_tokens": pl.Int64,
+    "completion_tokens": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a run used up to a step.
+
+    Attributes:
+        until: The step.
+        total: Over all steps of its own; what a fork shares with its parent cost it nothing.
+        step: In the step alone.
+        seconds: How long its own steps took.
+        purposes: For each purpose: questions, answers, distinct prompts, the tokens of those prompts, the calls that
+            were bought, and what the tokens are worth at list price. Tokens and worth count replies that came from
+            the call store as well; calls and the cost in `total` do not.
+        steps: For each own step: answers, calls, reused replies, tokens, cost and seconds.
+    """
+
+    until: int
+    total: Usage
+    step: Usage
+    seconds: float
+    purposes: pl.DataFrame
+    steps: pl.DataFrame
+
+
+def used(run: RunReader, until: int) -> Used:
+    """What a run used up to a step, that step counted."""
+    lines = [line for line in run.record.usage() if line["step"] <= until]
+    parts = [(line["step"], _part(line)) for line in lines]
+    total = Usage()
+    for _, part in parts:
+        for name in Usage.__dataclass_fields__:
+            setattr(total, name, getattr(total, name) + getattr(part, name))
+    last = next((part for step, part in reversed(parts) if step == until), Usage())
+    seconds = float(sum(line["seconds"] for line in lines))
+    return Used(until, total, last, seconds, _purposes(run, until, total.purposes), _steps(lines))
+
+
+def cleanings(run: RunReader, until: int) -> pl.DataFrame:
+    """What was done by rule to the replies to utterances up to a step, and why some were invalid."""
+    made = [each for each in (_cleanings(run, step) for step in range(until + 1)) if each.height]
+    if not made:
+        return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
+    return pl.concat(made).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
+
+
+def _part(line: dict[str, object]) -> Usage:
+    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
+
+
+def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
+    names = ("decisions", "calls", "reused", "failures", "prompt_tokens", "completion_tokens")
+    schema = {"step": pl.Int64, **dict.fromkeys(names, pl.Int64), "cost": pl.Float64, "seconds": pl.Float64}
+    return pl.DataFrame([tuple(line[name] for name in schema) for line in lines], schema=schema, orient="row")
+
+
+def _purposes(run: RunReader, until: int, calls: Counter[str]) -> pl.DataFrame:
+    made = [each for each in (_asked(run, step) for step in range(until + 1)) if each.height]
+    sums = [pl.sum(name) for name in list(_PURPOSES)[2:]]
+    table = (pl.concat(made) if made else pl.DataFrame(schema=_PURPOSES)).group_by("purpose", "model").agg(sums)
+    worth = [_worth(*row) for row in table.select("model", "prompt_tokens", "completion_tokens").iter_rows()]
+    table = table.with_columns(worth=pl.Series(worth, dtype=pl.Float64))
+    table = table.group_by("purpose").agg(*sums, pl.sum("worth"), unpriced=pl.col("worth").is_null().any())
+    bought = pl.DataFrame(
+        {"purpose": list(calls), "calls": list(calls.values())}, schema={"purpose": pl.String, "calls": pl.Int64}
+    )
+    table = table.join(bought, on="purpose", how="full", coalesce=True)
+    table = table.with_columns(pl.when("unpriced").then(None).otherwise("worth").alias("worth")).drop("unpriced")
+    counts = [*list(_PURPOSES)[2:], "calls"]
+    return table.with_columns(pl.col(counts).fill_null(0)).sort("prompt_tokens", "purpose", descending=[True, False])
+
+
+def _worth(model: str, prompt: int, completion: int) -> float | None:
+    if not prompt + completion:
+        return 0.0
+    price = price_of(model)
+    return None if price is None else (prompt * price.prompt + completion * price.completion) / 1e6
+
+
+@stored.once_a_step
+def _asked(run: RunReader, step: int) -> pl.DataFrame:
+    """The purposes of a step, with the prompts behind its answers."""
+    asks = stored.columns(run, step, "asks", ["ask", "purpose", "people"])
+    if asks is None:
+        return pl.DataFrame(schema=_PURPOSES)
+    whole = asks.group_by("purpose").agg(pl.len().alias("questions"), pl.sum("people").alias("answers"))
+    prompts = stored.columns(run, step, "prompts", ["ask", "model", "prompt_tokens", "completion_tokens"])
+    if prompts is None:
+        return whole.select([_or_nothing(name, whole.columns) for name in _PURPOSES])
+    told = ["prompt_tokens", "completion_tokens"]
+    by_ask = prompts.group_by("ask", "model").agg(
+        pl.len().alias("prompts"), *(pl.sum(name).cast(pl.Int64) for name in told)
+    )
+    behind = by_ask.join(asks.select("ask", "purpose"), on="ask").sort("ask", "model")
+    behind = behind.group_by("purpose", "model", maintain_order=True).agg(pl.sum("prompts", *told))
+    # With several models, questions and answers are counted once, beside the first of them.
+    joined = whole.join(behind.with_columns(place=pl.int_range(pl.len()).over("purpose")), on="purpose", how="left")
+    again = pl.col("place").fill_null(0) > 0
+    counted = [pl.when(again).then(0).otherwise(name).alias(name) for name in ("questions", "answers")]
+    joined = joined.with_columns(counted)
+    return joined.select([_or_nothing(name, joined.columns) for name in _PURPOSES])
+
+
+def _or_nothing(name: str, known: list[str]) -> pl.Expr:
+    dtype = _PURPOSES[name]
+    nothing = pl.lit("" if dtype == pl.String else 0)
+    return (pl.col(name).fill_null(nothing) if name in known else nothing).cast(dtype).alias(name)
+
+
+@stored.once_a_step
+def _cleanings(run: RunReader, step: int) -> pl.DataFrame:
+    asks = stored.columns(run, step, "asks", ["ask", "question"])
+    if asks is None or not asks["question"].str.contains('"utterance"', literal=True).any():
+        return pl.DataFrame()
+    prompts = stored.columns(run, step, "prompts", ["ask", "system", "user", "replies"])
+    return pl.DataFrame() if prompts is None else examined(asks, prompts)

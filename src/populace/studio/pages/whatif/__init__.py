@@ -1,0 +1,1 @@
+"""Continuations of a forum thread, side by side."""

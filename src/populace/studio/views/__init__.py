@@ -1,1 +1,0 @@
-"""What pages show, as tables and plain data."""

@@ -1,0 +1,1 @@
+"""Parts that several pages share: charts, tables, form fields, redrawing."""

@@ -1,0 +1,239 @@
+"""Charts that can be taken along: as SVG, as PNG, and their data as CSV."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from nicegui import ui
+
+from populace.runs.charts import PALETTE
+from populace.studio.shell.frame import test_id
+from populace.studio.shell.text import display_text
+
+COLOURS = tuple(colour for colour in PALETTE if colour != "#000000")
+_AXIS: dict[str, Any] = {
+    "axisLine": {"lineStyle": {"color": "#8a929b"}},
+    "splitLine": {"lineStyle": {"color": "#8a929b", "opacity": 0.2}},
+    "nameTextStyle": {"color": "#444"},
+    "axisLabel": {"color": "#444", "hideOverlap": True},
+}
+
+
+class Chart:
+    """A chart with a heading and a menu to save it.
+
+    Args:
+        title: What it shows.
+        options: As ECharts has them; tooltips are drawn as text, never as markup.
+        table: The numbers that it shows.
+        name: What saved files are called; made from the title by default.
+    """
+
+    def __init__(self, title: str, options: dict[str, Any], table: pl.DataFrame, name: str = "") -> None:
+        self.table = table
+        self.name = name or re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower() or "chart"
+        with ui.column().classes("w-full gap-0 min-w-0") as self.element:
+            with ui.row().classes("w-full items-center justify-between no-wrap"):
+                self.heading = (
+                    ui.label(display_text(title, 200)).classes("panel-title").props("role=heading aria-level=3")
+                )
+                with (
+                    test_id(
+                        ui.button().props('flat round dense size=sm icon=download aria-label="Save this chart"'),
+                        f"save-{self.name}",
+                    ),
+                    ui.menu(),
+                ):
+                    ui.menu_item("PNG picture", lambda: self._save("png"))
+                    ui.menu_item("SVG picture", lambda: self._save("svg"))
+                    ui.menu_item("CSV data", self.save_data)
+            self.chart = ui.echart(_dressed(options), renderer="svg").classes("chart")
+            self.chart.props(f'role=img aria-label="{_attribute(title)}"')
+
+    def show(self, options: dict[str, Any], table: pl.DataFrame) -> None:
+        """Show something else in the same place."""
+        self.table = table
+        made = _dressed(options)
+        if made != self.chart.options:
+            self.chart.options.clear()
+            self.chart.options.update(made)
+            self.chart.update()
+
+    def _save(self, kind: str) -> None:
+        ui.run_javascript(f"populaceSave({self.chart.id}, {json.dumps(kind)}, {json.dumps(self.name)})")
+
+    def save_data(self) -> None:
+        """Have the browser save the numbers."""
+        ui.download.content(self.table.write_csv(), f"{self.name}.csv", "text/csv")
+
+
+def line_chart(
+    title: str,
+    table: pl.DataFrame,
+    x: str,
+    ys: Sequence[str],
+    *,
+    bands: Mapping[str, tuple[str, str]] | None = None,
+    unit: str = "",
+    mark: float | None = None,
+    name: str = "",
+) -> Chart:
+    """A line for each column, with a band where there are bounds.
+
+    Args:
+        title: What it shows.
+        table: The numbers.
+        x: The column along the axis.
+        ys: The columns to draw.
+        bands: For a column, the columns that hold its lower and upper bound.
+        unit: Of the numbers.
+        mark: Where along the axis a vertical line stands.
+        name: What saved files are called.
+    """
+    return Chart(title, line_options(table, x, ys, bands=bands, unit=unit, mark=mark), table, name)
+
+
+def line_options(
+    table: pl.DataFrame,
+    x: str,
+    ys: Sequence[str],
+    *,
+    bands: Mapping[str, tuple[str, str]] | None = None,
+    unit: str = "",
+    mark: float | None = None,
+) -> dict[str, Any]:
+    """The options of `line_chart`, to show other numbers in the same chart."""
+    series: list[dict[str, Any]] = []
+    across = table[x].to_list() if table.height else []
+    for index, y in enumerate(ys):
+        colour = COLOURS[index % len(COLOURS)]
+        if bands and y in bands:
+            series += _band(table, across, *bands[y], colour, y)
+        values = table[y].to_list() if table.height else []
+        few = table.height <= 60
+        line: dict[str, Any] = {
+            "type": "line",
+            "name": display_text(y, 60),
+            "data": list(map(list, zip(across, values, strict=True))),
+        }
+        line |= {"showSymbol": few, "symbolSize": 5, "connectNulls": False, "animation": False}
+        line |= {"lineStyle": {"color": colour, "width": 2}, "itemStyle": {"color": colour}}
+        series.append(line)
+    if mark is not None and series:
+        series[-1]["markLine"] = {
+            "silent": True,
+            "symbol": "none",
+            "animation": False,
+            "label": {"show": False},
+            "lineStyle": {"color": "#8a929b", "type": "dashed"},
+            "data": [{"xAxis": mark}],
+        }
+    share = table.height > 0 and all(_is_share(table[y]) for y in ys)
+    top = 14 + 20 * (len(ys) > 1) + 14 * bool(unit)
+    return {
+        "grid": {"left": 8, "right": 18, "top": top, "bottom": 8, "containLabel": True},
+        "xAxis": {"type": "value", "name": "", "min": "dataMin", "max": "dataMax", "minInterval": 1, **_AXIS},
+        "yAxis": {"type": "value", "name": unit, "scale": True, **({"min": 0, "max": 1} if share else {}), **_AXIS},
+        "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll", "data": [display_text(y, 60) for y in ys]},
+        "tooltip": {"trigger": "axis"},
+        "series": series,
+    }
+
+
+def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "", name: str = "") -> Chart:
+    """A group of bars for each row.
+
+    Args:
+        title: What it shows.
+        table: The numbers.
+        x: The column that names the groups.
+        ys: The columns to draw.
+        unit: Of the numbers.
+        name: What saved files are called.
+    """
+    return Chart(title, bar_options(table, x, ys, unit=unit), table, name)
+
+
+def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "") -> dict[str, Any]:
+    """The options of `bar_chart`."""
+    names = [display_text(each, 40) for each in table[x].to_list()] if table.height else []
+    return {
+        "grid": {"left": 8, "right": 18, "top": 34 if len(ys) > 1 else 24, "bottom": 8, "containLabel": True},
+        "xAxis": {"type": "category", "data": names, **_AXIS},
+        "yAxis": {"type": "value", "name": unit, **_AXIS},
+        "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll"},
+        "tooltip": {"trigger": "item"},
+        "series": [
+            {
+                "type": "bar",
+                "name": display_text(y, 60),
+                "data": table[y].to_list() if table.height else [],
+                "itemStyle": {"color": COLOURS[index % len(COLOURS)]},
+                "animation": False,
+                "barMaxWidth": 48,
+            }
+            for index, y in enumerate(ys)
+        ],
+    }
+
+
+def sparkline(values: Sequence[float | None]) -> ui.element:
+    """A metric as a line without axes, for a list."""
+    points = [[index, value] for index, value in enumerate(values)]
+    numbers = [value for value in values if value is not None]
+    share = bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
+    chart = ui.echart(
+        {
+            "grid": {"left": 2, "right": 2, "top": 3, "bottom": 3},
+            "xAxis": {"show": False, "type": "value", "min": "dataMin", "max": "dataMax"},
+            "yAxis": {"show": False, "type": "value", "scale": True, **({"min": 0, "max": 1} if share else {})},
+            "series": [
+                {
+                    "type": "line",
+                    "data": points,
+                    "showSymbol": False,
+                    "animation": False,
+                    "silent": True,
+                    "lineStyle": {"color": COLOURS[0], "width": 2},
+                }
+            ],
+        },
+        renderer="svg",
+    )
+    return chart.classes("spark").props("aria-hidden=true")
+
+
+def _band(table: pl.DataFrame, across: list[Any], low: str, high: str, colour: str, of: str) -> list[dict[str, Any]]:
+    """An area between two columns: an unseen line, and what is stacked on it."""
+    lows = table[low].to_list()
+    heights = (table[high] - table[low]).to_list()
+    common = {"type": "line", "stack": f"band of {of}", "showSymbol": False, "silent": True, "animation": False}
+    common |= {"lineStyle": {"opacity": 0}, "stackStrategy": "all", "tooltip": {"show": False}}
+    return [
+        {**common, "name": f"{of}, low", "data": list(map(list, zip(across, lows, strict=True)))},
+        {
+            **common,
+            "name": f"{of}, high",
+            "data": list(map(list, zip(across, heights, strict=True))),
+            "areaStyle": {"color": colour, "opacity": 0.18},
+        },
+    ]
+
+
+def _is_share(values: pl.Series) -> bool:
+    low, high = values.min(), values.max()
+    return isinstance(low, (int, float)) and isinstance(high, (int, float)) and low >= 0 and high <= 1
+
+
+def _dressed(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with what all charts share."""
+    tooltip = {"renderMode": "richText", "confine": True, **options.get("tooltip", {})}
+    return {"animation": False, "textStyle": {"color": "#444", "fontFamily": "inherit"}, **options, "tooltip": tooltip}
+
+
+def _attribute(text: str) -> str:
+    return re.sub(r"[^\w .,:;()%+-]", " ", display_text(text, 120))

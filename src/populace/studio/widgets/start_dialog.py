@@ -1,0 +1,46 @@
+"""A command that was just started: what it says until its run has a folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from nicegui import ui
+
+from populace.studio.jobs import CommandError, CommandJob, command
+from populace.studio.shell.frame import error_card, run_address, test_id
+from populace.studio.shell.text import display_text
+
+_LOOKS_A_SECOND = 4
+
+
+async def show_start(job: CommandJob, target: Callable[[str], str] = run_address) -> None:
+    """Show that a run is starting, and go to it once it is there; what hinders it is told in its own words.
+
+    Args:
+        job: What was started.
+        target: The address to go to, from the name of the run.
+    """
+    with ui.dialog(value=True).props("persistent") as dialog, ui.card().classes("w-full max-w-xl") as card:
+        with ui.row().classes("items-center gap-3 no-wrap"):
+            ui.spinner()
+            ui.label("Starting").classes("panel-title")
+        ui.label(display_text(command(*job.arguments), 400)).classes("commandline foreign")
+        line = ui.label("The model is being loaded.").classes("soft small foreign")
+        ui.label("It goes on by itself: this page may be closed.").classes("soft small")
+    test_id(card, "starting")
+    while job.state == "starting":
+        said = job.said.replace("\r", "\n").rpartition("\n")[2]
+        line.set_text(display_text(said, 300) or "The model is being loaded.")
+        await asyncio.sleep(1 / _LOOKS_A_SECOND)
+    try:
+        name = await job.named()
+    except CommandError as error:
+        card.clear()
+        with card:
+            ui.label("It could not be started").classes("panel-title")
+            error_card(error)
+            test_id(ui.button("Close", on_click=dialog.close).props("no-caps flat"), "starting-close")
+        return
+    dialog.close()
+    ui.navigate.to(target(name))

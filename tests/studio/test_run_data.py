@@ -1,0 +1,273 @@
+"""What the page of a run shows, as data."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from populace import Budget, Choice, People, Run, Scenario, simulate
+from populace.base.errors import BudgetError, DamagedRunError, UnknownNameError, UsageError
+from populace.models import Capabilities, Request, Scripted
+from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
+from populace.studio.pages.run import columns as stored
+from populace.studio.pages.run.data import charted, described, intervention_in_words, metrics, metrics_at, overview
+from support.models import leaning, varied
+from support.scenarios import Shirts, Talk
+
+
+class Diary(Scenario):
+    """People note something each day, and every third answer is none."""
+
+    days: int = 3
+    chart = ("notes",)
+
+    def setup(self) -> People:
+        return People.named(9, seed=self.rng).with_columns(age=pl.Series(range(9)) * 10, mood="calm")
+
+    def length(self) -> int:
+        return self.days
+
+    async def step(self) -> None:
+        question = Choice("Tea or coffee?", options=("tea", "coffee"))
+        await self.ask(self.people, question, given="You are number {id}.", purpose="breakfast")
+        self.events("noted", self.people.where(age={"ge": 50}), words="hello", pages=self.t)
+        self.event("rain", None, heavy=True)
+
+
+def silent(request: Request) -> dict[str, float] | str:
+    """Two of three answer; the third says something else."""
+    number = int(str(request.messages).split("You are number ")[1].split(".")[0])
+    return "Perhaps." if number % 3 == 0 else "tea"
+
+
+def diary(**options: object) -> Run:
+    model = Scripted(silent, spec="scripted:silent", capabilities=Capabilities())
+    return simulate(Diary(), model=model, seed=3, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def shirts() -> Run:
+    return simulate(Shirts(people_count=40, days=5), model=Scripted(varied, spec="scripted:varied"), seed=2)
+
+
+def test_an_overview_tells_how_a_run_stands(shirts: Run) -> None:
+    seen = overview(shirts)
+    assert (seen.state, seen.last, seen.planned, seen.progress) == ("complete", 5, 5, 1.0)
+    assert seen.people == 40
+    assert seen.failure is not None and seen.failure.n == 200
+    assert seen.failure.value == 0 and 0 < seen.failure.high < 0.05
+    assert seen.digest == shirts.digest
+    assert ("people count", "40") in seen.settings
+
+
+def test_a_stop_by_budget_names_its_limit() -> None:
+    with pytest.raises(BudgetError):
+        simulate(Shirts(), model=Scripted(varied, spec="scripted:varied"), budget=Budget(calls=4))
+    seen = overview(Run.open(next(Path("runs").iterdir())))
+    assert (seen.state, seen.budget) == ("stopped", "calls")
+
+
+def test_a_run_without_a_step_has_an_overview(shirts: Run) -> None:
+    shutil.rmtree(shirts.folder / "steps")
+    seen = overview(Run.open(shirts.folder))
+    assert (seen.last, seen.people, seen.failure, seen.digest) == (None, 0, None, "")
+    assert metrics(Run.open(shirts.folder)).height == 0
+
+
+def test_metrics_are_the_metrics_of_the_run(shirts: Run) -> None:
+    assert metrics(shirts).equals(shirts.metrics)
+    assert metrics(shirts).equals(shirts.metrics)
+
+
+def test_metrics_of_a_run_that_was_made_anew_are_not_the_old_ones(shirts: Run) -> None:
+    metrics(shirts)
+    folder = shirts.folder
+    shutil.rmtree(folder)
+    other = simulate(Shirts(people_count=40, days=5), model=leaning(0.9), seed=5)
+    shutil.move(other.folder, folder)
+    moved = Run.open(folder)
+    assert metrics(moved).equals(moved.metrics)
+
+
+def test_metrics_at_a_step_tell_the_change_since_the_step_before(shirts: Run) -> None:
+    table = metrics_at(metrics(shirts), 2)
+    before, now = shirts.metrics["share_blue"][1], shirts.metrics["share_blue"][2]
+    assert table.row(0, named=True)["change"] == pytest.approx(now - before)
+    assert metrics_at(metrics(shirts), 0)["change"].to_list() == [None]
+
+
+def test_the_metrics_that_a_scenario_names_are_drawn_first() -> None:
+    run = simulate(Shirts(), decider="rule")
+    assert charted(run, metrics(run)) == (["share_blue"], [])
+    assert described("norms")[0] == ("share_blue",)
+    assert described("norms")[1]["consensus"] == "Whether everybody wears the same."
+
+
+def test_a_scenario_in_a_file_is_read_and_not_run(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text('raise SystemExit\nclass Mine:\n    chart = ("a", "b")\n    def a(self):\n        "First."\n')
+    assert described(f"{file}:Mine") == (("a", "b"), {"a": "First."})
+    file.write_text("class Mine(:\n    pass  # broken, and longer than before\n")
+    assert described(f"{file}:Mine") == ((), {})
+
+
+def test_people_are_those_of_the_step(shirts: Run) -> None:
+    for step in shirts.steps:
+        page = people_data.people(shirts, step, size=100)
+        assert page.table.equals(shirts.people(step).frame)
+        assert page.total == 40
+
+
+def test_pages_of_people_follow_each_other(shirts: Run) -> None:
+    pages = [people_data.people(shirts, 3, page=page, size=15).table for page in (1, 2, 3, 4)]
+    assert [page.height for page in pages] == [15, 15, 10, 0]
+    assert pl.concat(pages).equals(shirts.people(3).frame)
+
+
+def test_people_are_sorted_on_all_pages(shirts: Run) -> None:
+    first = people_data.people(shirts, 3, sort="name", descending=True, size=3).table
+    assert first["name"].to_list() == sorted(shirts.people(3)["name"], reverse=True)[:3]
+
+
+def test_people_are_found_by_words_and_by_conditions(shirts: Run) -> None:
+    frame = shirts.people(2).frame
+    name = frame["name"][7]
+    assert name in people_data.people(shirts, 2, search=name.upper()).table["name"]
+    blue = people_data.people(shirts, 2, where="shirt = blue and id < 20", size=100)
+    assert blue.table.equals(frame.filter(pl.col("shirt") == "blue", pl.col("id") < 20))
+    both = people_data.people(shirts, 2, where='group ~ "group 1"', sort="id", descending=True, size=2)
+    assert both.table["id"].to_list() == [37, 34] and both.total == 13
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "told"),
+    [
+        ("shrt = blue", UnknownNameError, "Did you mean 'shirt'"),
+        ("id > many", UsageError, "holds numbers"),
+        ("blue", UsageError, "is no condition"),
+        ("__import__('os')", UsageError, "is no condition"),
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_told(shirts: Run, where: str, error: type[UsageError], told: str) -> None:
+    with pytest.raises(error, match=told):
+        people_data.people(shirts, 1, where=where)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40))
+def test_whatever_is_typed_as_a_condition_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        assert all(name for name, _, _ in people_data.conditions(text))
+
+
+def test_events_come_newest_first() -> None:
+    run = diary()
+    page = events_data.events(run, 2, until=True, size=6)
+    assert page.total == 2 * 5
+    assert page.table["step"].to_list() == [2, 2, 2, 2, 2, 1]
+    assert page.table["kind"][0] == "rain" and page.table["details"][0] == "heavy: yes"
+    assert page.table["details"][1] == "words: hello · pages: 2"
+    rest = events_data.events(run, 2, until=True, page=2, size=6)
+    assert rest.table.height == 4
+
+
+def test_events_are_filtered_by_kind_person_and_words() -> None:
+    run = diary()
+    assert events_data.kinds(run, 3, until=True).rows() == [("noted", 12), ("rain", 3)]
+    assert events_data.events(run, 3, kind="rain", until=True).total == 3
+    name = run.people(3)["name"][6]
+    mine = events_data.events(run, 3, person=name, until=True)
+    assert mine.total == 3 and set(mine.table["name"]) == {name}
+    assert events_data.events(run, 3, search='PAGES":2', until=True).total == 4
+    assert events_data.events(run, 3, person="nobody", until=True).total == 0
+
+
+def test_a_step_without_events_or_questions_is_empty(shirts: Run) -> None:
+    assert events_data.events(shirts, 2).total == 0
+    assert answers_data.answers(shirts, 0) == []
+    assert answers_data.invalid_replies(shirts, 0).height == 0
+
+
+def test_shares_of_answers_have_an_interval_and_what_was_predicted(shirts: Run) -> None:
+    (asked,) = answers_data.answers(shirts, 2)
+    assert (asked.text, asked.kind, asked.asked, asked.valid) == ("Which shirt?", "choice", 40, 40)
+    counts = dict(shirts.answers(2).group_by("value").len().iter_rows())
+    for row in asked.values.iter_rows(named=True):
+        assert row["people"] == counts.get(row["value"], 0)
+        assert row["low"] <= row["share"] == row["people"] / 40 <= row["high"]
+        assert shirts.decisions(2, row["person"])[0].value == row["value"]
+    expected = [d.tempered["blue"] for i in range(40) for d in shirts.decisions(2, i) if d.tempered]
+    assert asked.values["predicted"][0] == pytest.approx(sum(expected) / 40)
+    assert asked.values["predicted"].sum() == pytest.approx(1)
+
+
+def test_what_was_predicted_counts_orders_and_temperature() -> None:
+    model = Scripted(varied, spec="scripted:varied")
+    run = simulate(Talk(people_count=5, days=1), model=model, seed=2, temperature=0.4)
+    for asked in answers_data.answers(run, 1, limit=100):
+        if asked.values["predicted"].null_count():
+            continue
+        made = [d for i in range(5) for d in run.decisions(1, i) if d.question["text"] == asked.text and d.tempered]
+        expected = [sum(d.tempered[value] for d in made if d.tempered) / len(made) for value in asked.values["value"]]
+        assert asked.values["predicted"].to_list() == pytest.approx(expected)
+
+
+def test_invalid_answers_are_counted_by_step_and_question_with_what_was_said() -> None:
+    run = diary()
+    table = answers_data.invalid_by_step(run, 2)
+    assert table["invalid"].to_list() == [0, 3, 3]
+    assert answers_data.statuses(run, 2, until=True) == {"ok": 12, "unparseable": 6}
+    assert answers_data.invalid_by_question(run, 2, until=True).rows() == [("Tea or coffee?", "unparseable", 6)]
+    replies = answers_data.invalid_replies(run, 2)
+    assert replies["person"].to_list() == [0, 3, 6]
+    assert all("Perhaps." in reply for reply in replies["reply"])
+    assert replies["name"].to_list() == [run.people(2)["name"][i] for i in (0, 3, 6)]
+
+
+def test_usage_is_counted_by_purpose_up_to_a_step() -> None:
+    run = diary()
+    seen = usage_data.used(run, 2)
+    assert seen.total.calls == run.usage(until=3).calls
+    rows = {row["purpose"]: row for row in seen.purposes.to_dicts()}
+    row = rows["breakfast"]
+    assert (row["questions"], row["answers"]) == (2, 18)
+    assert sum(each["calls"] for each in rows.values()) == seen.total.calls
+    assert row["prompt_tokens"] == run.prompts(until=3)["prompt_tokens"].sum()
+    assert row["worth"] == 0.0
+    assert seen.steps["step"].to_list() == [0, 1, 2]
+
+
+def test_a_fork_shows_its_parents_steps_and_pays_for_its_own(shirts: Run) -> None:
+    fork = shirts.fork(3, seed=9, model=leaning(0.5))
+    assert people_data.people(fork, 2).table.equals(people_data.people(shirts, 2).table)
+    assert metrics(fork).equals(fork.metrics)
+    assert usage_data.used(fork, 2).total.calls == 0
+    seen = overview(fork)
+    assert seen.parent == (shirts.name, 3)
+    assert ("seed (from step 3)", "9") in seen.settings
+
+
+def test_a_run_that_is_gone_is_told() -> None:
+    run = simulate(Shirts(people_count=17), decider="rule", seed=99)
+    shutil.rmtree(run.folder)
+    with pytest.raises(DamagedRunError, match="missing"):
+        people_data.people(run, 2)
+
+
+def test_what_is_kept_has_bounds() -> None:
+    kept = stored.Kept(room=1000)
+    for number in range(100):
+        kept.put(number, number, size=100)
+    assert kept.held <= 1000
+    assert kept.get(99) == 99 and kept.get(0) is None
+
+
+def test_interventions_are_told_in_words() -> None:
+    told = intervention_in_words({"kind": "set", "at": 2, "values": {"shirt": "blue"}, "to": {"where": {"id": 3}}})
+    assert told == "at step 2: set (values: shirt blue; to: where id 3)"
