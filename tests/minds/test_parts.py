@@ -13,7 +13,7 @@ import pytest
 from populace import People, Scenario, simulate
 from populace.base.errors import ParameterError
 from populace.minds import Action, Asks, Memory, Mind, Plans, Reflection, Remembers
-from populace.models import Hashing
+from populace.models import HashingEmbedder
 from populace.people import Id
 from populace.questions import Choice
 from populace.scenarios.party import Party
@@ -92,7 +92,7 @@ def test_a_scenario_asks_with_the_profile_of_the_mind_that_it_made() -> None:
         steps: int = 1
 
         def setup(self) -> People:
-            self.mind = Mind("You are {name}, and you remember.", memory=Memory(Hashing(32)))
+            self.mind = Mind("You are {name}, and you remember.", memory=Memory(HashingEmbedder(32)))
             return People.named(2, seed=self.rng)
 
         async def step(self) -> None:

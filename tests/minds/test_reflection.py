@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from populace.minds import Memory, Reflection
-from populace.models import Hashing, Request
+from populace.models import HashingEmbedder, Request
 from support.society import trying
 
 SEEN = ["I saw a fox.", "I saw a heron.", "I saw an otter."]
 
 
 def full(ids: list[int]) -> Memory:
-    mind = Memory(Hashing(64))
+    mind = Memory(HashingEmbedder(64))
     for who in ids:
         mind.keep([who] * 3, SEEN, kind="observation", now=0, importance=8)
     return mind

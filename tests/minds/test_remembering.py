@@ -7,12 +7,12 @@ import pytest
 
 from populace.base.errors import ParameterError
 from populace.minds import Capacity, Memory
-from populace.models import Hashing, Request
+from populace.models import HashingEmbedder, Request
 from support.society import trying
 
 
 def memory(**changes: Any) -> Memory:
-    return Memory(Hashing(64), **changes)
+    return Memory(HashingEmbedder(64), **changes)
 
 
 def test_people_recall_their_own_memories_only() -> None:

@@ -178,7 +178,7 @@ def test_options_that_cannot_be_asked_are_refused(options: tuple[str, ...], word
     assert all(word in str(raised.value) for word in ["Will you vote?", *words])
 
 
-@pytest.mark.parametrize("setting", [{"order": "shuffled"}, {"scoring": "numbers"}, {"worded": {"maybe": "perhaps"}}])
+@pytest.mark.parametrize("setting", [{"order": "shuffled"}, {"scoring": "numbers"}, {"wordings": {"maybe": "perhaps"}}])
 def test_a_setting_that_does_not_exist_is_refused_by_its_value(setting: dict[str, object]) -> None:
     with pytest.raises(QuestionError, match="shuffled|numbers|maybe"):
         Choice("Will you vote?", options=("yes", "no"), **setting)  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ def test_a_question_needs_a_text() -> None:
 
 
 def test_a_label_swap_changes_the_words_and_keeps_the_values() -> None:
-    swapped = Choice("Which?", options=("stay", "leave"), worded={"stay": "leave", "leave": "stay"})
+    swapped = Choice("Which?", options=("stay", "leave"), wordings={"stay": "leave", "leave": "stay"})
     assert swapped.options_text(swapped.declared, labels=False) == "Options: leave, stay."
     assert swapped.parse("stay").value == "leave"
     assert swapped.parse("A", labels=True).value == "stay"
@@ -198,7 +198,7 @@ def test_a_label_swap_changes_the_words_and_keeps_the_values() -> None:
 
 
 def test_the_value_is_not_read_where_another_word_stands_for_it() -> None:
-    question = Choice("Which?", options=("treated", "control"), worded={"treated": "pill", "control": "nothing"})
+    question = Choice("Which?", options=("treated", "control"), wordings={"treated": "pill", "control": "nothing"})
     assert question.parse("Pill.").value == "treated"
     assert question.parse("treated").status == "unparseable"
 

@@ -91,7 +91,7 @@ def test_a_random_factor_without_effect_is_said_to_be_at_zero() -> None:
     rng = np.random.default_rng(5)
     half = rng.normal(size=40)
     frame = pl.DataFrame({"y": [*half, *-half], "g": [*range(40)] * 2, "x": rng.normal(size=80)})
-    found = mixed(frame, "y", ["x"], ["g"])
+    found = fit_mixed_model(frame, "y", ["x"], ["g"])
     assert found.converged
     assert found.words == "The fit converged; the variance of g is at zero."
     assert found.variances["g"] == pytest.approx(0, abs=1e-6)

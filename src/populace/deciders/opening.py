@@ -18,8 +18,8 @@ from populace.base.randomness import bits, path_key, uniforms
 from populace.base.templates import FEW, Piece, joined
 from populace.broker import Broker
 from populace.deciders.decision import PROMPT_SCHEMA, Inquiry
-from populace.models import Failure, Message, Model, Outcome, Request
-from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, mode_for
+from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
+from populace.questions import STATUSES, Arrangement, Finite, Mode, Question, words_or_labels
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _REASONING_TOKENS = 120
@@ -50,17 +50,17 @@ class Opening:
     mode: Mode = "words"
     seeds: list[int] | None = None
     orders: int = 1
-    turns: list[tuple[Message, ...]] | None = None
+    turns: list[tuple[ChatMessage, ...]] | None = None
     reasoning: list[str | None] | None = None
     failed: list[int | None] | None = None
 
     def __len__(self) -> int:
         return self.user.len()
 
-    def talks(self, first: int = 0, count: int | None = None) -> list[tuple[Message, ...]]:
+    def talks(self, first: int = 0, count: int | None = None) -> list[tuple[ChatMessage, ...]]:
         """What is said to the model in each of the rows from `first` on."""
         systems, users = self.system.slice(first, count).to_list(), self.user.slice(first, count).to_list()
-        talks: list[tuple[Message, ...]] = [
+        talks: list[tuple[ChatMessage, ...]] = [
             (("system", system), ("user", user)) if system else (("user", user),)
             for system, user in zip(systems, users, strict=True)
         ]
@@ -73,7 +73,7 @@ def scoring_mode(question: Question, model: Model) -> Mode:
     """Words or labels, by the model's own tokens where it can tell them."""
     if not isinstance(question, Finite):
         return "words"
-    return mode_for(question, model.first_tokens(question.words) if question.scoring == "auto" else None)
+    return words_or_labels(question, model.first_tokens(question.words) if question.scoring == "auto" else None)
 
 
 def opened(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Opening:
@@ -148,12 +148,12 @@ async def reasoned(inquiry: Inquiry, opening: Opening, model: Model, broker: Bro
     ask = question.instruction(labels) if isinstance(question, Finite) else question.instruction()
     thoughts = [None if isinstance(outcome, Failure) else outcome.text.strip() for outcome in outcomes]
     then = ("user", f"Now give your answer. {ask}")
-    turns: list[tuple[Message, ...]] = [(("assistant", thought or "…"), then) for thought in thoughts]
+    turns: list[tuple[ChatMessage, ...]] = [(("assistant", thought or "…"), then) for thought in thoughts]
     failed = [status_of(outcome) for outcome in outcomes]
     return replace(opening, turns=turns, reasoning=thoughts, failed=failed)
 
 
-def status_of(outcome: Outcome) -> int | None:
+def status_of(outcome: ReplyOrFailure) -> int | None:
     """The status of an outcome that cannot be read any further, or None where it can."""
     if isinstance(outcome, Failure):
         return STATUSES.index(outcome.status)

@@ -16,7 +16,7 @@ import polars as pl
 from populace.broker import Broker
 from populace.deciders.decision import Decided, Inquiry, statuses
 from populace.deciders.opening import Opening, opened, prompt_table, reasoned, sampled, scoring_mode, status_of
-from populace.models import Failure, Message, Model, Outcome, Request
+from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.questions import STATUSES, Answer, Answers, Finite, Question
 
 REPAIRS = 2
@@ -34,7 +34,7 @@ _SEED_SPACE = 0x7FFFFFFF
 class _Row:
     """One conversation, as far as it has gone."""
 
-    talk: tuple[Message, ...]
+    talk: tuple[ChatMessage, ...]
     seed: int
     status: int = _UNPARSEABLE
     value: object = None
@@ -95,7 +95,7 @@ async def _turn(
 
 
 def _take(
-    row: _Row, question: Question, opening: Opening, index: int, call: str, outcome: Outcome, attempt: int
+    row: _Row, question: Question, opening: Opening, index: int, call: str, outcome: ReplyOrFailure, attempt: int
 ) -> None:
     """Read one reply into its row."""
     early = status_of(outcome)

@@ -15,8 +15,8 @@ from populace.broker import Broker
 from populace.deciders.decision import Decided, Inquiry, statuses
 from populace.deciders.drawing import drawn, tempered
 from populace.deciders.opening import Opening, opened, prompt_table, reasoned, scoring_mode, status_of
-from populace.models import Failure, Model, Outcome, Request
-from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, owner_of, tally
+from populace.models import Failure, Model, ReplyOrFailure, Request
+from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, tally, token_owner
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]
@@ -64,7 +64,7 @@ class _Scored:
         self._none = (0.0,) * len(question.words)
         shown = set(opening.arrangements)
         self._options = {order: _shown(question, order, opening.mode) for order in shown}
-        self._owners = {order: owner_of(question.words, order, opening.mode) for order in shown}
+        self._owners = {order: token_owner(question.words, order, opening.mode) for order in shown}
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
@@ -74,7 +74,7 @@ class _Scored:
             for talk, order in zip(self.opening.talks(first, _LOT), shown, strict=True)
         ]
 
-    def read(self, calls: list[str], outcomes: list[Outcome]) -> None:
+    def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         """Take in the replies to the next rows."""
         first = len(self.status)
         failed, arrangements, width = self.opening.failed, self.opening.arrangements, len(self._none)

@@ -123,7 +123,7 @@ class Variation(pydantic.BaseModel):
         renamed = self._names(question)
         if isinstance(question, Choice) and (swapped or renamed):
             words = [_put(swapped.get(word, word), renamed) for word in question.words]
-            question = replace(question, worded=dict(zip(question.options, words, strict=True)))
+            question = replace(question, wordings=dict(zip(question.options, words, strict=True)))
         if isinstance(question, Finite) and self.order and question.order == "fixed":
             question = replace(question, order=self.order)
         mind = _Reworded(inquiry.mind, self, swapped, renamed, inquiry.question)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from populace.models import Embedded, Model, Outcome, Request
+from populace.models import EmbeddedModel, Model, ReplyOrFailure, Request
 
 
 class SharedModel(Model):
@@ -15,7 +15,7 @@ class SharedModel(Model):
         model: The model, not started yet.
     """
 
-    def __init__(self, model: Embedded) -> None:
+    def __init__(self, model: EmbeddedModel) -> None:
         self._model = model
         self.spec = model.spec
         self.capabilities = model.capabilities
@@ -27,7 +27,7 @@ class SharedModel(Model):
         self.capabilities = self._model.capabilities
         self.notes, self.learned = self._model.notes, self._model.learned
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Let it answer."""
         self._model.halted = self.halted
         async for lot in self._model.replies(requests):

@@ -24,7 +24,7 @@ from populace.experiments.experiment import Keep
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
 from populace.experiments.rehearsal import early_interventions
 from populace.experiments.shared_model import SharedModel
-from populace.models import Embedded, open_model
+from populace.models import EmbeddedModel, open_model
 from populace.runs.reader import RunReader
 
 
@@ -171,7 +171,7 @@ class Worker:
             return arm.model
         if arm.model not in self._models:
             opened = open_model(arm.model)
-            if not isinstance(opened, Embedded):
+            if not isinstance(opened, EmbeddedModel):
                 return arm.model
             self._models[arm.model] = SharedModel(opened)
         return self._models[arm.model]

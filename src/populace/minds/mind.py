@@ -26,8 +26,8 @@ class Mind:
 
     Example:
         >>> from populace.minds import Memory, Reflection
-        >>> from populace.models import Hashing
-        >>> mind = Mind(profile="You are {name}.", memory=Memory(Hashing(64)), reflection=Reflection(budget=50))
+        >>> from populace.models import HashingEmbedder
+        >>> mind = Mind(profile="You are {name}.", memory=Memory(HashingEmbedder(64)), reflection=Reflection(budget=50))
         >>> mind.planning is None
         True
     """

@@ -22,7 +22,7 @@ from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import MemoryStream
 from populace.minds.parts import Remembers
 from populace.minds.retrieval import Retrieval, retrieval
-from populace.models import Cached, Embedder
+from populace.models import CachedEmbedder, Embedder
 from populace.people import Id
 
 Rater = Literal["rule", "model"]
@@ -42,8 +42,8 @@ class Memory(Remembers):
         unrated: How many texts the model gave no importance.
 
     Example:
-        >>> from populace.models import Hashing
-        >>> memory = Memory(Hashing(64))
+        >>> from populace.models import HashingEmbedder
+        >>> memory = Memory(HashingEmbedder(64))
         >>> seen = ["It rains.", "A party is planned."]
         >>> _ = memory.keep(["ann", "bo"], seen, kind="observation", now=0, importance=3)
         >>> memory.recall(["bo"], ["party"], now=60, purpose="chat")["text"].to_list()
@@ -60,7 +60,7 @@ class Memory(Remembers):
     ) -> None:
         if rater not in ("rule", "model"):
             raise ParameterError(f"importance cannot be rated by {rater!r}.", "Use 'rule' or 'model'.")
-        self.embedder = embedder if isinstance(embedder, Cached) else Cached(embedder)
+        self.embedder = embedder if isinstance(embedder, CachedEmbedder) else CachedEmbedder(embedder)
         self.how = retrieval(how) if isinstance(how, str) else how
         self.rater = rater
         self.forgetting = forgetting

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import pydantic_core
 
-Message = tuple[str, str]
+ChatMessage = tuple[str, str]
 """A role (`system`, `user` or `assistant`) and what is said in it."""
 
 
@@ -33,7 +33,7 @@ class Request(NamedTuple):
         options: The words or labels that will be looked for; a hint that changes no reply.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     lead: str = ""
     max_tokens: int = 64
     top: int = 0
@@ -83,7 +83,7 @@ class Failure(NamedTuple):
     detail: str
 
 
-Outcome = Reply | Failure
+ReplyOrFailure = Reply | Failure
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Model:
     async def close(self) -> None:
         """Give back what `start` took."""
 
-    def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer the requests in any order, in lots, each as soon as it is there."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ import polars as pl
 from populace.base.errors import WorldError
 from populace.engine.scenario import Field, Scenario
 from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, Plans, Reflection, Talk, clock
-from populace.models import embedder
+from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.worlds.town.presence import Presence
@@ -106,7 +106,9 @@ class TownLife(Scenario):
 
     def make_mind(self) -> Mind:
         """What residents live by; a scenario may leave parts out or put its own in their place."""
-        memory = Memory(embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        memory = (
+            Memory(open_embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+        )
         return Mind(
             profile=WHO,
             memory=memory,

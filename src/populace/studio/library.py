@@ -16,11 +16,11 @@ import polars as pl
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
 from populace.engine.discovery import SHIPPED, find_scenario
 from populace.engine.run import Run
-from populace.engine.run_control import Condition, condition
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
 from populace.journal import Journal, Manifest
 from populace.questions import VALID
+from populace.runs.overview import RunState, run_state
 
 Stamp = tuple[int, int, int]
 _TAGS = "tags.json"
@@ -55,7 +55,7 @@ class RunCard:
 
     name: str
     scenario: str = ""
-    condition: Condition | str = "unreadable"
+    condition: RunState | str = "unreadable"
     problem: str = ""
     steps: int = 0
     planned: int | None = None
@@ -179,7 +179,7 @@ class Library:
             return RunCard(
                 name=name,
                 scenario=manifest.scenario.rpartition("/")[2],
-                condition=condition(run.journal),
+                condition=run_state(run.journal),
                 steps=manifest.status.steps,
                 planned=manifest.status.planned,
                 model=regime.model if regime.decider == "model" else f"decided by {regime.decider}",

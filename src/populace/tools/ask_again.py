@@ -238,7 +238,7 @@ class _InOrder(Choice):
 
 def _arranged(question: Finite, shown: Arrangement) -> Finite:
     if isinstance(question, Choice):
-        kept = {name: getattr(question, name) for name in ("text", "reason", "scoring", "options", "worded")}
+        kept = {name: getattr(question, name) for name in ("text", "reason", "scoring", "options", "wordings")}
         return _InOrder(**kept, shown=shown)
     return replace(question, order="fixed" if shown == question.declared else "reversed")
 

@@ -19,6 +19,7 @@ from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
+from populace.runs.settings_text import decider_text
 
 _MOST_ROWS_DRAWN = 24
 _MOST_SENTENCES = 6
@@ -101,7 +102,7 @@ def _design(results: Results) -> Iterator[Block]:
         rows.append((f"factor {factor.name}", levels))
     fixed = ", ".join(f"{name} = {cell(value)}" for name, value in experiment.parameters.items())
     arms = results.folder.arms
-    models = dict.fromkeys(arm.model if arm.decider == "model" else f"the {arm.decider}" for arm in arms)
+    models = dict.fromkeys(decider_text(arm.decider, arm.model) for arm in arms)
     heat = dict.fromkeys(f"{arm.temperature:g}" for arm in arms if arm.decider == "model")
     rows += [
         ("held fixed", fixed or "all other parameters at their defaults"),

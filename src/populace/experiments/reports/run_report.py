@@ -14,7 +14,9 @@ from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.experiment_report import ReportParts
 from populace.experiments.validation import ValidityCard
+from populace.runs.overview import overview
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import origin_rows, settings_rows
 
 
 def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
@@ -23,27 +25,13 @@ def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
     status = manifest.status
     told = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
     lead = (Heading(run.name, 1), Prose([told], kind="soft"))
-    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(run.statuses.items())) or "none"
-    summary = (
-        Prose([f"{status.steps} steps, {len(run.people())} people; answers: {counts}.", f"Validity: {card.verdict}"]),
-    )
-    body = [*_settings(run), *_metrics(run), *_findings(run), Heading("Validity card"), Card(card), *_repeat(run)]
+    seen = overview(run)
+    counts = f"{seen.steps} steps, {seen.people} people; answers: {seen.statuses_text}."
+    summary = (Prose([counts, f"Validity: {card.verdict}"]),)
+    settings = (Heading("Settings"), Facts(settings_rows(run)))
+    validity = (Heading("Validity card"), Card(card))
+    body: list[Block] = [*settings, *_metrics(run), *_findings(run), *validity, *_repeat(run)]
     return ReportParts(run.name, lead, summary, tuple(body))
-
-
-def _settings(run: RunReader) -> Iterator[Block]:
-    yield Heading("Settings")
-    rows = [("scenario", run.manifest.scenario)]
-    if run.manifest.parent:
-        rows.append(("fork of", f"{run.manifest.parent.run} at step {run.manifest.parent.at}"))
-    for regime in run.manifest.regimes:
-        since = f" from step {regime.since}" if regime.since else ""
-        told = ", ".join(f"{name} = {value}" for name, value in regime.parameters.items())
-        rows.append((f"parameters{since}", told or "unchanged"))
-        who = regime.model if regime.decider == "model" else f"the {regime.decider}"
-        rows.append((f"decided by{since}", f"{who}, temperature {regime.temperature:g}, seed {regime.seed}"))
-    rows += [("intervention", json.dumps(each, ensure_ascii=False)) for each in run.manifest.interventions]
-    yield Facts(rows)
 
 
 def _metrics(run: RunReader) -> Iterator[Block]:
@@ -90,5 +78,5 @@ def _repeat(run: RunReader) -> Iterator[Block]:
                 words += [f"--{flag}", value if isinstance(value, str) else json.dumps(value)]
         yield Code(f"{shlex.join(words)}\npopulace report {run.name}\n")
     yield Heading("Manifest")
-    yield Facts([("begun", manifest.created), *sorted(manifest.environment.items())])
+    yield Facts(origin_rows(run))
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")

@@ -83,7 +83,7 @@ class AxelrodLattice(Scenario):
         word = pl.Series([words["defect"], words["cooperate"]])
         self.people["move"] = await self.ask(
             people,
-            Choice(said.question, options=MOVES, worded=words, order=self.order, reason=self.reason),
+            Choice(said.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
             given=said.neighbours + said.seen,
             rule=self.copy_the_best,
             c=words["cooperate"],

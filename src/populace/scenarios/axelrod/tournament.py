@@ -132,7 +132,7 @@ class Axelrod(Scenario):
         past = self._past(words)
         self.people["move"] = await self.ask(
             self.people.rows(self.by_model),
-            Choice(said.question, options=MOVES, worded=words, order=self.order, reason=self.reason),
+            Choice(said.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
             given=said.game + ("" if past is None else said.past if self.history else said.first),
             rule=self.play_twin,
             c=words["cooperate"],

@@ -104,7 +104,7 @@ class Market(Scenario):
             options = [f"{price:.4f}" for price in self.grid]
             worded = {option: f"{float(option) * self.scale:.2f}" for option in options}
             question: Any = Choice(
-                said.question, options=tuple(options), worded=worded, order=self.order, reason=self.reason
+                said.question, options=tuple(options), wordings=worded, order=self.order, reason=self.reason
             )
         else:
             bounds = np.round(self.grid[[0, -1]] * self.scale, 2)

@@ -22,7 +22,7 @@ from populace.engine.interventions import (
     read_interventions,
     set_columns,
 )
-from populace.models import FORMS
+from populace.models import MODEL_FORMS
 from populace.people import People
 from populace.runs.reader import RunReader
 from populace.studio.pages.fork.selection import Column, columns_of, plain, whom
@@ -228,9 +228,9 @@ def _check_parameters(given: Mapping[str, Any], parameters: Iterable[Parameter])
 
 def check_model(spec: str) -> None:
     """Refuse what is no form of a model string; whether the model is there, the command finds out."""
-    kinds = {form.partition(":")[0] for form in FORMS} | {"https"}
+    kinds = {form.partition(":")[0] for form in MODEL_FORMS} | {"https"}
     if spec.partition(":")[0].partition("?")[0] not in kinds:
-        raise UnknownNameError("kind of model", spec, FORMS)
+        raise UnknownNameError("kind of model", spec, MODEL_FORMS)
 
 
 def sentence(intervention: Intervention, meant: int | None, people: int) -> str:

@@ -11,7 +11,7 @@ from nicegui import background_tasks, context, ui
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.engine.discovery import known_scenarios
-from populace.models import FORMS
+from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, Offer
 from populace.studio.jobs import command
 from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, expected
@@ -142,7 +142,7 @@ class _NewRun:
                         take = ui.button(display_text(name, 80), on_click=lambda _, name=name: box.set_value(name))
                         test_id(take.props("flat dense no-caps size=sm"), f"model-{name}")
             with ui.expansion("How models are named").classes("w-full").props("dense"), ui.column().classes("gap-1"):
-                for form, meaning in FORMS.items():
+                for form, meaning in MODEL_FORMS.items():
                     with ui.row().classes("gap-2 items-baseline"):
                         ui.label(form).classes("commandline").style("flex: 0 0 auto")
                         ui.label(meaning).classes("soft small")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownNameError
-from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
+from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 
 if TYPE_CHECKING:
     import openai
@@ -27,7 +27,7 @@ _MOST_TOKENS = 20
 _REJECTED = "the server rejected the request"
 
 
-class Served(Model):
+class OpenAICompatible(Model):
     """A model that an OpenAI-compatible server answers for.
 
     Args:
@@ -180,10 +180,10 @@ class Served(Model):
         what = "refuses the key" if there else "wants a key and none is set"
         return ModelKeyError(f"{self.base_url} {what}.", f"Set {named} to a valid key; it is never written down.")
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
         waiting = iter(enumerate(requests))
-        arrived: asyncio.Queue[tuple[int, Outcome] | None] = asyncio.Queue()
+        arrived: asyncio.Queue[tuple[int, ReplyOrFailure] | None] = asyncio.Queue()
         failed: list[ModelError] = []
 
         async def worker() -> None:
@@ -221,7 +221,7 @@ class Served(Model):
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _persist(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> Outcome:
+    async def _persist(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> ReplyOrFailure:
         """One request, repeated with growing pauses while the trouble may pass."""
         failure = Failure("unanswered", "not tried")
         for attempt in range(self.retries + 1):
@@ -243,7 +243,7 @@ class Served(Model):
                     break
         return failure
 
-    async def _attempt(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> tuple[Outcome, float | None]:
+    async def _attempt(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> tuple[ReplyOrFailure, float | None]:
         """One attempt: its outcome and, where trying again may help, how long the server asks to wait."""
         import openai
 

@@ -33,14 +33,14 @@ _REFUSAL = re.compile(
 )
 
 
-def plain(text: str) -> str:
+def normal_form(text: str) -> str:
     """Text in one form: Unicode compatibility form, lower case, single spaces, no surrounding quotes or marks."""
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip(_OUTER).casefold()
 
 
-def bare(text: str) -> str:
-    """As `plain`, without surrounding punctuation either; a minus before a digit is not punctuation."""
-    shape = plain(text)
+def bare_form(text: str) -> str:
+    """As `normal_form`, without surrounding punctuation either; a minus before a digit is not punctuation."""
+    shape = normal_form(text)
     core = shape.strip(_OUTER_PUNCTUATION)
     before = shape[: shape.find(core)]
     if core[:1].isdigit() and any(dash in before for dash in _DASHES):
@@ -48,7 +48,7 @@ def bare(text: str) -> str:
     return core
 
 
-def marked(text: str) -> str | None:
+def text_after_marker(text: str) -> str | None:
     """What stands behind the last marker such as `Answer:` or `Response:`, or None."""
     found = None
     for line in text.splitlines():
@@ -71,10 +71,10 @@ def is_refusal(text: str) -> bool:
 
 def mentions(text: str, words: list[str]) -> set[int]:
     """Which of the words stand in the text as whole words; a longer one hides those inside it."""
-    rest = plain(text)
+    rest = normal_form(text)
     found = set()
     for index in sorted(range(len(words)), key=lambda i: -len(words[i])):
-        pattern = re.compile(rf"(?<!\w){re.escape(plain(words[index]))}(?!\w)")
+        pattern = re.compile(rf"(?<!\w){re.escape(normal_form(words[index]))}(?!\w)")
         if pattern.search(rest):
             found.add(index)
             rest = pattern.sub(" ", rest)

@@ -5,19 +5,19 @@ import asyncio
 import pytest
 
 from populace.base.errors import ModelError, PopulaceError, UnknownNameError
-from populace.models import FORMS, Embedded, Model, Scripted, Served, open_model
+from populace.models import MODEL_FORMS, EmbeddedModel, Model, OpenAICompatible, Scripted, open_model
 from support.fake_server import FakeServer
 
 
 @pytest.mark.parametrize(
     ("spec", "kind"),
     [
-        ("embedded", Embedded),
-        ("embedded:models/any.gguf", Embedded),
-        ("embedded:models/any.gguf?context=512&threads=2", Embedded),
-        ("openai:gpt-4o-mini", Served),
-        ("http://127.0.0.1:8000/v1#llama", Served),
-        ("https://example.org/v1", Served),
+        ("embedded", EmbeddedModel),
+        ("embedded:models/any.gguf", EmbeddedModel),
+        ("embedded:models/any.gguf?context=512&threads=2", EmbeddedModel),
+        ("openai:gpt-4o-mini", OpenAICompatible),
+        ("http://127.0.0.1:8000/v1#llama", OpenAICompatible),
+        ("https://example.org/v1", OpenAICompatible),
         ("scripted:uniform", Scripted),
     ],
 )
@@ -28,7 +28,7 @@ def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
 
 
 def test_every_form_that_the_help_lists_can_be_opened():
-    for form in FORMS:
+    for form in MODEL_FORMS:
         named = form.replace("PATH", "x.gguf").replace("scripted:NAME", "scripted:first")
         assert open_model(named.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from populace.base.errors import ModelFileError
 from populace.models import SMOLLM2
-from populace.models.widening import widened
+from populace.models.dequantisation import dequantise
 
 pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("embedded")]
 
@@ -20,10 +20,10 @@ def path() -> Path:
         pytest.skip(f"the embedded model cannot be fetched: {error}")
 
 
-def test_the_widened_file_holds_the_same_numbers(path: Path) -> None:
+def test_the_unpacked_file_holds_the_same_numbers(path: Path) -> None:
     from gguf import GGUFReader, quants
 
-    packed, wide = GGUFReader(path), GGUFReader(widened(path))
+    packed, wide = GGUFReader(path), GGUFReader(dequantise(path))
     assert [tensor.name for tensor in packed.tensors] == [tensor.name for tensor in wide.tensors]
     for one, other in list(zip(packed.tensors, wide.tensors, strict=True))[:12]:
         numbers = quants.dequantize(one.data, one.tensor_type).astype(np.float16)
@@ -36,4 +36,4 @@ def test_a_cache_that_cannot_be_written_is_named(path: Path, tmp_path: Path, mon
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("POPULACE_CACHE", str(tmp_path / "file"))
     with pytest.raises(ModelFileError, match="could not be unpacked"):
-        widened(path)
+        dequantise(path)

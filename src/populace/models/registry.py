@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl, urldefrag, urlsplit
 from populace.base.errors import ModelError, UnknownNameError
 from populace.models.artifacts import Progress
 from populace.models.base import Model
-from populace.models.embedded import Embedded
+from populace.models.embedded import EmbeddedModel
+from populace.models.openai_compatible import OpenAICompatible
 from populace.models.scripted import open_script
-from populace.models.served import Served
 
-FORMS = {
+MODEL_FORMS = {
     "embedded": "SmolLM2-135M-Instruct, fetched once and run on this machine (the default)",
     "embedded:PATH": "any GGUF file, run on this machine",
     "openai:NAME": "a model of the OpenAI API; the key comes from OPENAI_API_KEY",
@@ -33,20 +33,22 @@ def open_model(
     kind, _, rest = spec.partition(":")
     if kind.partition("?")[0] == "embedded":
         path, _, query = spec.removeprefix("embedded").removeprefix(":").partition("?")
-        return Embedded(path or None, progress=progress, spec=spec, **_options(query))
+        return EmbeddedModel(path or None, progress=progress, spec=spec, **_options(query))
     if kind in ("http", "https"):
         try:
             base_url, name = urldefrag(spec)
             _ = urlsplit(base_url).port
         except ValueError as error:
             raise ModelError(f"{spec!r} is no address: {error}.") from error
-        return Served(base_url, name or None, spec=spec, concurrency=concurrency, timeout_s=timeout_s)
+        return OpenAICompatible(base_url, name or None, spec=spec, concurrency=concurrency, timeout_s=timeout_s)
     if kind == "openai":
         if not rest:
             raise ModelError("'openai:' names no model.", "Write openai:NAME.")
         base_url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         keys = ("OPENAI_API_KEY",)
-        return Served(base_url, rest, spec=spec, key_variables=keys, concurrency=concurrency, timeout_s=timeout_s)
+        return OpenAICompatible(
+            base_url, rest, spec=spec, key_variables=keys, concurrency=concurrency, timeout_s=timeout_s
+        )
     if kind == "scripted":
         model = open_script(rest or "uniform")
         model.concurrency = concurrency

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from populace.base.errors import EmbeddingError, ModelError, ModelKeyError, ModelUnreachableError
-from populace.models.embedders import Vectors, unit
+from populace.models.embedders import Vectors, unit_vectors
 
 if TYPE_CHECKING:
     import openai
@@ -68,7 +68,7 @@ class OpenAIEmbedder:
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         asked = [text or " " for text in distinct]  # Servers refuse an empty text.
         parts = [self._ask(asked[at : at + _TOGETHER]) for at in range(0, len(asked), _TOGETHER)]
-        return unit(np.concatenate(parts))[[distinct[text] for text in texts]]
+        return unit_vectors(np.concatenate(parts))[[distinct[text] for text in texts]]
 
     def close(self) -> None:
         """Close the connections."""

@@ -24,11 +24,11 @@ _REFUSAL_HINTS = (" ai", "\nai", "model", "intelligence", "can", "won", "not", "
 """Every refusal holds one of these, and most posts hold none, which is soon seen."""
 
 
-def refuses(text: str) -> bool:
+def is_refused_post(text: str) -> bool:
     """Whether a post is a refusal to write one; being sorry about something is none.
 
     Example:
-        >>> refuses("As an AI, I cannot help with that."), refuses("I'm sorry to hear that.")
+        >>> is_refused_post("As an AI, I cannot help with that."), is_refused_post("I'm sorry to hear that.")
         (True, False)
     """
     folded = text.casefold()

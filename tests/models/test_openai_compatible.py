@@ -28,7 +28,7 @@ from populace.base.errors import (
     UnknownNameError,
 )
 from populace.broker import Broker, Budget, CallStore, MemoryCallStore
-from populace.models import Failure, Outcome, Reply, Request, Served
+from populace.models import Failure, OpenAICompatible, Reply, ReplyOrFailure, Request
 from populace.scenarios.norms import Norms
 from support import fake_server
 from support.fake_server import (
@@ -66,11 +66,13 @@ def shirt(number: int = 0, top: int = 20, **changes: Any) -> Request:
     return Request((("user", f"Person {number}: which shirt?\nOptions: blue, green."),), top=top, **changes)
 
 
-def served(server: FakeServer, name: str | None = "fake-1", **settings: Any) -> Served:
-    return Served(server.url, name, spec=f"{server.url}#{name}", **{"timeout_s": 5.0, "retries": 2} | settings)
+def served(server: FakeServer, name: str | None = "fake-1", **settings: Any) -> OpenAICompatible:
+    return OpenAICompatible(
+        server.url, name, spec=f"{server.url}#{name}", **{"timeout_s": 5.0, "retries": 2} | settings
+    )
 
 
-def using(model: Served, what: Callable[[Served], Awaitable[T]]) -> T:
+def using(model: OpenAICompatible, what: Callable[[OpenAICompatible], Awaitable[T]]) -> T:
     async def go() -> T:
         try:
             await model.start()
@@ -81,20 +83,20 @@ def using(model: Served, what: Callable[[Served], Awaitable[T]]) -> T:
     return asyncio.run(go())
 
 
-async def gathered(model: Served, *requests: Request) -> dict[int, Outcome]:
-    found: dict[int, Outcome] = {}
+async def gathered(model: OpenAICompatible, *requests: Request) -> dict[int, ReplyOrFailure]:
+    found: dict[int, ReplyOrFailure] = {}
     async with contextlib.aclosing(model.replies(requests)) as lots:
         async for lot in lots:
             found |= dict(lot)
     return found
 
 
-def ask(model: Served, *requests: Request) -> Outcome:
+def ask(model: OpenAICompatible, *requests: Request) -> ReplyOrFailure:
     """The outcome of the last request."""
     return using(model, lambda model: gathered(model, *requests))[len(requests) - 1]
 
 
-def learned(model: Served) -> Served:
+def learned(model: OpenAICompatible) -> OpenAICompatible:
     """The model, after it has found out what its server can do."""
     using(model, gathered)
     return model
@@ -132,7 +134,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             made.append(seconds)
         await pause(0)
 
-    monkeypatch.setattr("populace.models.served.asyncio.sleep", sleep)
+    monkeypatch.setattr("populace.models.openai_compatible.asyncio.sleep", sleep)
     return made
 
 
@@ -472,7 +474,7 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable():
 
 
 def test_a_server_that_goes_away_in_the_middle_of_a_run_is_a_broken_connection(waits):
-    async def leave(model: Served) -> Outcome:
+    async def leave(model: OpenAICompatible) -> ReplyOrFailure:
         await gathered(model, shirt())
         server.stop()
         return (await gathered(model, shirt(1)))[0]
@@ -533,7 +535,7 @@ def test_no_more_requests_are_under_way_than_allowed():
 
 
 def test_questions_asked_at_the_same_time_share_the_limit_on_requests_under_way():
-    async def both(model: Served) -> None:
+    async def both(model: OpenAICompatible) -> None:
         await asyncio.gather(gathered(model, *map(shirt, range(6))), gathered(model, *map(shirt, range(6, 12))))
 
     with FakeServer(latency_s=0.02) as server:
@@ -542,7 +544,7 @@ def test_questions_asked_at_the_same_time_share_the_limit_on_requests_under_way(
 
 
 def test_a_halt_lets_calls_under_way_end_and_begins_no_more():
-    async def halted(model: Served) -> dict[int, Outcome]:
+    async def halted(model: OpenAICompatible) -> dict[int, ReplyOrFailure]:
         asking = asyncio.create_task(gathered(model, *map(shirt, range(6))))
         await eventually(lambda: server.chats == 2)
         model.halted = True
@@ -554,7 +556,7 @@ def test_a_halt_lets_calls_under_way_end_and_begins_no_more():
 
 
 def test_a_halt_also_keeps_those_from_beginning_who_wait_for_their_turn():
-    async def halted(model: Served) -> None:
+    async def halted(model: OpenAICompatible) -> None:
         asking = asyncio.gather(gathered(model, shirt(0)), gathered(model, shirt(1)))
         await eventually(lambda: server.chats == 1)
         model.halted = True
@@ -566,7 +568,7 @@ def test_a_halt_also_keeps_those_from_beginning_who_wait_for_their_turn():
 
 
 def test_a_halt_ends_the_wait_for_another_attempt():
-    async def halted(model: Served) -> None:
+    async def halted(model: OpenAICompatible) -> None:
         asking = asyncio.create_task(gathered(model, shirt()))
         await eventually(lambda: server.answered == 1)
         model.halted = True
@@ -581,7 +583,7 @@ def test_a_halt_ends_the_wait_for_another_attempt():
 def test_replies_that_arrived_before_an_error_are_handed_over_before_it():
     found: set[int] = set()
 
-    async def slowly(model: Served) -> None:
+    async def slowly(model: OpenAICompatible) -> None:
         async for lot in model.replies([shirt(0), shirt(1), shirt(2)]):
             found.update(index for index, _ in lot)
             await eventually(lambda: server.answered == 3)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from populace.base.errors import ModelFileError, ModelKeyError, UnknownNameError
-from populace.models import SMOLLM2, Embedded, Failure, Model, Outcome, Reply, Request, Served
+from populace.models import SMOLLM2, EmbeddedModel, Failure, Model, OpenAICompatible, Reply, ReplyOrFailure, Request
 from populace.models.base import Capabilities
 
 pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("embedded")]
@@ -45,8 +45,8 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
 
 
-def ask(model: Model, *requests: Request) -> list[Outcome]:
-    async def go() -> list[Outcome]:
+def ask(model: Model, *requests: Request) -> list[ReplyOrFailure]:
+    async def go() -> list[ReplyOrFailure]:
         try:
             await model.start()
             found = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
@@ -57,11 +57,11 @@ def ask(model: Model, *requests: Request) -> list[Outcome]:
     return asyncio.run(go())
 
 
-def served(address: str, name: str | None = None, **settings: Any) -> Served:
-    return Served(address, name, spec=address, retries=0, **settings)
+def served(address: str, name: str | None = None, **settings: Any) -> OpenAICompatible:
+    return OpenAICompatible(address, name, spec=address, retries=0, **settings)
 
 
-def spread(reply: Outcome) -> dict[str, float]:
+def spread(reply: ReplyOrFailure) -> dict[str, float]:
     assert isinstance(reply, Reply)
     return {token: math.exp(logprob) for token, logprob in reply.tokens}
 
@@ -82,7 +82,7 @@ def test_a_distribution_comes_back_and_goes_on_from_the_lead(address):
 
 
 def test_the_distribution_is_that_of_the_embedded_model(address):
-    far, near = spread(ask(served(address), SHIRT)[0]), spread(ask(Embedded(threads=1, context=1024), SHIRT)[0])
+    far, near = spread(ask(served(address), SHIRT)[0]), spread(ask(EmbeddedModel(threads=1, context=1024), SHIRT)[0])
     assert {word: far.get(word, 0.0) for word in near} == pytest.approx(near, abs=0.05)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.questions.wording import bare, is_refusal, marked, mentions, plain
+from populace.questions.reply_parsing import bare_form, is_refusal, mentions, normal_form, text_after_marker
 
 
 @pytest.mark.parametrize(
@@ -20,19 +20,19 @@ from populace.questions.wording import bare, is_refusal, marked, mentions, plain
         ("", ""),
     ],
 )
-def test_plain_text_has_one_case_single_spaces_and_no_outer_marks(text: str, shape: str) -> None:
-    assert plain(text) == shape
+def test_normal_form_has_one_case_single_spaces_and_no_outer_marks(text: str, shape: str) -> None:
+    assert normal_form(text) == shape
 
 
 @pytest.mark.parametrize(("text", "shape"), [("Yes!", "yes"), ("(no)", "no"), ("- a, b -", "a, b"), ("...", "")])
 def test_bare_text_has_no_outer_punctuation_either(text: str, shape: str) -> None:
-    assert bare(text) == shape
+    assert bare_form(text) == shape
 
 
 @given(st.text(max_size=30))
 @settings(max_examples=100, deadline=None)
 def test_bringing_text_into_its_form_twice_changes_nothing_more(text: str) -> None:
-    assert bare(bare(text)) == bare(text)
+    assert bare_form(bare_form(text)) == bare_form(text)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_bringing_text_into_its_form_twice_changes_nothing_more(text: str) -> No
     ],
 )
 def test_what_stands_behind_the_last_marker_is_found(text: str, found: str | None) -> None:
-    assert marked(text) == found
+    assert text_after_marker(text) == found
 
 
 @pytest.mark.parametrize(
