@@ -11,9 +11,9 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.deciders import DECIDERS
 from populace.engine.interventions import read_interventions
 from populace.engine.scenario import Scenario
-from populace.engine.variation import Variation
 from populace.experiments.arms import SETTINGS, Level
 from populace.models import open_model
+from populace.prompting.variation import Variation
 
 
 class Factor(pydantic.BaseModel):

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.engine.variation import Variation
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.results import Results
 from populace.experiments.wordings import AS_WRITTEN, STANDARD, changes_prompts
+from populace.prompting.variation import Variation
 from populace.runs.reader import RunReader
 from populace.statistics import difference, equivalence
 

@@ -8,10 +8,10 @@ from typing import Any
 from populace.base.errors import UsageError
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
-from populace.engine.variation import Variation
 from populace.experiments.arms import Arm
 from populace.experiments.rehearsal import rehearsal_digest
 from populace.models.scripted import uniform
+from populace.prompting.variation import Variation
 
 AS_WRITTEN = "as written"
 

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import WorldError
-from populace.worlds.town.places import DAY, clock
+from populace.base.formatting import time_of_day
+from populace.worlds.town.places import DAY
 from populace.worlds.town.presence import NOWHERE, Presence
 from populace.worlds.town.spots import Floats, Ints
 from populace.worlds.town.streets import Streets
@@ -19,11 +20,11 @@ MOST_LABELS = 80
 NARROWEST = 40
 
 
-def labels(town: Town) -> pl.Series:
+def building_labels(town: Town) -> pl.Series:
     """A short label for each building, none twice: initials, and the number where the name has one.
 
     Example:
-        >>> labels(Town.shipped()).to_list()[:3]
+        >>> building_labels(Town.sallow_ferry()).to_list()[:3]
         ['KC', 'OP', 'PG']
     """
     taken: set[str] = set()
@@ -40,11 +41,11 @@ def labels(town: Town) -> pl.Series:
     return pl.Series("label", made, dtype=pl.String)
 
 
-def rectangles(town: Town, presence: Presence | None = None, now: int = 0) -> pl.DataFrame:
+def building_rectangles(town: Town, presence: Presence | None = None, now: int = 0) -> pl.DataFrame:
     """The buildings as rectangles for drawing: place, label, name, kind, left, bottom, width, height, x, y, people.
 
     Example:
-        >>> rectangles(Town.shipped()).select("label", "left", "width").row(0)
+        >>> building_rectangles(Town.sallow_ferry()).select("label", "left", "width").row(0)
         ('KC', 269.0, 22.0)
     """
     places, ids = town.places, town.places.buildings
@@ -54,7 +55,7 @@ def rectangles(town: Town, presence: Presence | None = None, now: int = 0) -> pl
     return pl.DataFrame(
         {
             "place": ids,
-            "label": labels(town),
+            "label": building_labels(town),
             "name": places.name.gather(ids.astype(np.uint32)),
             "kind": places.kind.gather(ids.astype(np.uint32)),
             "left": places.x[ids] - places.width[ids] / 2,
@@ -77,7 +78,7 @@ def street_lines(town: Town) -> pl.DataFrame:
     return pl.DataFrame({"x": x[first], "y": y[first], "to_x": x[second], "to_y": y[second]})
 
 
-def draw(
+def render_map(
     town: Town,
     presence: Presence | None = None,
     now: int = 0,
@@ -98,7 +99,7 @@ def draw(
         names: What people are called, for the legend.
 
     Example:
-        >>> lines = draw(Town.shipped(), width=60)
+        >>> lines = render_map(Town.sallow_ferry(), width=60)
         >>> lines[0]
         'Sallow Ferry, day 1, 00:00'
         >>> max(map(len, lines)) <= 60
@@ -107,7 +108,7 @@ def draw(
     if width < NARROWEST:
         raise WorldError(f"a map {width} characters wide cannot be read.", f"Give it {NARROWEST} or more.")
     place = np.zeros(0, dtype=np.int64) if presence is None else presence.at(now).place
-    title = f"{town.name}, day {now // DAY + 1}, {clock(now)}"
+    title = f"{town.name}, day {now // DAY + 1}, {time_of_day(now)}"
     if presence is not None:
         title += f": {len(place)} people, {int((place == NOWHERE).sum())} on the way"
     canvas = _Canvas(town, width)
@@ -153,7 +154,7 @@ class _Canvas:
 
     def buildings(self, town: Town, counts: Ints) -> None:
         """A label for each building on or near its cell, homes last; one that finds no room is left to the legend."""
-        table = rectangles(town).with_columns(people=pl.Series(counts))
+        table = building_rectangles(town).with_columns(people=pl.Series(counts))
         ordered = table.with_columns(home=pl.col("kind") == "home").sort("home", maintain_order=True)
         for label, x, y, people in ordered.select("label", "x", "y", "people").iter_rows():
             line, column = (int(part[0]) for part in self.cell(np.array([x]), np.array([y])))
@@ -202,9 +203,9 @@ def _crowds(canvas: _Canvas, town: Town, presence: Presence | None, now: int) ->
 def _legend(town: Town, counts: Ints, place: Ints, names: Sequence[str] | pl.Series | None, width: int) -> list[str]:
     """A line for each building: label, name, kind, and who is there."""
     building = np.where(place == NOWHERE, -1, town.places.building[np.maximum(place, 0)])
-    wide = max(len(label) for label in labels(town))
+    wide = max(len(label) for label in building_labels(town))
     lines = []
-    for number, (label, name, kind) in enumerate(rectangles(town).select("label", "name", "kind").iter_rows()):
+    for number, (label, name, kind) in enumerate(building_rectangles(town).select("label", "name", "kind").iter_rows()):
         line = f"{label:<{wide}}  {name}" + ("" if kind == "home" else f" ({kind})")
         if counts[number]:
             line += f": {counts[number]}"
@@ -223,6 +224,6 @@ def _legend(town: Town, counts: Ints, place: Ints, names: Sequence[str] | pl.Ser
 
 def _kinds(town: Town, counts: Ints) -> list[str]:
     """A line for each kind of building: how many there are and how many people are in them."""
-    table = rectangles(town).with_columns(people=pl.Series(counts))
+    table = building_rectangles(town).with_columns(people=pl.Series(counts))
     kinds = table.group_by("kind", maintain_order=True).agg(pl.len().alias("buildings"), pl.col("people").sum())
     return [f"{kind} ({buildings}): {people}" for kind, buildings, people in kinds.iter_rows()]

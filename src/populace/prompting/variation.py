@@ -1,4 +1,4 @@
-"""A variation changes how a question reads and nothing else: it rewrites what leaves the scenario, and answers come
+"""A variation changes how a question reads and nothing else: it rewrites the prompts of a scenario, and answers come
 back in the scenario's own values.
 
 It belongs to the settings of a run, like the temperature, so it works for every scenario without its help, and runs
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,11 +20,10 @@ import pydantic
 
 from populace.base.errors import ParameterError, UnknownNameError
 from populace.base.templates import Template
-from populace.deciders import Decided, Inquiry
-from populace.minds import Mind, Prompts, Situation
-from populace.people import People
 from populace.people.names import FEMALE, MALE
-from populace.questions import Choice, Finite, Form, Question
+from populace.prompting.composition import Prompts, compose
+from populace.prompting.inquiry import Inquiry
+from populace.questions import Answers, Choice, Finite, Form, Question
 
 _WORDS_TOO = frozenset({"Mark", "Frank", "Grace", "Rose", "Lan"})
 """First names that are also words; they stay, so that no sentence is changed by mistake."""
@@ -35,16 +34,16 @@ def _polite(prompts: Prompts) -> Prompts:
 
 
 def _headed(prompts: Prompts) -> Prompts:
-    told = prompts.situation
-    headed = pl.select(pl.when(told == "").then(told).otherwise("Situation: " + told)).to_series()
+    situation = prompts.situation
+    headed = pl.select(pl.when(situation == "").then(situation).otherwise("Situation: " + situation)).to_series()
     return replace(prompts, situation=headed, wording="Question: " + prompts.wording)
 
 
-def _asked_first(prompts: Prompts) -> Prompts:
-    """The question stands before what is told, and what is told before the options."""
-    told, asked = prompts.situation, prompts.wording
-    first = pl.select(pl.when(told == "").then(told).otherwise(asked)).to_series()
-    last = pl.select(pl.when(told == "").then(asked).otherwise(told)).to_series()
+def _question_first(prompts: Prompts) -> Prompts:
+    """The question stands before the situation, and the situation before the options."""
+    situation, wording = prompts.situation, prompts.wording
+    first = pl.select(pl.when(situation == "").then(situation).otherwise(wording)).to_series()
+    last = pl.select(pl.when(situation == "").then(wording).otherwise(situation)).to_series()
     return replace(prompts, situation=first, wording=last)
 
 
@@ -57,7 +56,7 @@ def _role(prompts: Prompts) -> Prompts:
 WORDINGS: dict[str, Callable[[Prompts], Prompts]] = {
     "polite": _polite,
     "headed": _headed,
-    "asked first": _asked_first,
+    "asked first": _question_first,
     "role": _role,
 }
 """Paraphrases that are made by rule: a polite opening, headings, the question first, a part to take."""
@@ -114,115 +113,126 @@ class Variation(pydantic.BaseModel):
         """What it changes, as plain data; nothing where it changes nothing."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
-    def of(self, inquiry: Inquiry) -> Inquiry:
+    def apply(self, inquiry: Inquiry) -> Inquiry:
         """The inquiry as it is put to a model."""
         if self == _AS_WRITTEN:
             return inquiry
         question = inquiry.question
-        swapped = _exchanged(inquiry) if self.labels else {}
-        renamed = self._names(question)
-        if isinstance(question, Choice) and (swapped or renamed):
-            words = [_put(swapped.get(word, word), renamed) for word in question.words]
+        labels = _exchange(inquiry) if self.labels else {}
+        names = self._names(question)
+        if isinstance(question, Choice) and (labels or names):
+            words = [_substitute(labels.get(word, word), names) for word in question.words]
             question = replace(question, wordings=dict(zip(question.options, words, strict=True)))
         if isinstance(question, Finite) and self.order and question.order == "fixed":
             question = replace(question, order=self.order)
-        mind = _Reworded(inquiry.mind, self, swapped, renamed, inquiry.question)
-        return replace(inquiry, mind=mind, situation=replace(inquiry.situation, question=question))
+        rewriting = Rewriting(self, inquiry.question, labels, names)
+        return replace(inquiry, rewriting=rewriting, situation=replace(inquiry.situation, question=question))
 
-    def back(self, decided: Decided) -> Decided:
-        """Replies in words, with the names that the scenario knows."""
-        values = decided.answers.values
-        old = {new: name for name, new in self._names(decided.answers.question).items()}
-        if not old or values.dtype != pl.String:
-            return decided
-        told = pl.Series(values.name, [None if text is None else _put(text, old) for text in values], dtype=pl.String)
-        return replace(decided, answers=replace(decided.answers, values=told))
+    def restore(self, answers: Answers) -> Answers:
+        """The answers with the names that the scenario knows, where a reply in words has others."""
+        values = answers.values
+        names = {new: name for name, new in self._names(answers.question).items()}
+        if not names or values.dtype != pl.String:
+            return answers
+        texts = [None if text is None else _substitute(text, names) for text in values]
+        return replace(answers, values=pl.Series(values.name, texts, dtype=pl.String))
 
     def _names(self, question: Question) -> dict[str, str]:
         """Old names and new ones; none where the options of a form name people, who must stay recognisable."""
         if not self.names:
             return {}
-        names = _renamed(self.names)
+        names = _other_names(self.names)
         parts = question.questions.values() if isinstance(question, Form) else ()
-        named = any(_put(word, names) != word for part in parts if isinstance(part, Choice) for word in part.words)
+        named = any(
+            _substitute(word, names) != word for part in parts if isinstance(part, Choice) for word in part.words
+        )
         return {} if named else names
 
 
 _AS_WRITTEN = Variation()
 
 
-class _Reworded(Mind):
-    """A mind whose prompts are put in other words."""
+@dataclass(frozen=True)
+class Rewriting:
+    """How the prompts of one inquiry are rewritten.
 
-    def __init__(
-        self, mind: Mind, variation: Variation, swapped: dict[str, str], renamed: dict[str, str], asked: Question
-    ) -> None:
-        super().__init__(mind.profile)
-        self._variation, self._swapped, self._renamed, self._asked = variation, swapped, renamed, asked
+    Attributes:
+        variation: What is to differ.
+        question: The question as the scenario words it.
+        labels: The word of each option and the one that takes its place.
+        names: First names and those that take their place.
+    """
 
-    def compose(self, people: People, situation: Situation, variant: npt.NDArray[np.int32] | None = None) -> Prompts:
-        phrases = self._variation.phrases
-        profile = Template(_rephrased(self.profile.text, phrases))
-        asked = replace(self._asked, text=_rephrased(self._asked.text, phrases))
-        given = Template(_rephrased(situation.given.text, phrases))
-        prompts = Mind(profile).compose(people, replace(situation, question=asked, given=given), variant)
-        for table in (self._swapped, self._renamed):
+    variation: Variation
+    question: Question
+    labels: Mapping[str, str]
+    names: Mapping[str, str]
+
+    def prompts(self, inquiry: Inquiry, variant: npt.NDArray[np.int32] | None) -> Prompts:
+        """The prompts of the inquiry: templates rephrased, composed, and then rewritten as text."""
+        phrases, situation = self.variation.phrases, inquiry.situation
+        profile = Template(_rephrase(inquiry.mind.profile.text, phrases))
+        question = replace(self.question, text=_rephrase(self.question.text, phrases))
+        given = Template(_rephrase(situation.given.text, phrases))
+        prompts = compose(profile, inquiry.people, replace(situation, question=question, given=given), variant)
+        for table in (self.labels, self.names):
             if table:
-                prompts = _texts(prompts, lambda text, table=table: _put(text, table))  # type: ignore[misc]
-        if self._variation.wording:
-            prompts = WORDINGS[self._variation.wording](prompts)
-        if self._variation.space:
-            gap = "\n" if self._variation.space == "lines" else "  "
-            prompts = _texts(prompts, lambda text: re.sub(r"(?<=[.!?]) +", gap, text))
+                prompts = _map_texts(prompts, functools.partial(_substitute, table=table))
+        if self.variation.wording:
+            prompts = WORDINGS[self.variation.wording](prompts)
+        if self.variation.space:
+            gap = "\n" if self.variation.space == "lines" else "  "
+            prompts = _map_texts(prompts, lambda text: re.sub(r"(?<=[.!?]) +", gap, text))
         return prompts
 
 
-def _texts(prompts: Prompts, change: Callable[[str], str]) -> Prompts:
-    def changed(column: pl.Series) -> pl.Series:
+def _map_texts(prompts: Prompts, change: Callable[[str], str]) -> Prompts:
+    def map_column(column: pl.Series) -> pl.Series:
         return pl.Series(column.name, [change(text) for text in column], dtype=pl.String)
 
-    system, situation, wording = map(changed, (prompts.system, prompts.situation, prompts.wording))
+    system, situation, wording = map(map_column, (prompts.system, prompts.situation, prompts.wording))
     return replace(prompts, system=system, situation=situation, wording=wording)
 
 
-def _rephrased(text: str, phrases: Mapping[str, str]) -> str:
+def _rephrase(text: str, phrases: Mapping[str, str]) -> str:
     for words, others in phrases.items():
         text = text.replace(words, others)
     return text
 
 
-def _exchanged(inquiry: Inquiry) -> dict[str, str]:
-    """From the word of each option to that of the next, where every option is told of by its name."""
+def _exchange(inquiry: Inquiry) -> dict[str, str]:
+    """From the word of each option to that of the next, where the prompt mentions every option by its name."""
     question, situation = inquiry.question, inquiry.situation
     if not isinstance(question, Choice):
         return {}
-    told = " ".join(
+    text = " ".join(
         [inquiry.mind.profile.text, situation.given.text, question.text, *map(str, situation.constants.values())]
     )
-    if not all(re.search(_whole(word), told, re.IGNORECASE) for word in question.words):
+    if not all(re.search(_whole(word), text, re.IGNORECASE) for word in question.words):
         return {}
     return dict(zip(question.words, (*question.words[1:], question.words[0]), strict=True))
 
 
-def _put(text: str, table: Mapping[str, str]) -> str:
+def _substitute(text: str, table: Mapping[str, str]) -> str:
     """The text with words exchanged all at once; a capital stays one."""
     if not table:
         return text
     pattern = _pattern(tuple(table))
-    return pattern.sub(lambda found: _like(found.group(), table), text)
+    return pattern.sub(lambda match: _replacement(match.group(), table), text)
 
 
-def _like(found: str, table: Mapping[str, str]) -> str:
-    if found in table:
-        return table[found]
-    made = table.get(found[:1].lower() + found[1:])
-    return found if made is None else made[:1].upper() + made[1:]
+def _replacement(word: str, table: Mapping[str, str]) -> str:
+    """The other word, with a capital where the word had one."""
+    if word in table:
+        return table[word]
+    other = table.get(word[:1].lower() + word[1:])
+    return word if other is None else other[:1].upper() + other[1:]
 
 
 @functools.lru_cache(maxsize=256)
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    spelled = {form for word in words for form in (word, word[:1].upper() + word[1:])}
-    return re.compile("|".join(_whole(word) for word in sorted(spelled, key=lambda word: (-len(word), word))))
+    spellings = {form for word in words for form in (word, word[:1].upper() + word[1:])}
+    return re.compile("|".join(_whole(word) for word in sorted(spellings, key=lambda word: (-len(word), word))))
 
 
 def _whole(word: str) -> str:
@@ -230,10 +240,10 @@ def _whole(word: str) -> str:
 
 
 @functools.cache
-def _renamed(places: int) -> dict[str, str]:
+def _other_names(places: int) -> dict[str, str]:
     """Every first name that Populace gives, and another of the same sex."""
-    made: dict[str, str] = {}
-    for listed in (FEMALE, MALE):
-        names = [name for name in listed if name not in _WORDS_TOO]
-        made |= {name: names[(at + places) % len(names)] for at, name in enumerate(names)}
-    return made
+    others: dict[str, str] = {}
+    for group in (FEMALE, MALE):
+        names = [name for name in group if name not in _WORDS_TOO]
+        others |= {name: names[(at + places) % len(names)] for at, name in enumerate(names)}
+    return others

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Wording = Literal["plain", "short", "formal"]
+WordingName = Literal["plain", "short", "formal"]
 
 SHOPS = ("Alder", "Birch", "Cedar", "Damson", "Elm", "Fir")
 """What the shops are called; the names are meant to mean nothing."""
@@ -14,7 +14,7 @@ BUYERS = 100
 
 
 @dataclass(frozen=True)
-class Asked:
+class MarketWording:
     """One wording of everything that is said.
 
     Attributes:
@@ -32,8 +32,8 @@ class Asked:
     question: str
 
 
-WORDINGS: dict[Wording, Asked] = {
-    "plain": Asked(
+WORDINGS: dict[WordingName, MarketWording] = {
+    "plain": MarketWording(
         "You run the shop {shop}. The same {buyers} buyers can also buy similar goods from {rivals}. A unit costs you "
         "{cost:.2f}. In every round each shop sets its price without knowing the prices that the others set. The "
         "dearer your goods are beside the others', the fewer people buy from you; where all are dear, some buy "
@@ -43,7 +43,7 @@ WORDINGS: dict[Wording, Asked] = {
         "{} asked {}",
         "Which price do you set in this round?",
     ),
-    "short": Asked(
+    "short": MarketWording(
         "Shop {shop}; also {rivals}; {buyers} buyers; cost {cost:.2f} a unit. All set prices at the same time, round "
         "by round. Earn as much as you can.",
         " So far: {rounds}.",
@@ -51,7 +51,7 @@ WORDINGS: dict[Wording, Asked] = {
         "{} {}",
         "Your price?",
     ),
-    "formal": Asked(
+    "formal": MarketWording(
         "As the manager of the firm {shop} you set the price of a product that is a substitute for those of {rivals}. "
         "There are {buyers} customers, some of whom buy nothing if prices are high. Your unit cost is {cost:.2f}. "
         "Prices are set simultaneously in every period. Your objective is the highest total profit.",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from populace.minds.columns import Whole
+from populace.minds.growable_arrays import Ints
 
 Bytes = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
@@ -25,11 +25,11 @@ _BLOCK = 256
 """Rows that are widened at a time: they then stay in the cache of a core."""
 
 
-def compressed(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
+def quantize(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
     """Vectors in one byte a dimension, and for each what makes its length 1 (0 for a vector of zeros).
 
     Example:
-        >>> kept, factors = compressed([[0.0, 2.0], [0.3, -0.4]])
+        >>> kept, factors = quantize([[0.0, 2.0], [0.3, -0.4]])
         >>> kept.tolist(), (1 / factors).round(2).tolist()
         ([[0, 127], [95, -127]], [127.0, 158.6])
     """
@@ -44,7 +44,7 @@ def compressed(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
     return kept, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def dots_by_row(kept: Bytes, slots: Whole, queries: Bytes) -> Floats:
+def dots_by_row(kept: Bytes, slots: Ints, queries: Bytes) -> Floats:
     """For each query the products with its own row of places.
 
     Args:

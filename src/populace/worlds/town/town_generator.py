@@ -29,7 +29,7 @@ EASTWARD, NORTHWARD = ("Street", "Way", "Walk"), ("Lane", "Row", "Rise")
 
 
 @dataclass(frozen=True)
-class Kind:
+class BuildingKind:
     """How buildings of one kind are made: for how many residents there is one, with what in it."""
 
     residents: int
@@ -42,18 +42,20 @@ class Kind:
 
 CLASSROOMS = tuple((f"classroom {number}", "board", "clean") for number in range(1, 13))
 KINDS = {
-    "café": Kind(400, 3, (7, 19), (("counter", "coffee machine", "on"), ("tables", "notice board", "empty"))),
-    "pub": Kind(700, 3, (12, 24), (("bar", "taps", "running"), ("back room", "piano", "in tune"))),
-    "grocer": Kind(800, 5, (8, 20), (("shop", "till", "closed"),)),
-    "shop": Kind(500, 3, (9, 18), (("shop", "shelves", "full"),)),
-    "school": Kind(1200, 25, (7, 17), (("staff room", "kettle", "cold"), *CLASSROOMS)),
-    "clinic": Kind(3000, 8, (8, 18), (("waiting room", "clock", "ticking"), ("consulting room", "couch", "free"))),
-    "library": Kind(5000, 4, (9, 19), (("hall", "catalogue", "on"),)),
-    "workshop": Kind(250, 6, (7, 17), (("floor", "workbench", "free"),)),
-    "office": Kind(60, 8, (8, 19), (("room", "printer", "ready"), ("kitchenette", "kettle", "cold"))),
-    "park": Kind(800, 0, (0, 24), (("lawn", "bench", "free"), ("pond", "ducks", "asleep")), outdoors=True),
+    "café": BuildingKind(400, 3, (7, 19), (("counter", "coffee machine", "on"), ("tables", "notice board", "empty"))),
+    "pub": BuildingKind(700, 3, (12, 24), (("bar", "taps", "running"), ("back room", "piano", "in tune"))),
+    "grocer": BuildingKind(800, 5, (8, 20), (("shop", "till", "closed"),)),
+    "shop": BuildingKind(500, 3, (9, 18), (("shop", "shelves", "full"),)),
+    "school": BuildingKind(1200, 25, (7, 17), (("staff room", "kettle", "cold"), *CLASSROOMS)),
+    "clinic": BuildingKind(
+        3000, 8, (8, 18), (("waiting room", "clock", "ticking"), ("consulting room", "couch", "free"))
+    ),
+    "library": BuildingKind(5000, 4, (9, 19), (("hall", "catalogue", "on"),)),
+    "workshop": BuildingKind(250, 6, (7, 17), (("floor", "workbench", "free"),)),
+    "office": BuildingKind(60, 8, (8, 19), (("room", "printer", "ready"), ("kitchenette", "kettle", "cold"))),
+    "park": BuildingKind(800, 0, (0, 24), (("lawn", "bench", "free"), ("pond", "ducks", "asleep")), outdoors=True),
 }  # fmt: skip
-HOME = Kind(1, 0, (0, 24), (("kitchen", "stove", "off"), ("bedroom", "bed", "made")))
+HOME = BuildingKind(1, 0, (0, 24), (("kitchen", "stove", "off"), ("bedroom", "bed", "made")))
 
 
 @dataclass(frozen=True)

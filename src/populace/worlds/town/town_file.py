@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UnknownNameError, WorldError
-from populace.worlds.town.entries import Entry, load, tables
-from populace.worlds.town.junctions import join
+from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
 from populace.worlds.town.spots import Floats, Ints, Spots
-from populace.worlds.town.streets import Straight, Streets, Ways
+from populace.worlds.town.streets import StraightWays, Streets, Ways
+from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
 from populace.worlds.town.town import PACE, Town
 
 KINDS = (
@@ -81,14 +81,14 @@ class _Rows:
 
 def read_town(path: Path) -> Town:
     """Read a map and check all of it."""
-    values, file = load(path), path.name
+    values, file = load_toml(path), path.name
     for key in values:
         if key not in ("town", "street", "building"):
             raise UnknownNameError(f"table in {file}", key, ("town", "street", "building"))
-    about = Entry(file, "[town]", values.get("town", {}), _TOWN)
+    about = TomlTable(file, "[town]", values.get("town", {}), _TOWN)
     name = about.text("name", path.stem.replace("_", " ").title())
     kinds = (*KINDS, *about.texts("kinds", []))
-    buildings = tables(file, values, "building")
+    buildings = array_of_tables(file, values, "building")
     if not buildings:
         raise WorldError(f"{file}: the map has no building.", "Add one as [[building]] with name, kind, x and y.")
     rows = _Rows(name)
@@ -100,19 +100,19 @@ def read_town(path: Path) -> Town:
     ways, doors = _joined(file, places, lines, streets, about.number("doorstep", DOORSTEP, least=0))
     pace = about.number("pace", PACE)
     if pace <= 0:
-        raise about.wrong(f"pace is {pace:g}.", "It is metres a minute; 80 is an unhurried walk.")
+        raise about.error(f"pace is {pace:g}.", "It is metres a minute; 80 is an unhurried walk.")
     return Town(name, places, ways, doors, pace=pace)
 
 
-def _name(entry: Entry, name: str) -> str:
+def _name(entry: TomlTable, name: str) -> str:
     if ">" in name:
-        raise entry.wrong(f"the name {name!r} holds '>', which separates the parts of an address.", "Leave it out.")
+        raise entry.error(f"the name {name!r} holds '>', which separates the parts of an address.", "Leave it out.")
     return name.strip()
 
 
 def _building(file: str, number: int, values: object, kinds: tuple[str, ...], rows: _Rows) -> None:
     called = values.get("name") if isinstance(values, Mapping) else None
-    entry = Entry(file, f"building {called!r}" if called else f"building {number}", values, _BUILDING)
+    entry = TomlTable(file, f"building {called!r}" if called else f"building {number}", values, _BUILDING)
     name = _name(entry, entry.text("name"))
     kind = entry.text("kind")
     if kind not in kinds:
@@ -121,7 +121,7 @@ def _building(file: str, number: int, values: object, kinds: tuple[str, ...], ro
         )
     for axis in ("x", "y"):
         if axis not in entry:
-            raise entry.wrong(f"the coordinate {axis} is missing.", f"Add a line {axis} = …, in metres.")
+            raise entry.error(f"the coordinate {axis} is missing.", f"Add a line {axis} = …, in metres.")
     x, y = entry.number("x"), entry.number("y")
     opens, closes = entry.hours("open")
     size, outdoors = SIZES.get(kind, (12.0, 10.0)), entry.flag("outdoors", kind in OUTDOORS)
@@ -133,12 +133,12 @@ def _building(file: str, number: int, values: object, kinds: tuple[str, ...], ro
     )  # fmt: skip
     rooms = entry.values.get("rooms", {})
     if not isinstance(rooms, Mapping):
-        raise entry.wrong("rooms is not a table.", 'Write rooms.kitchen.objects = { stove = "off" }.')
+        raise entry.error("rooms is not a table.", 'Write rooms.kitchen.objects = { stove = "off" }.')
     if "objects" in entry:
-        raise entry.wrong("objects stand in the building itself.", "Put them into a room: rooms.hall.objects = { … }.")
+        raise entry.error("objects stand in the building itself.", "Put them into a room: rooms.hall.objects = { … }.")
     _reachable(entry, rooms)
     for called, room in rooms.items():
-        inner = Entry(file, f"room {called!r} of building {name!r}", room, _ROOM)
+        inner = TomlTable(file, f"room {called!r} of building {name!r}", room, _ROOM)
         _name(inner, called)
         room_x, room_y = inner.number("x", x), inner.number("y", y)
         under_the_sky = inner.flag("outdoors", outdoors)
@@ -146,16 +146,16 @@ def _building(file: str, number: int, values: object, kinds: tuple[str, ...], ro
         _objects(inner, made, room_x, room_y, under_the_sky, rows)
 
 
-def _objects(room: Entry, parent: int, x: float, y: float, outdoors: bool, rows: _Rows) -> None:
+def _objects(room: TomlTable, parent: int, x: float, y: float, outdoors: bool, rows: _Rows) -> None:
     objects = room.values.get("objects", {})
     if isinstance(objects, list):
         names = room.texts("objects")
         _distinct(room.file, [f"{room.where} > {name}" for name in names] or [""])
         objects = dict.fromkeys(names, "")
     if not isinstance(objects, Mapping):
-        raise room.wrong("objects is neither a table nor a list.", 'Write objects = { stove = "off" }.')
+        raise room.error("objects is neither a table nor a list.", 'Write objects = { stove = "off" }.')
     for called, given in objects.items():
-        entry = Entry(
+        entry = TomlTable(
             room.file,
             f"object {called!r} in {room.where}",
             {"state": given} if isinstance(given, str) else given,
@@ -164,12 +164,12 @@ def _objects(room: Entry, parent: int, x: float, y: float, outdoors: bool, rows:
         _name(entry, called)
         state = entry.values.get("state", "")
         if not isinstance(state, str):
-            raise entry.wrong(f"state is {state!r}.", 'Write it as text, such as "off".')
+            raise entry.error(f"state is {state!r}.", 'Write it as text, such as "off".')
         place = entry.number("x", x), entry.number("y", y)
         rows.add(called.strip(), OBJECT, parent, *place, outdoors=outdoors, state=state)
 
 
-def _reachable(building: Entry, rooms: Mapping[str, Any]) -> None:
+def _reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
     """Every room must be reached from the door, through the rooms that it names."""
     through = {name: room.get("through") for name, room in rooms.items() if isinstance(room, Mapping)}
     for name, before in through.items():
@@ -186,7 +186,7 @@ def _reachable(building: Entry, rooms: Mapping[str, Any]) -> None:
     lost = [name for name in through if name not in reached]
     if lost:
         chain = " is reached through ".join(repr(name) for name in (lost[0], through[lost[0]]))
-        raise building.wrong(
+        raise building.error(
             f"room {lost[0]!r} cannot be reached: {chain}, and none of these has a way to the door.",
             f"Take the line 'through' out of one of {', '.join(lost)}.",
         )
@@ -203,20 +203,20 @@ def _distinct(file: str, addresses: list[str]) -> None:
 
 def _streets(file: str, values: Mapping[str, Any]) -> tuple[list[Floats], list[str]]:
     lines, names = [], []
-    for number, street in enumerate(tables(file, values, "street"), start=1):
+    for number, street in enumerate(array_of_tables(file, values, "street"), start=1):
         called = street.get("name", number) if isinstance(street, Mapping) else number
-        entry = Entry(file, f"street {called!r}", street, _STREET)
+        entry = TomlTable(file, f"street {called!r}", street, _STREET)
         names.append(entry.text("name", f"street {number}"))
         try:
             line = np.array(entry.values.get("points", []), dtype=float)
         except (TypeError, ValueError):
             line = np.zeros(0)
         if line.ndim != 2 or line.shape[1] != 2 or len(line) < 2 or not np.isfinite(line).all():
-            raise entry.wrong(
+            raise entry.error(
                 "points is not a line.", "Write points = [[0, 0], [120, 0]], two or more points in metres."
             )
         if (np.hypot(*np.diff(line, axis=0).T) < 1).any():
-            raise entry.wrong("two points that follow each other are less than a metre apart.", "Leave one out.")
+            raise entry.error("two points that follow each other are less than a metre apart.", "Leave one out.")
         lines.append(line)
     return lines, names
 
@@ -226,8 +226,8 @@ def _joined(file: str, places: Places, lines: list[Floats], names: list[str], do
     ids = places.buildings
     x, y = places.x[ids], places.y[ids]
     if not lines:
-        return Straight(), Spots.at(x, y)
-    streets, owner = join(lines)
+        return StraightWays(), Spots.at(x, y)
+    streets, owner = streets_from_lines(lines)
     doors = streets.doors(x, y, building=ids)
     far = int(np.argmax(doors.access))
     called = places.name[int(ids[far])]

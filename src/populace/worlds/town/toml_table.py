@@ -15,7 +15,7 @@ from populace.worlds.town.places import DAY
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 
 
-def load(path: Path) -> dict[str, Any]:
+def load_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     if not path.is_file():
         raise WorldError(f"there is no file {path}.", "Check the path.")
@@ -29,7 +29,7 @@ def load(path: Path) -> dict[str, Any]:
         raise WorldError(f"{path} could not be read: {error}.") from error
 
 
-class Entry:
+class TomlTable:
     """One table of a file, read key by key.
 
     Args:
@@ -39,20 +39,20 @@ class Entry:
         keys: The keys that it may have.
 
     Example:
-        >>> Entry("map.toml", "building 'Mill'", {"x": 3}, {"x", "y"}).number("x")
+        >>> TomlTable("map.toml", "building 'Mill'", {"x": 3}, {"x", "y"}).number("x")
         3.0
     """
 
     def __init__(self, file: str, where: str, values: object, keys: Collection[str]) -> None:
         self.file, self.where = file, where
         if not isinstance(values, Mapping):
-            raise self.wrong(f"it is {values!r}, and not a table.", "Write it as { key = value }.")
+            raise self.error(f"it is {values!r}, and not a table.", "Write it as { key = value }.")
         self.values = values
         for key in values:
             if key not in keys:
                 raise UnknownNameError(f"key of {where} in {file}", key, keys)
 
-    def wrong(self, what: str, hint: str | None = None) -> WorldError:
+    def error(self, what: str, hint: str | None = None) -> WorldError:
         """The complaint about this entry."""
         return WorldError(f"{self.file}, {self.where}: {what}", hint)
 
@@ -63,7 +63,7 @@ class Entry:
         """A text that is not empty."""
         value = self._get(key, default)
         if not isinstance(value, str) or not value.strip():
-            raise self.wrong(f"{key} is {value!r}.", f'Write {key} = "…" with some text.')
+            raise self.error(f"{key} is {value!r}.", f'Write {key} = "…" with some text.')
         return value.strip()
 
     def number(self, key: str, default: float | None = None, *, least: float = -math.inf) -> float:
@@ -71,28 +71,28 @@ class Entry:
         value = self._get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < least:
             bound = "" if least == -math.inf else f" of {least:g} or more"
-            raise self.wrong(f"{key} is {value!r}.", f"Write a number{bound}.")
+            raise self.error(f"{key} is {value!r}.", f"Write a number{bound}.")
         return float(value)
 
     def whole(self, key: str, default: int | None = None, *, least: int = 0) -> int:
         """A whole number."""
         value = self.number(key, default, least=least)
         if value != int(value):
-            raise self.wrong(f"{key} is {value:g}.", "Write a whole number.")
+            raise self.error(f"{key} is {value:g}.", "Write a whole number.")
         return int(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """true or false."""
         value = self._get(key, default)
         if not isinstance(value, bool):
-            raise self.wrong(f"{key} is {value!r}.", "Write true or false.")
+            raise self.error(f"{key} is {value!r}.", "Write true or false.")
         return value
 
     def texts(self, key: str, default: list[str] | None = None) -> list[str]:
         """A list of texts."""
         value = self._get(key, default)
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-            raise self.wrong(f"{key} is {value!r}.", f'Write {key} = ["…", "…"].')
+            raise self.error(f"{key} is {value!r}.", f'Write {key} = ["…", "…"].')
         return [item.strip() for item in value]
 
     def time(self, key: str) -> int:
@@ -104,7 +104,7 @@ class Entry:
         found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
         seconds = int(found[1]) * 3600 + int(found[2]) * 60 if found else DAY + 1
         if seconds > DAY:
-            raise self.wrong(f"{key} is {value!r}.", 'Write a time of day in quotes, such as "07:30".')
+            raise self.error(f"{key} is {value!r}.", 'Write a time of day in quotes, such as "07:30".')
         return seconds
 
     def hours(self, key: str) -> tuple[int, int]:
@@ -113,18 +113,18 @@ class Entry:
             return 0, DAY
         parts = str(self.values[key]).replace("–", "-").split("-")
         if len(parts) != 2:
-            raise self.wrong(f"{key} is {self.values[key]!r}.", 'Write opening hours as "07:00-18:00".')
+            raise self.error(f"{key} is {self.values[key]!r}.", 'Write opening hours as "07:00-18:00".')
         opens, closes = (self.seconds(part, key) for part in parts)
         return opens, closes if closes > opens else closes + DAY
 
     def _get(self, key: str, default: object) -> Any:
         value = self.values.get(key, default)
         if value is None:
-            raise self.wrong(f"{key} is missing.", f"Add a line {key} = …")
+            raise self.error(f"{key} is missing.", f"Add a line {key} = …")
         return value
 
 
-def tables(file: str, values: Mapping[str, Any], key: str) -> list[Any]:
+def array_of_tables(file: str, values: Mapping[str, Any], key: str) -> list[Any]:
     """The tables of one kind in a file, such as every [[building]]."""
     found = values.get(key, [])
     if not isinstance(found, list):

@@ -7,8 +7,8 @@ import pytest
 
 from populace import Choice, Form, Run, Text, simulate
 from populace.base.errors import ParameterError, UnknownNameError
-from populace.engine.variation import Variation
 from populace.models import Request, Scripted
+from populace.prompting.variation import Variation
 from populace.scenarios.norms import Norms
 from support.models import Counting
 from support.scenarios import Shirts

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import MemoryStreamError
-from populace.minds.columns import Extents, Growing, Ragged, Whole
-from populace.minds.nearness import Bytes, compressed
+from populace.minds.growable_arrays import Extents, GrowableArray, Ints, RaggedArray
+from populace.minds.similarity import Bytes, quantize
 
 KINDS = ("observation", "dialogue", "plan", "reflection", "told")
 """What a memory can be of."""
@@ -32,7 +32,7 @@ _COLUMNS: dict[str, npt.DTypeLike] = {
 }
 
 
-class Shelf:
+class MemoryColumns:
     """Where memories lie; what is put here was checked before.
 
     Args:
@@ -42,11 +42,11 @@ class Shelf:
     def __init__(self, dimension: int) -> None:
         self.places = Extents()
         self.size = 0
-        self._columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
-        self._vectors = Growing(np.int8, (dimension,))
-        self._texts = Ragged(np.uint8)
-        self._evidence = Ragged(np.int64)
-        self._slot_of = Growing(np.int64)
+        self._columns = {name: GrowableArray(dtype) for name, dtype in _COLUMNS.items()}
+        self._vectors = GrowableArray(np.int8, (dimension,))
+        self._texts = RaggedArray(np.uint8)
+        self._evidence = RaggedArray(np.int64)
+        self._slot_of = GrowableArray(np.int64)
         self._made = 0
 
     @property
@@ -70,8 +70,8 @@ class Shelf:
         columns: Mapping[str, npt.NDArray[Any]],
         texts: pl.Series,
         vectors: npt.NDArray[np.floating],
-        evidence: tuple[Whole, Whole],
-    ) -> Whole:
+        evidence: tuple[Ints, Ints],
+    ) -> Ints:
         """Add memories and return their ids.
 
         Args:
@@ -81,7 +81,7 @@ class Shelf:
             evidence: The number of ids for each, and the ids one after the other.
         """
         owners = columns["owner"]
-        ids: Whole = np.arange(self._made, self._made + len(owners))
+        ids: Ints = np.arange(self._made, self._made + len(owners))
         if not len(owners):
             return ids
         slots = self.places.add(owners)
@@ -104,23 +104,23 @@ class Shelf:
             self.set(name, slots, values)
         for begin in range(0, len(ids), _PART):
             part = slice(begin, begin + _PART)
-            self._vectors.values[slots[part]], factors = compressed(vectors[part])
+            self._vectors.values[slots[part]], factors = quantize(vectors[part])
             self.set("factor", slots[part], factors)
         return ids
 
-    def get(self, name: str, slots: Whole) -> npt.NDArray[Any]:
+    def get(self, name: str, slots: Ints) -> npt.NDArray[Any]:
         """A column at these places."""
         return self._columns[name].values[slots]
 
-    def set(self, name: str, slots: Whole, values: npt.ArrayLike) -> None:
+    def set(self, name: str, slots: Ints, values: npt.ArrayLike) -> None:
         """Write a column at these places."""
         self._columns[name].values[slots] = values
 
-    def slots(self, ids: Whole) -> Whole:
+    def slots(self, ids: Ints) -> Ints:
         """The places of memories by id."""
         known = (ids >= 0) & (ids < self._made)
         if known.all():
-            slots: Whole = self._slot_of.values[ids]
+            slots: Ints = self._slot_of.values[ids]
             known = slots >= 0
             if known.all():
                 return slots
@@ -130,7 +130,7 @@ class Shelf:
             "It was forgotten." if 0 <= missing < self._made else f"Ids run from 0 to {self._made - 1}.",
         )
 
-    def frame(self, slots: Whole) -> pl.DataFrame:
+    def frame(self, slots: Ints) -> pl.DataFrame:
         """Memories as a table."""
         starts, sizes = self.get("text_at", slots).tolist(), self.get("text_size", slots).tolist()
         basis = zip(self.get("evidence_at", slots).tolist(), self.get("evidence_size", slots).tolist(), strict=True)
@@ -150,7 +150,7 @@ class Shelf:
             }
         )
 
-    def drop(self, slots: Whole) -> None:
+    def drop(self, slots: Ints) -> None:
         """Take memories away and close the gaps; the places of others of the same people change."""
         slots = np.unique(slots)
         if not len(slots):
@@ -172,7 +172,7 @@ class Shelf:
         if any(due):
             self._pack()
 
-    def _close_up(self, people: Whole, gone: npt.NDArray[np.bool_]) -> None:
+    def _close_up(self, people: Ints, gone: npt.NDArray[np.bool_]) -> None:
         old, rows = self.places.flat(people)
         stay = ~gone[old]
         counts = np.bincount(rows[stay], minlength=len(people))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Wording = Literal["plain", "short", "formal"]
+WordingName = Literal["plain", "short", "formal"]
 Words = Literal["neutral", "colour", "team", "ethnic"]
 
 GROUPS: dict[Words, tuple[str, ...]] = {
@@ -20,7 +20,7 @@ OTHERS = "other groups"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SchellingWording:
     """One wording of everything that is said.
 
     Attributes:
@@ -36,20 +36,20 @@ class Asked:
     threshold: str
 
 
-WORDINGS: dict[Wording, Asked] = {
-    "plain": Asked(
+WORDINGS: dict[WordingName, SchellingWording] = {
+    "plain": SchellingWording(
         "You live in a town. You belong to {own}; the others in town belong to {other}.",
         " You have {neighbours} neighbours: {like} of them belong to {own}, as you do, and {unlike} to {other}.",
         "Do you stay where you live, or do you move to a free place somewhere else in town?",
         "Of ten neighbours, at least how many would have to belong to {own}, as you do, for you to stay there?",
     ),
-    "short": Asked(
+    "short": SchellingWording(
         "You are one of {own}.",
         " Next to you live {like} of {own} and {unlike} of {other}.",
         "Stay or move?",
         "At least how many in ten neighbours should be of {own}?",
     ),
-    "formal": Asked(
+    "formal": SchellingWording(
         "Consider that you are a resident who belongs to {own}, while other residents belong to {other}.",
         " Among the {neighbours} households adjacent to yours, {unlike} belong to {other} and {like} belong to {own}.",
         "Would you remain at your present address, or relocate to a vacant one in another part of town?",

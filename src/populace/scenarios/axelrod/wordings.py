@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Wording = Literal["plain", "short", "formal"]
+WordingName = Literal["plain", "short", "formal"]
 Words = Literal["neutral", "shapes", "share", "named"]
 
 MOVES = ("cooperate", "defect")
 """The two moves as results speak of them."""
 
-CALLED: dict[Words, tuple[str, str]] = {
+MOVE_WORDS: dict[Words, tuple[str, str]] = {
     "neutral": ("J", "F"),
     "shapes": ("circle", "square"),
     "share": ("share", "keep"),
@@ -24,9 +24,9 @@ CALLED: dict[Words, tuple[str, str]] = {
 """What the moves are called to players. `named` uses the words that a model has read about."""
 
 
-def called(words: Words, swap: bool) -> dict[str, str]:
+def move_words(words: Words, swap: bool) -> dict[str, str]:
     """The word for each move; swapped, each has the other's."""
-    pair = CALLED[words]
+    pair = MOVE_WORDS[words]
     return dict(zip(MOVES, reversed(pair) if swap else pair, strict=True))
 
 
@@ -36,7 +36,7 @@ def moves(cooperated: npt.NDArray[np.bool_]) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AxelrodWording:
     """One wording of everything that is said.
 
     Attributes:
@@ -69,8 +69,8 @@ _FORMAL = (
     "selects {c} receives {reward:g} points against {c} and {sucker:g} against {d}."
 )
 
-WORDINGS: dict[Wording, Asked] = {
-    "plain": Asked(
+WORDINGS: dict[WordingName, AxelrodWording] = {
+    "plain": AxelrodWording(
         "You play a game of many rounds, always with the same other player. In each round both of you choose {c} or "
         "{d} at the same time." + _PLAIN + " You want to have as many points as possible in the end.",
         " This is the first round.",
@@ -81,7 +81,7 @@ WORDINGS: dict[Wording, Asked] = {
         "chose {theirs} and got {best:.2f} points in all.",
         "Which do you choose in this round?",
     ),
-    "short": Asked(
+    "short": AxelrodWording(
         "A game of many rounds, two players, {c} or {d}." + _SHORT,
         " First round.",
         " So far: {rounds}.",
@@ -89,7 +89,7 @@ WORDINGS: dict[Wording, Asked] = {
         " Last round: you {own}, {score:.2f} points; your best neighbour {theirs}, {best:.2f} points.",
         "Your choice?",
     ),
-    "formal": Asked(
+    "formal": AxelrodWording(
         "You are one of two participants who interact repeatedly. In every period each participant selects {c} or {d} "
         "without knowing the selection of the other." + _FORMAL + " Your aim is to maximise your own total.",
         " No period has been played yet.",

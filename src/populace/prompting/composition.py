@@ -1,14 +1,13 @@
-"""How a person becomes a prompt.
+"""The text of a prompt: who I am, what I was told, what is the case, what is asked.
 
 Composition works on columns: the distinct combinations of the fields that a prompt really uses
-are found first, and text is made once for each of them. People share a prompt only when every
-character of it is the same; prompts that merely happen to read the same are asked once as well,
+are computed first, and text is rendered once for each of them. People share a prompt only when every
+character of it is the same. Two combinations that happen to read the same are asked once as well,
 because the broker asks equal requests once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,30 +18,13 @@ import polars as pl
 from populace.base.errors import TemplateError
 from populace.base.templates import FEW, Template, joined
 from populace.people import People
-from populace.questions import Question
+from populace.prompting.inquiry import Situation
 
 HEARD = "heard"
 """The column with what a person was told by an announcement; it stands first in the situation."""
 
 
 _VARIANT = "variant of the prompt"
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What is put to people: the question, and what they are told before it.
-
-    Attributes:
-        question: What is asked.
-        given: What is said before the question, with fields.
-        constants: Values for fields, the same for everybody.
-        columns: Values for fields, one for each person asked.
-    """
-
-    question: Question
-    given: Template
-    constants: Mapping[str, Any]
-    columns: Mapping[str, pl.Series]
 
 
 @dataclass(frozen=True)
@@ -54,7 +36,9 @@ class Prompts:
         system: Who one is, for each distinct prompt.
         situation: What one is told.
         wording: The question as worded.
-        variant: A number that a decider mixed in, such as the order of the options.
+        variant: A number that tells otherwise equal prompts apart, such as the order of the options.
+        fields: The values behind the text, for each distinct prompt; fields that are the same for everybody are left
+            out, because the question records them once.
     """
 
     of_person: npt.NDArray[np.int32]
@@ -62,6 +46,7 @@ class Prompts:
     situation: pl.Series
     wording: pl.Series
     variant: pl.Series
+    fields: pl.DataFrame
 
     def __len__(self) -> int:
         return self.system.len()
@@ -70,7 +55,7 @@ class Prompts:
 def compose(
     profile: Template, people: People, situation: Situation, variant: npt.NDArray[np.int32] | None = None
 ) -> Prompts:
-    """Make the distinct prompts.
+    """The distinct prompts of a question to some people.
 
     Args:
         profile: Who one is, as a template over the columns of the population.
@@ -110,6 +95,7 @@ def compose(
         situations,
         situation.question.template.render(situation.constants, values, count),
         values[_VARIANT] if variant is not None else pl.Series(np.zeros(count, np.int32)),
+        pl.DataFrame([values[name].alias(name) for name in values if name in used]),
     )
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Whole = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 _FIRST = 8
 _MANY = 1 << 20
 
 
-class Growing:
+class GrowableArray:
     """An array with room at its end.
 
     Args:
@@ -26,7 +26,7 @@ class Growing:
         shape: The shape of one entry.
 
     Example:
-        >>> column = Growing(np.int64)
+        >>> column = GrowableArray(np.int64)
         >>> column.reserve(3)
         >>> column.values[:3] = [4, 5, 6]
         >>> column.values[1].item()
@@ -45,29 +45,29 @@ class Growing:
             self.values.resize((room, *self.values.shape[1:]), refcheck=False)
 
 
-class Ragged:
+class RaggedArray:
     """Pieces of different lengths, one after the other: the letters of texts, or lists of ids.
 
     Args:
         dtype: What one element is.
 
     Example:
-        >>> lists = Ragged(np.int64)
+        >>> lists = RaggedArray(np.int64)
         >>> starts = lists.append(np.array([2, 0, 1]), np.array([7, 8, 9]))
         >>> lists.piece(int(starts[0]), 2).tolist(), lists.piece(int(starts[2]), 1).tolist()
         ([7, 8], [9])
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self._column = Growing(dtype)
+        self._column = GrowableArray(dtype)
         self._end = 0
         self._dropped = 0
 
-    def append(self, lengths: Whole, flat: npt.NDArray[Any]) -> Whole:
+    def append(self, lengths: Ints, flat: npt.NDArray[Any]) -> Ints:
         """Add pieces that were joined; returns where each begins."""
         self._column.reserve(self._end + len(flat))
         self._column.values[self._end : self._end + len(flat)] = flat
-        ends: Whole = self._end + np.cumsum(lengths, dtype=np.int64)
+        ends: Ints = self._end + np.cumsum(lengths, dtype=np.int64)
         self._end += len(flat)
         return ends - lengths
 
@@ -85,9 +85,9 @@ class Ragged:
         self._dropped += count
         return self._dropped > max(_MANY, self._end // 2)
 
-    def packed(self, starts: Whole, lengths: Whole) -> tuple[Ragged, Whole]:
+    def packed(self, starts: Ints, lengths: Ints) -> tuple[RaggedArray, Ints]:
         """The same pieces without what was dropped, and where each begins now."""
-        made = Ragged(self._column.values.dtype)
+        made = RaggedArray(self._column.values.dtype)
         new = np.empty_like(starts)
         for begin in range(0, len(starts), 100_000):
             part = slice(begin, begin + 100_000)
@@ -111,7 +111,7 @@ class Extents:
 
     def __init__(self) -> None:
         self._starts = np.full((0, 0), -1, np.int64)
-        self._counts = Growing(np.int64)
+        self._counts = GrowableArray(np.int64)
         self._free: dict[int, list[int]] = {}
         self.end = 0
 
@@ -120,19 +120,19 @@ class Extents:
         """One more than the largest owner that there is room for."""
         return len(self._counts.values)
 
-    def counts(self, owners: Whole) -> Whole:
+    def counts(self, owners: Ints) -> Ints:
         """How many memories each of these people has."""
         if not self.owners:
             return np.zeros(len(owners), np.int64)
         known = owners < self.owners
-        found: Whole = np.where(known, self._counts.values[np.where(known, owners, 0)], 0)
+        found: Ints = np.where(known, self._counts.values[np.where(known, owners, 0)], 0)
         return found
 
-    def remembering(self) -> Whole:
+    def remembering(self) -> Ints:
         """Everybody who has a memory, ascending."""
         return np.flatnonzero(self._counts.values)
 
-    def add(self, owners: Whole) -> Whole:
+    def add(self, owners: Ints) -> Ints:
         """Places for one more memory of each of these people, in their order."""
         self._make_room(int(owners.max()) + 1)
         order = np.argsort(owners, kind="stable")
@@ -145,7 +145,7 @@ class Extents:
         self._counts.values[ordered[leads]] += sizes
         return self._places(owners, positions)
 
-    def slots(self, owners: Whole, counts: Whole) -> Whole:
+    def slots(self, owners: Ints, counts: Ints) -> Ints:
         """The places of these people's memories, oldest id first: a row each, filled up with 0."""
         if len(owners) and (owners == owners[0]).all():
             places = np.concatenate([np.arange(*piece) for piece in self.pieces(int(owners[0]))])
@@ -155,7 +155,7 @@ class Extents:
         places = self._starts[owners][:, extent] + within
         return places if counts.min(initial=0) == len(positions) else np.where(positions < counts[:, None], places, 0)
 
-    def flat(self, owners: Whole) -> tuple[Whole, Whole]:
+    def flat(self, owners: Ints) -> tuple[Ints, Ints]:
         """All places of these people one after the other, and the person of each as a row of `owners`."""
         counts = self.counts(owners)
         rows = np.repeat(np.arange(len(owners)), counts)
@@ -173,7 +173,7 @@ class Extents:
             left -= size
         return found
 
-    def shrink(self, owners: Whole, counts: Whole) -> None:
+    def shrink(self, owners: Ints, counts: Ints) -> None:
         """Give these distinct people fewer memories, and free the extents that they no longer need."""
         self._counts.values[owners] = counts
         needed = np.where(counts > 0, _extent(np.maximum(counts - 1, 0))[0] + 1, 0)
@@ -182,9 +182,9 @@ class Extents:
             self._free.setdefault(extent, []).extend(self._starts[gone, extent].tolist())
             self._starts[gone, extent] = -1
 
-    def _places(self, owners: Whole, positions: Whole) -> Whole:
+    def _places(self, owners: Ints, positions: Ints) -> Ints:
         extent, within = _extent(positions)
-        places: Whole = self._starts[owners, extent] + within
+        places: Ints = self._starts[owners, extent] + within
         return places
 
     def _make_room(self, owners: int, extents: int = 1) -> None:
@@ -196,7 +196,7 @@ class Extents:
             larger[:rows, :columns] = self._starts
             self._starts = larger
 
-    def _allocate(self, owners: Whole, positions: Whole) -> None:
+    def _allocate(self, owners: Ints, positions: Ints) -> None:
         extent, _ = _extent(positions)
         self._make_room(0, int(extent.max()) + 1)
         new = self._starts[owners, extent] < 0
@@ -211,12 +211,12 @@ class Extents:
             self.end += size * (len(people) - used)
 
 
-def _extent(positions: Whole) -> tuple[npt.NDArray[np.int32], Whole]:
+def _extent(positions: Ints) -> tuple[npt.NDArray[np.int32], Ints]:
     """In which extent the n-th memory of a person lies, and how far into it."""
     extent = np.frexp(positions // _FIRST + 1.0)[1] - 1
     return extent, positions - _FIRST * ((1 << extent.astype(np.int64)) - 1)
 
 
-def whole(values: Sequence[int] | npt.ArrayLike) -> Whole:
-    """Whole numbers as a column."""
+def to_ints(values: Sequence[int] | npt.ArrayLike) -> Ints:
+    """Integers as a one-dimensional array."""
     return np.atleast_1d(np.asarray(values)).astype(np.int64, copy=False)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from populace.base.errors import TemplateError
 from populace.base.templates import Template
-from populace.minds import Mind, Prompts, Situation
 from populace.people import People
+from populace.prompting import Prompts, Situation, compose
 from populace.questions import Choice
 
 FEW_AND_MANY = pytest.mark.parametrize("times", [1, 40])
@@ -30,7 +30,7 @@ def composed(
     filled = {name: pl.Series(name, values) for name, values in (columns or {}).items()}
     situation = Situation(Choice(question, options=("yes", "no")), Template(given), constants, filled)
     numbers = None if variant is None else np.array(variant, np.int32)
-    return Mind(Template(profile)).compose(people, situation, numbers)
+    return compose(Template(profile), people, situation, numbers)
 
 
 def told(prompts: Prompts) -> list[tuple[str, str, str, int]]:

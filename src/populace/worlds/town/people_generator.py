@@ -35,7 +35,7 @@ FRIENDS = 1.5
 """Friendships begun by each person, on average."""
 
 
-def generated_residents(town: Town, n: int, rng: np.random.Generator) -> People:
+def generate_residents(town: Town, n: int, rng: np.random.Generator) -> People:
     """People who live, work and spend their free time in a town.
 
     They have the columns of `residents`, and besides `sex`, `role` in the household (adult, partner or child)
@@ -47,7 +47,7 @@ def generated_residents(town: Town, n: int, rng: np.random.Generator) -> People:
         rng: Where the draws come from.
 
     Example:
-        >>> people = generated_residents(Town.generated(40, seed=1), 40, np.random.default_rng(1))
+        >>> people = generate_residents(Town.generate(40, seed=1), 40, np.random.default_rng(1))
         >>> people.count(), people["home"].null_count()
         (40, 0)
     """
@@ -89,7 +89,7 @@ def generated_residents(town: Town, n: int, rng: np.random.Generator) -> People:
     return People(frame.with_columns(workplace_place=pl.col("workplace_place").replace(-1, None)).select(_described()))
 
 
-def generated_relations(town: Town, people: People, rng: np.random.Generator) -> pl.DataFrame:
+def generate_relations(town: Town, people: People, rng: np.random.Generator) -> pl.DataFrame:
     """Who knows whom among generated people: family, neighbours, colleagues and classmates, friends.
 
     Returns:
@@ -97,8 +97,8 @@ def generated_relations(town: Town, people: People, rng: np.random.Generator) ->
 
     Example:
         >>> rng = np.random.default_rng(1)
-        >>> town = Town.generated(40, seed=1)
-        >>> generated_relations(town, generated_residents(town, 40, rng), rng).columns
+        >>> town = Town.generate(40, seed=1)
+        >>> generate_relations(town, generate_residents(town, 40, rng), rng).columns
         ['a', 'b', 'relation', 'closeness']
     """
     home = people["home_place"].to_numpy()
@@ -165,7 +165,7 @@ def _homes(town: Town, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     if beds.sum() < n:
         raise WorldError(
             f"{town.name} has {beds.sum()} beds, too few for {n} people.",
-            f"Make a larger one: Town.generated({n}).",
+            f"Make a larger one: Town.generate({n}).",
         )
     order = rng.permutation(len(homes))
     home = np.sort(np.repeat(homes[order], beds[order])[:n])
@@ -330,7 +330,7 @@ def _friends(age: Ints, rng: np.random.Generator) -> _Ties:
     return _tied(order[one[inside]], order[other[inside]], "friends")
 
 
-def ordinary_days(people: People) -> pl.DataFrame:
+def ordinary_routines(people: People) -> pl.DataFrame:
     """A routine for generated people, as a table like that of `routines`: work, leisure, the evening at home."""
     frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
     parts = [
