@@ -161,12 +161,12 @@ class Library:
 
     def experiments(self) -> list[ExperimentCard]:
         """All experiments, the newest first."""
-        cards = [self._experiment(name) for name in experiments.names(self.workspace)]
+        cards = [self._experiment(name) for name in experiments.experiment_names(self.workspace)]
         return sorted(cards, key=lambda card: (card.created, card.name), reverse=True)
 
     def _experiment(self, name: str) -> ExperimentCard:
         try:
-            found = experiments.Folder.open(experiments.home(self.workspace) / name)
+            found = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
             rows = found.rows().values()
             failed = sum(row["status"] == "failed" for row in rows)
             manifest = found.manifest

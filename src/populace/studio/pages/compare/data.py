@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.experiments.reporting.of_experiment import band
+from populace.experiments.reports.experiment_report import mean_band
 from populace.runs.compare import Parting, first_difference
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import settings_of
@@ -185,7 +185,7 @@ def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
         distinct = [run for run in group.distinct.values() if run in held]
         if bands and len(distinct) > 1:
             try:
-                table = band([_path(side, run, metric) for run in distinct])
+                table = mean_band([_path(side, run, metric) for run in distinct])
             except PopulaceError as error:
                 notes.append(f"{group.label}: no band. {error}")
             else:
