@@ -24,7 +24,7 @@ from populace.experiments.experiment import Keep
 from populace.experiments.folder import Folder, Lines, Row
 from populace.experiments.kept import Kept
 from populace.experiments.rehearsal import early
-from populace.models import EmbeddedModel, open_model
+from populace.models import model_kind, open_model
 from populace.runs.reader import RunReader
 
 
@@ -167,13 +167,10 @@ class Bench:
 
     def _model(self, arm: Arm) -> str | Kept:
         """A model that this machine runs is loaded once for all runs; others are only named."""
-        if arm.decider != "model" or not arm.model.startswith("embedded"):
+        if arm.decider != "model" or not model_kind(arm.model).fills_machine:
             return arm.model
         if arm.model not in self._models:
-            opened = open_model(arm.model)
-            if not isinstance(opened, EmbeddedModel):
-                return arm.model
-            self._models[arm.model] = Kept(opened)
+            self._models[arm.model] = Kept(open_model(arm.model))
         return self._models[arm.model]
 
     def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> Row:
