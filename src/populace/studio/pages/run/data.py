@@ -13,9 +13,9 @@ import polars as pl
 from populace.base.errors import PopulaceError
 from populace.broker import Usage, price_of
 from populace.engine.discovery import find_scenario, known_scenarios
-from populace.engine.run_control import condition
 from populace.questions import VALID
 from populace.runs.caveats import caveats
+from populace.runs.overview import run_state
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, proportion
 from populace.studio.pages.run import columns as stored
@@ -108,7 +108,7 @@ def overview(run: RunReader, state: str | None = None) -> RunOverview:
     return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
-        state=state or condition(run.journal),
+        state=state or run_state(run.journal),
         reason=status.reason,
         last=steps[-1] if steps else None,
         planned=status.planned,
