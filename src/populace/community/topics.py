@@ -29,8 +29,8 @@ class Topics:
         typical: For each topic, the text nearest to its centre.
 
     Example:
-        >>> from populace.models import Hashing
-        >>> found = Topics([["a cup of tea", "a cup of tea please"], ["the late train"]], Hashing(), 2)
+        >>> from populace.models import HashingEmbedder
+        >>> found = Topics([["a cup of tea", "a cup of tea please"], ["the late train"]], HashingEmbedder(), 2)
         >>> found.shares.tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
