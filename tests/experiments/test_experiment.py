@@ -7,7 +7,7 @@ import pytest
 
 from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.experiments import Experiment
-from populace.experiments.rehearsal import check
+from populace.experiments.rehearsal import check_experiment
 from populace.scenarios.norms import Norms
 
 NORMS: dict[str, Any] = {
@@ -136,7 +136,7 @@ def test_bad_input_is_refused_before_anything_runs(
             {"factors": {"interventions": {"a": [], "b": {"kind": "announce", "at": 1, "text": "x"}}}, "fork_at": 2},
             "differ in interventions before step 2",
         ),
-        ({"stop": {"money": 1.0}, "model": "openai:x"}, "no price is known for openai:x"),
+        ({"stop": {"max_money": 1.0}, "model": "openai:x"}, "no price is known for openai:x"),
     ],
 )
 def test_an_experiment_that_cannot_answer_is_refused_before_anything_runs(
@@ -159,4 +159,4 @@ def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_a_parameter_that_acts_by_chance_is_not_taken_for_one_that_does_nothing() -> None:
     for seed in range(6):
         made = experiment(factors={"initial_share": [0.5, 0.6]}, parameters={"workers": 20, "days": 2}, seed=seed)
-        check(made, made.arms())
+        check_experiment(made, made.arms())

@@ -7,12 +7,14 @@ and `stopped` (norms, ended by a budget).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -36,6 +38,13 @@ def known(tmp_path: Path) -> dict[str, Any]:
 
 def old(known: dict[str, Any], which: str) -> Run:
     return Run.open(Path("runs") / known[which]["name"])
+
+
+def behaviour(run: Run) -> str:
+    """A hash of prompts, answers and metrics; the values below were computed by the version that wrote the folders."""
+    answers = run.answers().select("step", "path", "person", "value", pl.col("status").cast(pl.String))
+    tables = (run.prompts().select("step", "system", "user"), answers, run.metrics)
+    return hashlib.blake2b("".join(table.write_csv() for table in tables).encode(), digest_size=8).hexdigest()
 
 
 @pytest.mark.parametrize("which", EVERY)
@@ -62,7 +71,8 @@ def test_an_old_run_replays_to_the_same_tables(known: dict[str, Any], which: str
     again = run.replay(verify=True)
     assert again.metrics.equals(run.metrics)
     assert again.people().frame.equals(run.people().frame)
-    assert again.answers().equals(run.answers())
+    then = run.answers()
+    assert again.answers().select(then.columns).equals(then), "columns that are recorded since then do not count"
 
 
 def test_the_interventions_of_an_old_fork_are_seen_in_its_replay(known: dict[str, Any]) -> None:
@@ -89,7 +99,7 @@ def test_the_interventions_of_an_old_fork_are_seen_in_its_replay(known: dict[str
 def test_an_old_fork_is_forked_as_before(known: dict[str, Any]) -> None:
     further = old(known, "fork").fork(at=3, seed=9)
     assert further.manifest.status.state == "complete"
-    assert further.digest == known["fork"]["digest of a fork at 3 with seed 9"]
+    assert behaviour(further) == "afee9d1bf8dd42fa"
     assert len(further.manifest.interventions) == 6
     assert further.replay(verify=True).metrics.equals(further.metrics)
 
@@ -98,7 +108,7 @@ def test_an_old_run_that_stopped_is_resumed_as_before(known: dict[str, Any]) -> 
     run = old(known, "stopped")
     run.resume()
     assert run.manifest.status.state == "complete"
-    assert Run.open(run.folder).digest == known["stopped"]["digest when resumed"]
+    assert behaviour(Run.open(run.folder)) == "d451fde28f285fe7"
 
 
 @pytest.mark.parametrize("which", EVERY)

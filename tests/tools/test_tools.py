@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import StorageError, UnknownNameError, UsageError
-from populace.broker import Broker, MemoryCallStore, Price
+from populace.broker import Price
+from populace.engine.session import Session
 from populace.models import Model
 from populace.runs.charts import draw_run, sparkline
 from populace.runs.compare import compare
@@ -82,7 +82,7 @@ def test_an_export_to_a_place_that_cannot_be_written_says_so(shirts_run: Run, tm
 
 
 def test_an_estimate_is_a_range_that_holds_for_a_real_run() -> None:
-    found = asyncio.run(estimate(Norms(workers=10, days=4), price=Price(1.0, 2.0)))
+    found = estimate(Norms(workers=10, days=4), price=Price(1.0, 2.0))
     run = simulate(Norms(workers=10, days=4), model=Counting(), seed=9, keep="nothing")
     assert found.decisions.low == found.decisions.high == 40
     assert found.calls.low <= run.usage().calls <= found.calls.high
@@ -93,8 +93,7 @@ def test_an_estimate_is_a_range_that_holds_for_a_real_run() -> None:
 
 
 def probed(model: Model, **options: object) -> Probe:
-    broker = Broker(MemoryCallStore(), opener=lambda spec: model)
-    return asyncio.run(probe(Norms, broker, models=[model.spec], **options))  # type: ignore[arg-type]
+    return probe(Norms, models=[model.spec], session=Session(model=model), **options)  # type: ignore[arg-type]
 
 
 def test_a_probe_maps_a_response_curve_over_parameters() -> None:

@@ -19,15 +19,19 @@ class CallSettings(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     concurrency: int = pydantic.Field(
-        16, ge=1, description="How many calls may be under way at once; it changes no result."
+        default=16, ge=1, description="How many calls may be under way at once; it changes no result."
     )
-    timeout_s: float = pydantic.Field(120.0, gt=0, description="How many seconds one attempt of a call may take.")
-    max_calls: int | None = pydantic.Field(None, ge=1, description="Stop, resumable, after so many calls.")
-    max_tokens: int | None = pydantic.Field(None, ge=1, description="Stop, resumable, after so many tokens.")
+    timeout_s: float = pydantic.Field(
+        default=120.0, gt=0, description="How many seconds one attempt of a call may take."
+    )
+    max_calls: int | None = pydantic.Field(default=None, ge=1, description="Stop, resumable, after so many calls.")
+    max_tokens: int | None = pydantic.Field(default=None, ge=1, description="Stop, resumable, after so many tokens.")
     max_money: float | None = pydantic.Field(
-        None, gt=0, description="Stop, resumable, after so much money, by the price table."
+        default=None, gt=0, description="Stop, resumable, after so much money, by the price table."
     )
-    max_seconds: float | None = pydantic.Field(None, gt=0, description="Stop, resumable, after so many seconds.")
+    max_seconds: float | None = pydantic.Field(
+        default=None, gt=0, description="Stop, resumable, after so many seconds."
+    )
 
     def check(self, usage: Usage, seconds: float, *, calls: bool = True) -> None:
         """Raise BudgetError where a limit is reached.

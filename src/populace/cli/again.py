@@ -8,16 +8,15 @@ import click
 import polars as pl
 from rich.text import Text
 
-from populace.broker import Broker
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, model_option, workspace_option
 from populace.cli.output import emit, facts, out, table
 from populace.cli.running import fetch_if_needed
-from populace.engine.event_loop import finish
+from populace.engine.ask_again import DecisionChanges, RepeatedDecision
+from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.runs.reader import Decision, RunReader
-from populace.tools.ask_again import Again, Changes, again
 
 
 @click.command("again", help=COMMANDS["again"][1])
@@ -45,18 +44,10 @@ def again_command(
     **options: Any,
 ) -> None:
     place = Workspace(workspace)
-    found = RunReader(place.open(run))
-    changes = Changes(order=_order(order), **options)
+    found = Run(place.open(run))
+    changes = DecisionChanges(order=_order(order), **options)
     fetch_if_needed(changes.model or found.manifest.regime.model)
-    broker = Broker(place.store())
-
-    async def go() -> Again:
-        try:
-            return await again(found, broker, step=step, person=person, path=path, changes=changes)
-        finally:
-            await broker.close()
-
-    made = finish(go())
+    made = found.at(step).ask_again(person, path=path, changes=changes)
     if as_json:
         emit(_document(found, made))
     else:
@@ -69,14 +60,14 @@ def _order(given: str | None) -> str | list[str] | None:
     return [name.strip() for name in str(given).split("|" if "|" in str(given) else ",")]
 
 
-def _document(run: RunReader, made: Again) -> dict[str, Any]:
+def _document(run: RunReader, made: RepeatedDecision) -> dict[str, Any]:
     return {
         "run": run.name,
         "step": made.recorded.step,
         "path": made.recorded.path,
         "person": made.recorded.person["id"],
         "recorded": _opened(made.recorded),
-        "asked": _opened(made.asked),
+        "asked": _opened(made.repeated),
         "differences": made.differences,
         "lines": made.lines,
         "same_answer": made.same_answer,
@@ -91,16 +82,16 @@ def _opened(decision: Decision) -> dict[str, Any]:
     return {name: getattr(decision, name) for name in kept}
 
 
-def _show(run: RunReader, made: Again) -> None:
-    show_decision(run, made.asked)
+def _show(run: RunReader, made: RepeatedDecision) -> None:
+    show_decision(run, made.repeated)
     out.print("\n[bold]What differs from the record[/bold], which stays as it is")
     for line in made.lines:
         out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
-    then, now = made.recorded.tempered, made.asked.tempered
+    then, now = made.recorded.tempered, made.repeated.tempered
     if then and now:
         rows = [(option, share, now[option], made.differences[option]) for option, share in then.items()]
         table(pl.DataFrame(rows, schema=["option", "recorded", "again", "difference"], orient="row"))
-    answer = "the same" if made.same_answer else f"{_said(made.recorded)}  →  {_said(made.asked)}"
+    answer = "the same" if made.same_answer else f"{_said(made.recorded)}  →  {_said(made.repeated)}"
     facts([("answer", answer), ("calls", f"{made.calls} made, {made.reused} reused")])
 
 

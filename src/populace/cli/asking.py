@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,12 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import duration
-from populace.broker import Broker, price_of
+from populace.broker import Usage, price_of
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
-    budget,
     call_options,
+    call_settings,
     json_option,
     model_option,
     parameters,
@@ -26,10 +24,9 @@ from populace.cli.options import (
 from populace.cli.output import emit, out, table, warn
 from populace.cli.running import fetch_if_needed
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
 from populace.engine.run import Run
+from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.models import open_model
 from populace.questions import LOW_MASS, Choice, Number, Question, Rating, Text
 from populace.runs import charts
 from populace.tools.estimate import Range, estimate
@@ -65,7 +62,7 @@ def interview_command(
     found = Run(Workspace(workspace).open(run))
     asked = _question(question, options, scale, number)
     fetch_if_needed(model or found.manifest.regime.model)
-    answers = found.interview(asked, people=list(people) or None, at=at, given=given, model=model)
+    answers = found.at(at).interview(asked, people=list(people) or None, given=given, model=model)
     names = found.people(at).frame
     shown = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
     if as_json:
@@ -118,45 +115,34 @@ def probe_command(
     models = models or ("embedded",)
     for model in models:
         fetch_if_needed(model)
-    opener = functools.partial(open_model, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
-    broker = Broker(Workspace(options["workspace"]).store(), budget=budget(options), opener=opener)
-
-    async def go() -> Probe:
-        try:
-            return await probe(
-                found,
-                broker,
-                parameters=given,
-                vary=_varied(vary),
-                models=models,
-                seed=options["seed"],
-                people=options["people"],
-            )
-        finally:
-            await broker.close()
-
-    made = asyncio.run(go())
+    session = Session(Workspace(options["workspace"]).store(), calls=call_settings(options))
+    made = probe(
+        found,
+        parameters=given,
+        vary=_varied(vary),
+        models=models,
+        seed=options["seed"],
+        people=options["people"],
+        session=session,
+    )
     if chart:
         draw_probe(made, Path(chart))
     if target:
         made.table.write_parquet(target) if target.endswith(".parquet") else made.table.write_csv(target)
-    _show_probe(made, broker, as_json, chart)
+    _show_probe(made, session.usage, as_json, chart)
 
 
-def _show_probe(made: Probe, broker: Broker, as_json: bool, chart: str | None) -> None:
+def _show_probe(made: Probe, usage: Usage, as_json: bool, chart: str | None) -> None:
     curve = made.curve()
     low = made.table.filter(pl.col("mass") < LOW_MASS).height
     warning = f"at {low} of {made.table.height} prompts less than half of the probability fell on any option."
     if as_json:
         emit(
-            {"question": made.question, "curve": curve, "points": made.table, "usage": broker.usage.to_json()},
+            {"question": made.question, "curve": curve, "points": made.table, "usage": usage.to_json()},
             [warning] if low else [],
         )
         return
-    out.print(
-        f"[bold]{made.question}[/bold]  {made.table.height} prompts, {broker.usage.calls} asked, "
-        f"{broker.usage.reused} reused"
-    )
+    out.print(f"[bold]{made.question}[/bold]  {made.table.height} prompts, {usage.calls} asked, {usage.reused} reused")
     table(curve, limit=80)
     if low:
         warn(warning)
@@ -216,7 +202,7 @@ def estimate_command(scenario: str, model: str, workspace: str | None, as_json: 
     made = found(**parameters(options, found))
     store = Workspace(workspace).store()
     try:
-        result = finish(estimate(made, model=model, price=price_of(model), store=store))
+        result = estimate(made, model=model, price=price_of(model), store=store)
     finally:
         store.close()
     if as_json:

@@ -12,9 +12,9 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, json_option, workspace_option
+from populace.cli.options import call_options, call_settings, json_option, workspace_option
 from populace.cli.output import emit, out, table, warn
 from populace.cli.running import fetch_if_needed
 from populace.community import Community
@@ -83,8 +83,8 @@ def judge_command(
 ) -> None:
     if len(runs) > 1 and (sample or check):
         raise UsageError("--sample and --check take one run.")
-    spending = budget(options)
-    found = {name: _judged(name, workspace, models, asked, spending, options) for name in (*runs, *after)}
+    calls = call_settings(options)
+    found = {name: _judged(name, workspace, models, asked, calls, options) for name in (*runs, *after)}
     warnings = [_misread(each) for each in found.values() if _misread(each)]
     first = found[runs[0]]
     if sample:
@@ -117,7 +117,7 @@ def _judged(
     workspace: str | None,
     models: Sequence[str],
     asked: Sequence[str],
-    spending: Budget,
+    calls: CallSettings,
     options: dict[str, Any],
 ) -> Judgements:
     """What judges found of a run: those named now, or all that were asked before where none is named."""
@@ -130,7 +130,7 @@ def _judged(
     parts = []
     for model in models:
         fetch_if_needed(model)
-        asking = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
+        asking = ModelCaller(model, calls)
         parts.append(judge_posts(community, asking, questions=asked or None).table)
     return Judgements(pl.concat(parts), community)
 

@@ -12,25 +12,23 @@ from populace.base.errors import StoppedError, UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
-    budget,
     call_options,
     json_option,
-    model_option,
     parameters,
     plain,
+    settings_options,
     workspace_option,
 )
 from populace.cli.output import emit, err, out
 from populace.cli.progress import Display
 from populace.cli.summary import run_document, show_run
-from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario
-from populace.journal.interventions import Intervention, read_interventions
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
-from populace.models import SMOLLM2
+from populace.journal import Intervention, RunSettings, read_interventions
+from populace.models import model_kind
 from populace.runs import charts
 from populace.runs.caveats import caveats
 from populace.tools.describe import parameters_of
@@ -40,23 +38,10 @@ _INTERVENTIONS = "Interventions as JSON text or a JSON file; may be given severa
 
 @click.command("run", cls=ScenarioCommand, help=COMMANDS["run"][1])
 @click.argument("scenario")
-@model_option()
-@click.option("--seed", type=int, default=0, show_default=True, help="Of everything random in the run.")
+@settings_options(RunSettings)
 @click.option(
-    "--temperature",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    show_default=True,
-    help="Applied to the distributions after the fact.",
+    "--recording", metavar="RUN", help="The recorded run that supplies answers for people whose decider is replay."
 )
-@click.option(
-    "--decider",
-    type=click.Choice(DECIDERS),
-    default="model",
-    show_default=True,
-    help="Who decides for people whom no column gives another.",
-)
-@click.option("--recording", metavar="RUN", help="The run that people answer from whose decider is replay.")
 @click.option("--intervention", "interventions", multiple=True, metavar="JSON|FILE", help=_INTERVENTIONS)
 @call_options
 @click.option("--chart/--no-chart", default=True, help="Draw a PNG of the metrics, where matplotlib is installed.")
@@ -67,12 +52,11 @@ def run_command(scenario: str, as_json: bool, chart: bool, recording: str | None
     workspace = Workspace(options["workspace"])
     made = found(**parameters(options, found))
     options["interventions"] = _interventions(options["interventions"])
-    limits = budget(options)
     fetch_if_needed(options["model"] if options["decider"] == "model" else "")
     source = Run(workspace.open(recording)) if recording else None
     name: list[str] = []
     try:
-        run = simulate(made, budget=limits, recording=source, observer=_Named(name), **options)
+        run = simulate(made, recording=source, observer=_Named(name), **options)
     except StoppedError as stop:
         raise _resumable(stop, name) from stop
     _finished(run, as_json, chart)
@@ -98,7 +82,7 @@ def resume_command(run: str, workspace: str | None, as_json: bool, chart: bool, 
         regime = found.manifest.regime
         fetch_if_needed(regime.model if regime.decider == "model" else "")
         try:
-            found.resume(budget=budget(options), observer=Display(), **options)
+            found.resume(observer=Display(), **options)
         except StoppedError as stop:
             raise _resumable(stop, [found.name]) from stop
     _finished(found, as_json, chart)
@@ -128,10 +112,7 @@ def replay_command(run: str, verify: bool, into: str | None, workspace: str | No
 @click.argument("run")
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
-@click.option("--seed", type=int, help="Another seed from that step on.")
-@model_option(None)
-@click.option("--temperature", type=click.FloatRange(min=0), help="Another temperature from that step on.")
-@click.option("--decider", type=click.Choice(DECIDERS), help="Another decider from that step on.")
+@settings_options(RunSettings, inherit=True)
 @click.option("--intervention", "interventions", multiple=True, metavar="JSON|FILE", help=_INTERVENTIONS)
 @call_options
 @click.option("--chart/--no-chart", default=True, help="Draw a PNG of the metrics, where matplotlib is installed.")
@@ -140,14 +121,13 @@ def replay_command(run: str, verify: bool, into: str | None, workspace: str | No
 def fork_command(run: str, at: int, changes: tuple[str, ...], as_json: bool, chart: bool, **options: Any) -> None:
     found = Run(Workspace(options.pop("workspace")).open(run))
     options["interventions"] = _interventions(options["interventions"])
-    limits = budget(options)
     regime = found.manifest.regime
     decider = options["decider"] or regime.decider
     scenario = find_scenario(found.manifest.scenario)
     fetch_if_needed((options["model"] or regime.model) if decider == "model" else "")
     name: list[str] = []
     try:
-        forked = found.fork(at, parameters=_changes(changes, scenario), budget=limits, observer=_Named(name), **options)
+        forked = found.fork(at, parameters=_changes(changes, scenario), observer=_Named(name), **options)
     except StoppedError as stop:
         raise _resumable(stop, name) from stop
     _finished(forked, as_json, chart)
@@ -220,8 +200,9 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 
 def fetch_if_needed(model: str) -> None:
     """Fetch the embedded model with a progress bar, where it will be needed and is not there."""
-    if model.split("?")[0] != "embedded" or SMOLLM2.present():
+    artifact = model_kind(model).artifact if model else None
+    if artifact is None or artifact.present():
         return
     from populace.cli.setting_up import fetch
 
-    fetch(SMOLLM2)
+    fetch(artifact)

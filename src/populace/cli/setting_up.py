@@ -18,7 +18,7 @@ from populace.cli import COMMANDS
 from populace.cli.options import ScenarioCommand, json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table, warn
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
+from populace.engine.session import run_to_end
 from populace.engine.workspace import Workspace
 from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, fetch_together
@@ -84,7 +84,7 @@ def _check_model(spec: str, as_json: bool) -> None:
         await model.start()
         await model.close()
 
-    finish(check())
+    run_to_end(check())
     able = model.capabilities
     data = {"model": spec, "fingerprint": model.fingerprint, **able.__dict__, "notes": list(model.notes)}
     if as_json:

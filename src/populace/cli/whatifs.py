@@ -10,7 +10,7 @@ from rich.text import Text
 
 from populace.base.errors import UsageError
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, json_option, model_option, workspace_option
+from populace.cli.options import call_options, json_option, model_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.cli.progress import Display
 from populace.cli.running import fetch_if_needed
@@ -96,7 +96,7 @@ def multiverse_command(
 def _ready(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     regime = run.manifest.regime
     fetch_if_needed((options["model"] or regime.model) if regime.decider == "model" else "")
-    return options | {"budget": budget(options), "observer": Display()}
+    return options | {"observer": Display()}
 
 
 def _thread(run: RunReader, post: int) -> pl.DataFrame:

@@ -189,7 +189,9 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
         question, variation = _in_order(question, order), variation.model_copy(update={"order": ""})
     given = situation.given if changes.given is None else Template(changes.given)
     if changes.model is not None:
-        people = people.with_columns(**{name: value for name, value in _own_columns(changes.model).items() if name in people})
+        people = people.with_columns(
+            **{name: value for name, value in _own_columns(changes.model).items() if name in people}
+        )
     elif not recorded.prompts:
         raise UsageError(
             f"{recorded.path} was decided by a rule or a recording: there is no prompt to put again.",
@@ -206,7 +208,9 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
         invalid="keep" if inquiry.invalid == "raise" else inquiry.invalid,
         purpose="again",
     )
-    return replace(variation.apply(question_now), verbatim={part: text for part, text in whole.items() if text is not None})
+    return replace(
+        variation.apply(question_now), verbatim={part: text for part, text in whole.items() if text is not None}
+    )
 
 
 def _own_columns(model: str) -> dict[str, str]:
@@ -239,7 +243,9 @@ def _arrangement(question: Any, recorded: Decision, changes: DecisionChanges) ->
         return None
     recorded_orders = [tuple(map(int, row["arrangement"].split())) for row in recorded.prompts]
     if changes.order is None:
-        return recorded_orders[0] if len(recorded_orders) == 1 or (recorded_orders and changes.text is not None) else None
+        return (
+            recorded_orders[0] if len(recorded_orders) == 1 or (recorded_orders and changes.text is not None) else None
+        )
     if changes.order == "given":
         return question.declared
     if changes.order == "reversed":

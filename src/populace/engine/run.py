@@ -19,7 +19,6 @@ from populace.engine.simulation import Observer, Simulation
 from populace.engine.society import Society
 from populace.engine.workspace import Workspace
 from populace.journal import (
-    AnyIntervention,
     Intervention,
     Journal,
     Manifest,
@@ -84,9 +83,7 @@ class Run(RunReader):
             session.finish(run_until_stopped(simulation))
         return self
 
-    def replay(
-        self, *, verify: bool = False, into: str | Path | None = None, observer: Observer | None = None
-    ) -> Run:
+    def replay(self, *, verify: bool = False, into: str | Path | None = None, observer: Observer | None = None) -> Run:
         """Run the scenario again on the recorded answers, without any model.
 
         A changed question or prompt stops the replay at the first difference from the journal.
@@ -185,6 +182,24 @@ class Run(RunReader):
             3
         """
         return Society(self, self._step(step))
+
+
+def open_run(name: str | Path = "last", workspace: str | Path | Workspace | None = None) -> Run:
+    """A recorded run by its name, by the beginning of its name, or by its folder; the newest by default.
+
+    Args:
+        name: Its name or folder; `last` is the newest run.
+        workspace: The folder that holds `runs/`; the current one by default.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from populace.scenarios.norms import Norms
+        >>> with TemporaryDirectory() as folder:
+        ...     run = simulate(Norms(workers=3, days=2), decider="rule", workspace=folder)
+        ...     open_run("last", folder).name == run.name
+        True
+    """
+    return Run((workspace if isinstance(workspace, Workspace) else Workspace(workspace)).open(name))
 
 
 @takes_settings(RunSettings, CallSettings)
@@ -312,4 +327,4 @@ def _recording(journal: Journal) -> Record | None:
         ) from error
 
 
-__all__ = ["AnyIntervention", "Run", "build_scenario", "simulate"]
+__all__ = ["Run", "build_scenario", "open_run", "simulate"]

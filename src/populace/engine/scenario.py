@@ -31,11 +31,12 @@ from populace.base.templates import Template
 from populace.engine.scopes import Driver, PendingEach, PendingQuestion, Scope
 from populace.engine.session import Session
 from populace.journal import RunSettings
-from populace.minds import Mind
+from populace.minds import Mind, Recollection
 from populace.models import Embedder
 from populace.people import Id, People, Person
 from populace.prompting import Inquiry, Invalid, Rule, Situation
 from populace.questions import Answers, Question
+from populace.runs.reader import RunReader
 
 __all__ = ["Field", "ReportTable", "Scenario", "Stage", "metric"]
 
@@ -72,31 +73,51 @@ class Event(NamedTuple):
 
 @dataclass
 class Stage:
-    """What a scenario stands on while it runs; the simulation owns it.
+    """What a scenario stands on while it runs; the simulation owns it, and interventions act on it.
 
     Attributes:
+        scenario: The scenario.
         driver: Runs the coroutines of a step.
         settings: The settings that hold now.
         session: The way to models.
-        people: The population; None before `setup` returned it.
         step: The number of the step under way.
         tables: The tables of the world.
         events: What happened in the step under way.
         rngs: Random numbers by the path they belong to.
     """
 
+    scenario: Scenario
     driver: Driver[Inquiry]
     settings: RunSettings
     session: Session
-    people: People | None = None
     step: int = 0
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     events: list[pl.DataFrame | Event] = field(default_factory=list)
     rngs: dict[str, np.random.Generator] = field(default_factory=dict)
 
-    def attach(self, scenario: Scenario) -> None:
-        """Put a scenario on this stage."""
-        scenario._stage = self
+    _people: People | None = None
+
+    def __post_init__(self) -> None:
+        self.scenario._stage = self
+
+    @property
+    def people(self) -> People:
+        """The population as it is now."""
+        if self._people is None:
+            raise ScenarioError("self.people was used before setup returned the people.")
+        return self._people
+
+    @people.setter
+    def people(self, people: People) -> None:
+        self._people = people
+
+    def change(self, parameters: Mapping[str, Any]) -> None:
+        """Set parameters of the scenario, checked like the first."""
+        self.scenario.change(parameters)
+
+    def use_model(self, spec: str) -> None:
+        """Let another model decide for people whom no column gives one."""
+        self.settings = self.settings.model_copy(update={"model": spec})
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
@@ -168,22 +189,19 @@ class Scenario:
         return []
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """What to show at the end of a run beside its metrics."""
         return []
 
     @classmethod
-    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+    def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """Draw pictures of a run into a folder, beside the chart of its metrics."""
         return []
 
     @property
     def people(self) -> People:
         """The population as it is now."""
-        people = self.stage.people
-        if people is None:
-            raise ScenarioError("self.people was used before setup returned the people.")
-        return people
+        return self.stage.people
 
     @property
     def rng(self) -> np.random.Generator:
@@ -235,7 +253,8 @@ class Scenario:
             temperature: Where it differs from the run's.
             purpose: What the calls are counted under.
             profile: Who they are, where the scenario's own profile does not say it, as in `setup`.
-            **fields: Values for fields: one for all, or one for each person.
+            **fields: Values for fields: one for all, or one for each person. A `Recollection` shows each person their
+                memories, and these are recorded with the answers.
 
         Returns:
             The answers, aligned with the people asked.
@@ -248,7 +267,7 @@ class Scenario:
             path=stage.driver.here().next(),
             people=people,
             mind=self.mind if profile is None else Mind(profile),
-            situation=Situation(question, Template(given), constants, columns),
+            situation=Situation(question, Template(given), constants, columns, _memories(fields)),
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -411,14 +430,22 @@ def _fields(fields: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict
     constants: dict[str, Any] = {}
     columns: dict[str, pl.Series] = {}
     for name, value in fields.items():
-        if isinstance(value, (pl.Series, np.ndarray, list, tuple)):
-            column = pl.Series(name, value)
+        if isinstance(value, (pl.Series, np.ndarray, list, tuple, Recollection)):
+            column = pl.Series(name, value.texts if isinstance(value, Recollection) else value)
             if column.len() != count:
                 raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
             columns[name] = column
         else:
             constants[name] = value.item() if isinstance(value, np.generic) else value
     return constants, columns
+
+
+def _memories(fields: Mapping[str, Any]) -> Recollection | None:
+    """The recollection among the fields, where there is one."""
+    recollections = [value for value in fields.values() if isinstance(value, Recollection)]
+    if len(recollections) > 1:
+        raise ScenarioError("two fields of a question hold memories.", "Put all memories into one Recollection.")
+    return recollections[0] if recollections else None
 
 
 def plain_metric(value: Any) -> float | str | None:

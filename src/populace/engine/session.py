@@ -47,7 +47,8 @@ class Session:
         self._given = {model.spec: model} if isinstance(model, Model) else {}
         self._stand_in = stand_in
         self._embedders: dict[str, Embedder] = {}
-        self.broker = Broker(store or MemoryCallStore(), settings=self.calls, opener=self._open)
+        # An empty store is false, so it must be compared with None.
+        self.broker = Broker(MemoryCallStore() if store is None else store, settings=self.calls, opener=self._open)
 
     @property
     def usage(self) -> Usage:

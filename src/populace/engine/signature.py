@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -70,6 +71,9 @@ def read_settings(settings: type[SettingsT], values: dict[str, Any], **base: Any
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        choices = typing.get_args(settings.model_fields[str(first["loc"][0])].annotation)
+        if first["type"] == "literal_error":
+            raise UnknownNameError(name, str(first["input"]), [str(choice) for choice in choices]) from error
         raise ParameterError(f"{name} = {first['input']!r}: {first['msg'].lower()}.") from error
 
 

@@ -15,7 +15,6 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from populace.base.errors import (
@@ -32,6 +31,9 @@ from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import Decided, RecordedStep, replay
 from populace.engine import step_tables
+from populace.engine.scenario import Scenario, Stage, plain_metric
+from populace.engine.scopes import Driver, Scope
+from populace.engine.session import Session
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.people import People
 from populace.prompting import Inquiry
@@ -115,8 +117,7 @@ class Simulation:
         self._regimes = record.manifest.regimes
         self._driver = Driver[Inquiry](self._answer)
         first = self._regimes[0]
-        self._stage = Stage(self._driver, first, session)
-        self._stage.attach(scenario)
+        self._stage = Stage(scenario, self._driver, first, session)
         self._variation = Variation.read(first.variation)
         self._current = _Step(0)
         self._used = Usage()
@@ -209,25 +210,12 @@ class Simulation:
         self._stage.settings = regime
         self._variation = Variation.read(regime.variation)
 
-    @property
-    def people(self) -> People:
-        """The population as it is now; interventions may change it."""
-        return self.scenario.people
-
-    def change(self, parameters: Mapping[str, Any]) -> None:
-        """Set parameters of the scenario; an intervention does it."""
-        self.scenario.change(parameters)
-
-    def use_model(self, spec: str) -> None:
-        """Let another model decide for people whom no column gives one; an intervention does it."""
-        self._stage.settings = self._stage.settings.model_copy(update={"model": spec})
-
     def _intervene(self, step: int) -> None:
         for intervention in self.interventions:
-            intervention.end(self, step)
+            intervention.end(self._stage, step)
             if intervention.at == step:
                 path = f"{step}/intervention/{self.interventions.index(intervention)}"
-                intervention.apply(self, stream(self._stage.settings.seed, path))
+                intervention.apply(self._stage, stream(self._stage.settings.seed, path))
 
     async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
         """Answer the open questions of a wave together."""

@@ -63,7 +63,7 @@ class Society:
             >>> from populace import Choice, simulate
             >>> from populace.scenarios.norms import Norms
             >>> run = simulate(Norms(workers=3, days=2), model="scripted:first", keep="nothing")
-            >>> run.at(1).interview(Choice("Do you like it?", options=("yes", "no")), people=[0]).to_list()
+            >>> run.at(1).interview(Choice("Do you like it?", options=("yes", "no")), people=[0]).values.to_list()
             ['yes']
         """
         run, regime = self.run, self.run.manifest.regime_at(self.step)
@@ -73,7 +73,7 @@ class Society:
 
         async def hold() -> Answers:
             simulation = await replay_to(run, self.step, session)
-            everybody = simulation.people
+            everybody = simulation.scenario.people
             some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
             situation = Situation(question, Template(given), fields, {})
             inquiry = Inquiry(
@@ -118,9 +118,7 @@ class Society:
             ('blue', 'green')
         """
         session = self._session(None, calls)
-        return session.finish(
-            ask_again(self.run, session, step=self.step, person=person, path=path, changes=changes)
-        )
+        return session.finish(ask_again(self.run, session, step=self.step, person=person, path=path, changes=changes))
 
     def fork(self, **settings: Any) -> Run:
         """A run that shares everything up to this step and goes its own way from the next; see `Run.fork`."""

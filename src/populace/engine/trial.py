@@ -33,9 +33,7 @@ def run_trial(
         What was recorded, and what was asked.
     """
     regime = Regime(**{**settings.model_dump(), "model": stand_in.spec}, parameters=scenario.parameters)
-    manifest = Manifest(
-        run="trial", scenario="", scenario_hash="", regimes=[regime], interventions=list(interventions)
-    )
+    manifest = Manifest(run="trial", scenario="", scenario_hash="", regimes=[regime], interventions=list(interventions))
     record, session = MemoryRecord(manifest), Session(stand_in=stand_in)
     session.finish(Simulation(scenario, record, session).run(until))
     return record, session.usage

@@ -12,15 +12,16 @@ import pydantic
 from populace.base.randomness import path_key
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
+from populace.journal import RunSettings
 
 Level = bool | int | float | str | None
 """A level as it stands in tables: a plain value, or the name of one that is not plain."""
 
-SETTINGS = ("model", "temperature", "decider", "interventions", "variation")
-"""What a factor may change besides parameters of the scenario."""
+SETTINGS = (*(name for name in RunSettings.model_fields if name != "seed"), "interventions")
+"""What a factor may change besides parameters of the scenario; the seed belongs to the replicate."""
 
 
-class Arm(pydantic.BaseModel):
+class Arm(RunSettings):
     """One combination of levels, ready to run.
 
     Attributes:
@@ -29,11 +30,8 @@ class Arm(pydantic.BaseModel):
         levels: From factors to levels, as tables show them.
         scenario: How the scenario is found.
         parameters: All parameters of the scenario.
-        model: Who decides.
-        temperature: Applied to the distributions.
-        decider: `model`, `rule` or `replay`.
         interventions: What is done from outside.
-        variation: Another way to ask the same.
+        seed: Not used: every replicate has a seed of its own.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -43,16 +41,15 @@ class Arm(pydantic.BaseModel):
     levels: dict[str, Any]
     scenario: str
     parameters: dict[str, Any]
-    model: str
-    temperature: float = 1.0
-    decider: str = "model"
-    interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
+    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
+    seed: int = pydantic.Field(default=0, exclude=True)
 
     @property
     def name(self) -> str:
         """Its title, or its levels in a line."""
-        return self.title or ", ".join(f"{factor}={shown(level)}" for factor, level in self.levels.items()) or "all"
+        return (
+            self.title or ", ".join(f"{factor}={level_text(level)}" for factor, level in self.levels.items()) or "all"
+        )
 
     def build(self) -> Scenario:
         """The scenario with the parameters of this arm."""
@@ -67,7 +64,7 @@ class Arm(pydantic.BaseModel):
         return json.dumps(self.model_dump(mode="json", exclude={"number", "title", "levels"}), sort_keys=True)
 
 
-def shown(level: Any) -> str:
+def level_text(level: Any) -> str:
     """A level in a name, with truth values as yes and no."""
     if isinstance(level, bool):
         return "yes" if level else "no"

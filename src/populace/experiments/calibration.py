@@ -20,10 +20,10 @@ from populace.base.errors import UsageError
 from populace.base.randomness import path_key, stream
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
-from populace.experiments.designs import Design, combine
-from populace.experiments.experiment import Experiment, Stop
-from populace.experiments.knobs import Knob, changes
-from populace.experiments.running import Onlooker
+from populace.experiments.designs import Design, design_points
+from populace.experiments.execution import ExperimentObserver
+from populace.experiments.experiment import Experiment, StoppingRule
+from populace.experiments.knobs import Knob, knob_settings
 from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
 from populace.statistics import Estimate, mean
 
@@ -110,7 +110,7 @@ def calibrate(
     calls: int | None = None,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    observer: Onlooker | None = None,
+    observer: ExperimentObserver | None = None,
 ) -> Calibration:
     """Fit knobs to targets by running the scenario; at most `rounds` × `points` settings are tried.
 
@@ -133,7 +133,7 @@ def calibrate(
         tolerance: How far from its target a mean may lie and still count as there.
         seed: Of the search and of all runs.
         name: The name that its experiments begin with.
-        calls: Stop each round after so many calls to models.
+        calls: StoppingRule each round after so many calls to models.
         workspace: Where experiments and the call store are.
         workers: Processes.
         observer: Somebody who looks on.
@@ -149,7 +149,7 @@ def calibrate(
     table = Targets.read(targets, found, [knob.name for knob in read], held_out, seed)
     fixed = {key: value for key, value in (parameters or {}).items() if key not in table.conditions}
     how = {"workspace": workspace, "workers": workers, "observer": observer}
-    lab = _Lab(found, read, table, fixed, model, Stop(calls=calls), name, how)
+    lab = _Lab(found, read, table, fixed, model, StoppingRule(max_calls=calls), name, how)
     search = _Search(lab, points, rounds, seeds, seed)
     best = search.best()
     fresh = path_key(seed, "calibration/check") >> 12
@@ -166,7 +166,7 @@ class _Lab:
     targets: Targets
     parameters: dict[str, Any]
     model: str
-    stop: Stop
+    stop: StoppingRule
     name: str
     how: dict[str, Any]
     runs: int = 0
@@ -176,7 +176,9 @@ class _Lab:
     ) -> dict[str, Numbers]:
         """For each setting, the outcome of each target under each seed; NaN where a run failed."""
         factors: dict[str, Any] = {
-            SETTING: {key: {} if values is None else changes(self.knobs, values) for key, values in settings.items()}
+            SETTING: {
+                key: {} if values is None else knob_settings(self.knobs, values) for key, values in settings.items()
+            }
         }
         conditions = self.targets.bundles()
         parameters = dict(self.parameters)
@@ -245,7 +247,7 @@ class _Search:
 
     def _spread(self, points: int, seed: int) -> Numbers:
         design = Design(kind="latin-hypercube", points=points)
-        return np.array(combine(design, [None] * len(self.lab.knobs), seed), dtype=np.float64)
+        return np.array(design_points(design, [None] * len(self.lab.knobs), seed), dtype=np.float64)
 
     def _around(self, points: int, number: int, seed: int) -> Numbers:
         rng = stream(seed, f"calibration/round/{number}")

@@ -16,28 +16,29 @@ from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import Arm, seed_of
-from populace.experiments.designs import Design, combine
-from populace.experiments.factors import Factor, applied, plain_interventions
+from populace.experiments.designs import Design, design_points
+from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
+from populace.journal import RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
 
 if TYPE_CHECKING:
+    from populace.experiments.execution import ExperimentObserver
     from populace.experiments.results import Results
-    from populace.experiments.running import Onlooker
 
 Keep = Literal["run", "calls", "nothing"]
 
 
-class Stop(pydantic.BaseModel):
+class StoppingRule(pydantic.BaseModel):
     """When it is enough, before or beyond the number of replicates.
 
     Attributes:
         width: Go on until the interval of every effect on the primary outcome is at most so wide.
         batch: How many replicates are added at a time.
         most: How many replicates there may be.
-        calls: Calls to models over all runs.
-        money: Money over all runs.
+        max_calls: Calls to models over all runs.
+        max_money: Money over all runs.
 
     Looking again after every batch makes the final interval a little too short; with 20 replicates or more
     before the first look it hardly matters.
@@ -48,11 +49,16 @@ class Stop(pydantic.BaseModel):
     width: Annotated[float | None, pydantic.Field(gt=0)] = None
     batch: Annotated[int, pydantic.Field(ge=1)] = 10
     most: Annotated[int, pydantic.Field(ge=2)] = 200
-    calls: Annotated[int | None, pydantic.Field(ge=1)] = None
-    money: Annotated[float | None, pydantic.Field(gt=0)] = None
+    # Folders of earlier versions say `calls` and `money`.
+    max_calls: int | None = pydantic.Field(
+        default=None, ge=1, validation_alias=pydantic.AliasChoices("max_calls", "calls")
+    )
+    max_money: float | None = pydantic.Field(
+        default=None, gt=0, validation_alias=pydantic.AliasChoices("max_money", "money")
+    )
 
 
-class Experiment(pydantic.BaseModel):
+class Experiment(RunSettings):
     """An experiment: a scenario, factors, a design, replicates and outcomes.
 
     Attributes:
@@ -96,19 +102,14 @@ class Experiment(pydantic.BaseModel):
     question: str = ""
     scenario: str
     factors: dict[str, Factor] = pydantic.Field(min_length=1)
-    parameters: dict[str, Any] = {}
-    model: str = "embedded"
-    temperature: Annotated[float, pydantic.Field(ge=0)] = 1.0
-    decider: str = "model"
-    interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
+    parameters: dict[str, Any] = pydantic.Field(default={})
+    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
     design: Design = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
-    seed: int = 0
     outcomes: list[Outcome] = pydantic.Field(min_length=1)
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
-    stop: Stop = Stop()
+    stop: StoppingRule = StoppingRule()
     keep: Keep | None = None
 
     def __init__(self, **data: Any) -> None:
@@ -173,7 +174,7 @@ class Experiment(pydantic.BaseModel):
     def arms(self) -> list[Arm]:
         """The arms, in the order of the design, each checked like the parameters of a run."""
         factors = list(self.factors.values())
-        points = combine(self.design, [factor.count for factor in factors], self.seed)
+        points = design_points(self.design, [factor.count for factor in factors], self.seed)
         base: dict[str, Any] = {
             "parameters": self.parameters,
             "model": self.model,
@@ -185,7 +186,7 @@ class Experiment(pydantic.BaseModel):
         scenario = find_scenario(self.scenario)
         made = []
         for number, point in enumerate(points):
-            settings, levels = applied(base, factors, point, scenario)
+            settings, levels = arm_settings(base, factors, point, scenario)
             settings["parameters"] = scenario(**settings["parameters"]).parameters
             title = f"point {number + 1}" if self.design.sampled else ""
             made.append(Arm(number=number, title=title, levels=levels, scenario=self.scenario, **settings))
@@ -227,7 +228,7 @@ class Experiment(pydantic.BaseModel):
         workers: int | None = None,
         retry: bool = False,
         check: bool = True,
-        observer: Onlooker | None = None,
+        observer: ExperimentObserver | None = None,
     ) -> Results:
         """Run what is not run yet, and read the results.
 
@@ -238,7 +239,7 @@ class Experiment(pydantic.BaseModel):
             check: Rehearse the arms on stand-in answers first, to find arms that ask the same.
             observer: Somebody who looks on.
         """
-        from populace.experiments.running import run_experiment
+        from populace.experiments.execution import run_experiment
 
         return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, observer=observer)
 
@@ -288,7 +289,7 @@ def _in_words(error: pydantic.ValidationError) -> UsageError:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        homes: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": Stop, "outcomes": Outcome}
+        homes: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
         home = homes.get(str(first["loc"][0]))
         if home is not None:
             return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), home.model_fields)

@@ -7,12 +7,11 @@ import io
 from collections.abc import Callable, Sequence
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.broker import Broker, MemoryCallStore, price_of
-from populace.engine.event_loop import finish, to_the_end
-from populace.engine.simulation import Simulation
+from populace.broker import price_of
+from populace.engine.trial import run_trial
 from populace.experiments.arms import Arm
 from populace.experiments.experiment import Experiment
-from populace.journal import Manifest, MemoryRecord, Regime
+from populace.journal import RunSettings, read_interventions
 from populace.models import Request, Scripted
 from populace.models.scripted import first_option, uniform
 
@@ -27,7 +26,7 @@ _STAGES = (
 """A parameter that acts by chance, such as a starting share, may change nothing under one seed."""
 
 
-def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
+def check_experiment(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
     """Refuse an experiment that cannot answer its question.
 
     Args:
@@ -43,7 +42,7 @@ def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True)
     _check_lengths(experiment, arms)
     if experiment.fork_at:
         _check_forks(experiment.fork_at, arms)
-    if experiment.stop.money is not None:
+    if experiment.stop.max_money is not None:
         unknown = next((arm.model for arm in arms if arm.decider == "model" and price_of(arm.model) is None), None)
         if unknown is not None:
             raise UsageError(
@@ -54,7 +53,7 @@ def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True)
         _check_rehearsed(experiment, arms)
 
 
-def early(arm: Arm, fork_at: int) -> list[dict[str, object]]:
+def early_interventions(arm: Arm, fork_at: int) -> list[dict[str, object]]:
     """The interventions of an arm before it forks."""
     return [each for each in arm.interventions if each["at"] < fork_at]
 
@@ -81,8 +80,8 @@ def _length(arm: Arm) -> int | None:
 
 
 def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
-    first = early(arms[0], fork_at)
-    other = next((arm for arm in arms if early(arm, fork_at) != first), None)
+    first = early_interventions(arms[0], fork_at)
+    other = next((arm for arm in arms if early_interventions(arm, fork_at) != first), None)
     if other is not None:
         raise UsageError(
             f"the arms {arms[0].name!r} and {other.name!r} differ in interventions before step {fork_at}, "
@@ -103,7 +102,7 @@ def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
                 break
             seen: dict[str, list[Arm]] = {}
             for arm in group:
-                left = trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
+                left = rehearsal_digest(arm, experiment.seed_of(replicate, arms[0]), script, until)
                 if left is not None:
                     seen.setdefault(left, []).append(arm)
             group = next((each for each in seen.values() if len(each) > 1), [])
@@ -118,19 +117,13 @@ def _identical(one: Arm, two: Arm, why: str) -> UsageError:
     )
 
 
-def trace(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
+def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
     """A hash of all that people are asked and all that is measured; None where the scenario fails on stand-ins."""
     stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
-    broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)
-    regime = Regime(
-        parameters=arm.parameters, seed=seed, model=stand_in.spec, decider=arm.decider, variation=arm.variation
-    )
-    manifest = Manifest(
-        run="rehearsal", scenario="", scenario_hash="", regimes=[regime], interventions=arm.interventions
-    )
-    record = MemoryRecord(manifest)
+    settings = RunSettings(seed=seed, decider=arm.decider, temperature=arm.temperature, variation=arm.variation)
+    interventions = read_interventions(list(arm.interventions))
     try:
-        finish(to_the_end(Simulation(arm.build(), record, broker), until))
+        record, _ = run_trial(arm.build(), stand_in, settings, interventions=interventions, until=until)
     except Exception:  # noqa: BLE001 - a scenario that fails on stand-in answers is judged by its real runs.
         return None
     digest = hashlib.blake2b(repr(_length(arm)).encode(), digest_size=16)

@@ -10,11 +10,10 @@ from typing import Any
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_of
 from populace.engine.discovery import find_scenario, reference
-from populace.engine.event_loop import finish
 from populace.engine.scenario import Scenario
-from populace.experiments.experiment import Experiment, Stop
+from populace.experiments.experiment import Experiment, StoppingRule
 from populace.experiments.factors import Factor
-from populace.experiments.wordings import AS_WRITTEN, Bundle, reaches, ways
+from populace.experiments.wordings import AS_WRITTEN, Bundle, changes_prompts, read_wordings
 from populace.tools.estimate import Range, estimate
 
 WORDING, ORDER, LABELS = "asked wording", "asked order", "asked labels"
@@ -61,7 +60,7 @@ class StructureDesign:
         """Calls to models, from a trial run of the first arm on stand-in answers; None where it cannot be tried."""
         arm = self.experiment.arms()[0]
         try:
-            found = finish(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
+            found = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)
         except PopulaceError:
             return None
         # Runs of one arm share prompts, so that the calls of one run are the fewest and those of all runs the most.
@@ -105,7 +104,7 @@ def design_structure(
         raise UsageError(f"{clash!r} cannot be a structure parameter.", "It has a place of its own.")
     base = {key: value for key, value in fixed.items() if key not in structure}
     asked = {
-        "wording": {WORDING: ways(wordings, found)},
+        "wording": {WORDING: read_wordings(wordings, found)},
         "order and labels": {
             ORDER: _one("reversed", orders, _REVERSED, found),
             LABELS: _one("exchanged", swaps, _EXCHANGED, found),
@@ -126,7 +125,7 @@ def design_structure(
         for factor, options in by_factor.items():
             kept = {}
             for title, changes in options.items():
-                if reaches(written, trial, changes, seed=seed):
+                if changes_prompts(written, trial, changes, seed=seed):
                     kept[title] = changes
                 else:
                     notes.append(f"{factor} = {title} changes nothing that anybody is asked, and is left out.")
@@ -150,7 +149,7 @@ def design_structure(
         model=only,
         replicates=each,
         pairing=shared if asking else True,
-        stop=Stop(calls=calls),
+        stop=StoppingRule(max_calls=calls),
         **common,
     )
     twins = None
@@ -173,5 +172,5 @@ def _scenario(
 def _one(title: str, given: bool | Mapping[str, Any], usual: Bundle, scenario: type[Scenario]) -> dict[str, Bundle]:
     """One other level of a factor of the way of asking, or none."""
     if isinstance(given, Mapping):
-        return ways({title: given}, scenario)
+        return read_wordings({title: given}, scenario)
     return {title: usual} if given else {}

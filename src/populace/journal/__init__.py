@@ -9,8 +9,8 @@ from populace.journal.interventions import (
     RemovePeople,
     Selection,
     SetColumns,
-    Target,
     SwapModel,
+    Target,
     read_interventions,
 )
 from populace.journal.journal import Journal, MemoryRecord, Record
@@ -35,11 +35,11 @@ __all__ = [
     "RunSettings",
     "Selection",
     "SetColumns",
-    "Target",
     "Status",
     "Stop",
     "StopKind",
     "SwapModel",
+    "Target",
     "author",
     "collected",
     "environment",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pydantic
 
@@ -120,7 +120,8 @@ class Manifest(pydantic.BaseModel):
             raise DamagedRunError(f"{path} names no format.", "Restore it from a copy.")
         if written > FORMAT:
             raise RunVersionError(
-                f"{folder.name} was written in format {written}; this Populace reads up to {FORMAT}.", "Upgrade Populace."
+                f"{folder.name} was written in format {written}; this Populace reads up to {FORMAT}.",
+                "Upgrade Populace.",
             )
         try:
             return cls.model_validate(data)

@@ -23,12 +23,14 @@ class RunSettings(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
-    model: str = pydantic.Field("embedded", description="Who decides: a model string such as `embedded`.")
-    seed: int = pydantic.Field(0, description="Seed of everything random in the run.")
+    model: str = pydantic.Field(default="embedded", description="Who decides: a model string such as `embedded`.")
+    seed: int = pydantic.Field(default=0, description="Seed of everything random in the run.")
     temperature: float = pydantic.Field(
-        1.0, ge=0, allow_inf_nan=False, description="Temperature, applied to the distributions after the fact."
+        default=1.0, ge=0, allow_inf_nan=False, description="Temperature, applied to the distributions after the fact."
     )
-    decider: Decider = pydantic.Field("model", description="Who decides for people whom no column gives another.")
+    decider: Decider = pydantic.Field(
+        default="model", description="Who decides for people whom no column gives another."
+    )
     variation: dict[str, Any] = pydantic.Field(
         default={},
         exclude_if=lambda variation: not variation,

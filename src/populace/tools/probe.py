@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
+from populace.base.randomness import stream
 from populace.deciders import Decided
-from populace.journal import RunSettings
 from populace.engine.scenario import Scenario, Stage
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.simulation import call_and_wait
+from populace.journal import RunSettings, SetColumns
 from populace.prompting import Inquiry
 from populace.questions import Answers, Finite
 
@@ -136,14 +137,12 @@ async def first_inquiry(
         raise _CaughtError(inquiries)
 
     driver = Driver[Inquiry](catch)
-    stage = Stage(driver, RunSettings(seed=seed), session)
-    stage.attach(instance)
+    stage = Stage(instance, driver, RunSettings(seed=seed), session)
     try:
         stage.people = await driver.run(call_and_wait(instance.setup), Scope("0"))
         columns = {name: value for name, value in others.items() if name in instance.people}
         if columns:
-            people = instance.people
-            people.set_where(pl.repeat(True, len(people), eager=True), columns)
+            SetColumns(at=1, values=columns).apply(stage, stream(seed, "probe"))
         stage.step = 1
         await driver.run(instance.step(), Scope("1"))
     except _CaughtError as caught:

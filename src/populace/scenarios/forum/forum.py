@@ -85,7 +85,12 @@ class Forum(Scenario):
         if not (self.expand and self.personas):
             return people_from_seeds(design, self.rng)
         made = await expand(
-            self, design.personas, design.people, goal=design.goal, embedder=self.open_embedder(self.embedder), rng=self.rng
+            self,
+            design.personas,
+            design.people,
+            goal=design.goal,
+            embedder=self.open_embedder(self.embedder),
+            rng=self.rng,
         )
         self.event("expanded", **dict(made.counts))
         return made.people
@@ -152,7 +157,7 @@ class Forum(Scenario):
         most = min(design.together, design.posts - self.planned, int(roll.join.sum()))
         slots = np.arange(self.planned, self.planned + most)
         self.planned += len(slots)
-        who = self.speakers.openers(self.stage.seed, slots, roll.join)
+        who = self.speakers.openers(self.stage.settings.seed, slots, roll.join)
         front = self.board.front(design.sorting, design.front, self._seconds)
         new = roll.newcomer[who]
         read = np.where(new, front_page(front), "")
@@ -163,7 +168,7 @@ class Forum(Scenario):
 
     def _replies(self, asked: dict[str, Any] | None) -> list[pl.DataFrame]:
         """Who answers in which thread, in a table for each way to go on."""
-        design, threads, roll, seed = self.design, self.threads, self.members, self.stage.seed
+        design, threads, roll, seed = self.design, self.threads, self.members, self.stage.settings.seed
         slots = threads.go_on(seed, design.reply_chance, surely=self._turning())
         if asked is not None:
             slots = slots[slots != asked["slot"]]
@@ -230,7 +235,7 @@ class Forum(Scenario):
         rows = pl.concat(written, how="vertical_relaxed")
         slots = rows["slot"].to_numpy()
         turns, draws = self.threads.turns[slots], self.threads.draw[slots]
-        at = (chances(self.stage.seed, "time", slots, turns, draws) * _SECONDS).astype(np.int64)
+        at = (chances(self.stage.settings.seed, "time", slots, turns, draws) * _SECONDS).astype(np.int64)
         rows = rows.with_columns(time=pl.Series(at + (self.t - 1) * _SECONDS))
         self.speakers.record(slots, rows["who"].to_numpy())
         new = self.board.add(rows)
@@ -244,7 +249,7 @@ class Forum(Scenario):
         if design.moderate_by == "nobody":
             return
         slots = new["slot"].to_numpy()
-        luck = chances(self.stage.seed, "moderator", slots, threads.turns[slots], threads.draw[slots])
+        luck = chances(self.stage.settings.seed, "moderator", slots, threads.turns[slots], threads.draw[slots])
         watching = moderation.moderators_on_duty(self.people, luck)
         if design.moderate_by == "rule":
             acts = moderation.acts_by_trigger(design, new, watching) if watching else []

@@ -14,7 +14,7 @@ from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, Offer
 from populace.studio.jobs import command
-from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, expected
+from populace.studio.pages.new_run.data import LIMITS, SETTINGS, RunForm, expected
 from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -69,7 +69,7 @@ async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
 
 
 def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
-    kept = {each.name: query[each.name] for each in (*SETTINGS, *BUDGET) if each.name in query}
+    kept = {each.name: query[each.name] for each in (*SETTINGS, *LIMITS) if each.name in query}
     with section("Scenario"):
         with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
             for offer in offers:
@@ -89,7 +89,8 @@ def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
 
 def _models(studio: Studio) -> list[str]:
     """Models that can be named at once: those of this machine, and those of earlier runs."""
-    used = [studio.library.card(name).model for name in studio.library.names()[:50]]
+    runs = [studio.library.card(name).overview for name in studio.library.names()[:50]]
+    used = [run.decided_by for run in runs if run is not None]
     return list(dict.fromkeys([*_KNOWN_MODELS, *(model for model in used if ":" in model)]))
 
 
@@ -124,14 +125,14 @@ class _NewRun:
         self._follow()
 
     def _show_settings(self, models: list[str]) -> None:
-        model, seed, temperature, decider, recording = SETTINGS
+        model, *others, recording = SETTINGS
         held = self.form.settings.get
         with section("Model and chance"):
             with field_grid():
                 box = field(model, held("model"), self._set, name="model")
                 if isinstance(box, ui.input):
                     box.set_autocomplete(models)
-                for each in (seed, temperature, decider):
+                for each in others:
                     field(each, held(each.name), self._set, name=each.name)
                 with ui.element("div") as self._recording:
                     field(recording, held("recording"), self._set, name="recording")
@@ -146,12 +147,12 @@ class _NewRun:
                     with ui.row().classes("gap-2 items-baseline"):
                         ui.label(form).classes("commandline").style("flex: 0 0 auto")
                         ui.label(meaning).classes("soft small")
-            opened = any(held(each.name) for each in BUDGET)
+            opened = any(held(each.name) for each in LIMITS)
             with ui.expansion("Budget", value=opened).classes("w-full").props("dense") as budget:
                 test_id(budget, "budget")
                 ui.label("At a limit the run stops; it can be resumed, and nothing is paid for twice.").classes("soft")
                 with field_grid():
-                    for each in BUDGET:
+                    for each in LIMITS:
                         field(each, held(each.name), self._set, name=each.name)
 
     def _show_estimate(self) -> None:
@@ -173,7 +174,7 @@ class _NewRun:
         self.page.command(command(*self.form.run()))
         query = self.form.query()
         left_out: dict[str, None] = dict.fromkeys(context.client.request.query_params)
-        left_out |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *BUDGET))
+        left_out |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *LIMITS))
         left_out |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
         self.page.address(**left_out | query)
         self._recording.set_visibility(self.form.setting("decider") == "replay")

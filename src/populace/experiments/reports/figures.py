@@ -32,7 +32,7 @@ MOST_LINES = 7
 
 
 @dataclass(frozen=True)
-class Row:
+class IntervalRow:
     """One line of a picture of intervals.
 
     Attributes:
@@ -52,7 +52,7 @@ class Row:
     dots: Sequence[float] = ()
 
 
-def intervals(rows: Sequence[Row], axis: str, *, name: str, zero: bool = False) -> str:
+def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool = False) -> str:
     """Estimates with their intervals, one below the other, and single runs as dots.
 
     Args:
@@ -146,7 +146,7 @@ def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: s
     return _drawn(draw, 2.6, name)
 
 
-def standing_alone(svg: str) -> str:
+def standalone_svg(svg: str) -> str:
     """A picture for a file of its own: dark on white."""
     fixed = svg.replace("currentColor", "#1b1f24").replace("var(--line)", "#d8dde3").replace("var(--paper)", "#ffffff")
     head, _, rest = fixed.partition(">")

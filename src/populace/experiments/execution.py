@@ -7,24 +7,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
-from populace.experiments.bench import INTERRUPTED, Job
-from populace.experiments.crew import Crew
 from populace.experiments.experiment import Experiment, Keep
-from populace.experiments.folder import Folder, Row
-from populace.experiments.rehearsal import check as check_arms
+from populace.experiments.folder import ExperimentFolder, RunRow
+from populace.experiments.pool import WorkerPool
+from populace.experiments.rehearsal import check_experiment as check_arms
 from populace.experiments.results import Results
+from populace.experiments.worker import INTERRUPTED, RunJob
+from populace.models import model_kind
 
 
-class Onlooker:
+class ExperimentObserver:
     """Somebody who looks on while an experiment runs; every method may be left out."""
 
     def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
         """Runs begin; `done` of them were there already."""
 
-    def moved(self, rows: Sequence[Row], total: int) -> None:
+    def moved(self, rows: Sequence[RunRow], total: int) -> None:
         """Runs ended; precision may have raised the total."""
 
     def ended(self) -> None:
@@ -38,44 +39,46 @@ def run_experiment(
     workers: int | None = None,
     retry: bool = False,
     check: bool = True,
-    observer: Onlooker | None = None,
+    observer: ExperimentObserver | None = None,
 ) -> Results:
     """Run what is not run yet; see `Experiment.run`."""
     arms = experiment.arms()
     place = Workspace(workspace)
-    known = Folder.known(experiment, place)
+    known = ExperimentFolder.known(experiment, place)
     if known is None:
         check_arms(experiment, arms, rehearse=check)
-    folder = known or Folder.make(experiment, arms, place)
+    folder = known or ExperimentFolder.make(experiment, arms, place)
     with folder.locked():
         folder.write(state="running", reason="", experiment=experiment.data())
-        crew = Crew(folder, place.folder, keep_of(experiment, arms), workers or workers_for(experiment, arms))
-        look = observer or Onlooker()
+        pool = WorkerPool(
+            folder, place.folder, default_keep(experiment, arms), workers or default_workers(experiment, arms)
+        )
+        look = observer or ExperimentObserver()
         try:
-            state, reason = _Round(experiment, arms, folder, crew, retry, look).to_the_end()
+            state, reason = _Round(experiment, arms, folder, pool, retry, look).to_the_end()
         except (KeyboardInterrupt, InterruptedRunError):
-            crew.halt()
+            pool.halt()
             folder.write(state="stopped", reason=INTERRUPTED)
             raise InterruptedRunError(
                 f"the experiment {folder.path.name} was interrupted.",
                 "Runs that ended are kept; start it again in the same way and it goes on.",
             ) from None
         finally:
-            crew.close()
+            pool.close()
             look.ended()
         folder.write(state=state, reason=reason)
     return Results(folder)
 
 
-def keep_of(experiment: Experiment, arms: Sequence[Arm]) -> Keep:
+def default_keep(experiment: Experiment, arms: Sequence[Arm]) -> Keep:
     """What outlives a run: what was asked for, or the calls where they cost something."""
-    free = all(arm.decider == "rule" or arm.model.startswith("scripted") for arm in arms)
+    free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
     return experiment.keep or ("nothing" if free else "calls")
 
 
-def workers_for(experiment: Experiment, arms: Sequence[Arm]) -> int:
+def default_workers(experiment: Experiment, arms: Sequence[Arm]) -> int:
     """How many processes by default: one where a model fills this machine, else one for each of two processors."""
-    fills = any(arm.model.startswith("embedded") and arm.decider == "model" for arm in arms)
+    fills = any(arm.decider == "model" and model_kind(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
     return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
 
@@ -84,9 +87,15 @@ class _Round:
     """One after the other: the replicates asked for, then as many as precision wants."""
 
     def __init__(
-        self, experiment: Experiment, arms: Sequence[Arm], folder: Folder, crew: Crew, retry: bool, look: Onlooker
+        self,
+        experiment: Experiment,
+        arms: Sequence[Arm],
+        folder: ExperimentFolder,
+        pool: WorkerPool,
+        retry: bool,
+        look: ExperimentObserver,
     ) -> None:
-        self.experiment, self.arms, self.folder, self.crew, self.look = experiment, arms, folder, crew, look
+        self.experiment, self.arms, self.folder, self.pool, self.look = experiment, arms, folder, pool, look
         rows = folder.rows()
         self.finished = {key for key, row in rows.items() if not (retry and row["status"] == "failed")}
         self.calls = sum(row.get("calls", 0) for row in rows.values())
@@ -118,7 +127,7 @@ class _Round:
         total = replicates * len(self.arms)
         if not jobs:
             return ""
-        for made in self.crew.run(jobs, self._budget):
+        for made in self.pool.run(jobs, self._limits):
             self.finished |= {(row["arm"], row["replicate"]) for row in made.rows}
             self.calls += sum(row.get("calls", 0) for row in made.rows)
             self.money += sum(row.get("cost", 0.0) for row in made.rows)
@@ -129,25 +138,25 @@ class _Round:
                 return made.stopped
         return self._spent()
 
-    def _budget(self) -> Budget | None:
+    def _limits(self) -> CallSettings | None:
         """What is left to spend; None where nothing is."""
         stop = self.experiment.stop
         if self._spent():
             return None
-        return Budget(
-            calls=None if stop.calls is None else stop.calls - self.calls,
-            money=None if stop.money is None else stop.money - self.money,
+        return CallSettings(
+            max_calls=None if stop.max_calls is None else stop.max_calls - self.calls,
+            max_money=None if stop.max_money is None else stop.max_money - self.money,
         )
 
     def _spent(self) -> str:
         stop = self.experiment.stop
-        if stop.calls is not None and self.calls >= stop.calls:
-            return f"the budget of {stop.calls:,} calls is reached"
-        if stop.money is not None and self.money >= stop.money:
-            return f"the budget of {stop.money:g} in money is reached"
+        if stop.max_calls is not None and self.calls >= stop.max_calls:
+            return f"the budget of {stop.max_calls:,} calls is reached"
+        if stop.max_money is not None and self.money >= stop.max_money:
+            return f"the budget of {stop.max_money:g} in money is reached"
         return ""
 
-    def _jobs(self, replicates: int) -> list[Job]:
+    def _jobs(self, replicates: int) -> list[RunJob]:
         """What is left to do, replicate by replicate, so that a stop leaves arms of equal size."""
         numbers = range(len(self.arms))
         left = [
@@ -155,8 +164,8 @@ class _Round:
             for replicate in range(replicates)
         ]
         if self.experiment.fork_at:
-            return [Job(replicate, arms) for replicate, arms in left if arms]
-        return [Job(replicate, (arm,)) for replicate, arms in left for arm in arms]
+            return [RunJob(replicate, arms) for replicate, arms in left if arms]
+        return [RunJob(replicate, (arm,)) for replicate, arms in left for arm in arms]
 
     def _widest(self) -> float:
         """The widest interval among the effects on the primary outcome."""

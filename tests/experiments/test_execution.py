@@ -16,8 +16,8 @@ import yaml
 
 from populace.base.errors import InterruptedRunError, RunBusyError, RunNotFoundError
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, Onlooker, Results
-from populace.experiments.folder import Folder
+from populace.experiments import Experiment, ExperimentObserver, Results
+from populace.experiments.folder import ExperimentFolder
 from support.scenarios import Fragile, Shirts
 
 TESTS = str(Path(__file__).parent.parent)
@@ -113,7 +113,7 @@ def test_a_run_that_takes_its_process_with_it_is_a_row_that_failed() -> None:
     assert "process that ran it died" in made.failures["failure"][0]
 
 
-class StopAfter(Onlooker):
+class StopAfter(ExperimentObserver):
     """Presses Ctrl-C once so many runs have ended."""
 
     def __init__(self, runs: int) -> None:
@@ -160,7 +160,7 @@ def test_results_are_found_by_name_and_by_path() -> None:
 
 def test_the_manifest_holds_the_experiment_its_arms_and_versions() -> None:
     made = experiment().run(workers=1)
-    opened = Folder.open(made.folder.path)
+    opened = ExperimentFolder.open(made.folder.path)
     assert opened.experiment == experiment()
     assert opened.arms == experiment().arms()
     assert {"python", "polars", "numpy"} <= set(opened.manifest.environment)
@@ -169,7 +169,7 @@ def test_the_manifest_holds_the_experiment_its_arms_and_versions() -> None:
 def test_a_budget_of_calls_stops_an_experiment_that_goes_on_with_more(tmp_path: Path) -> None:
     whole = experiment(replicates=6).run(workers=1, workspace=tmp_path / "whole")
     spent = int(whole.runs["calls"].sum())
-    stopped = experiment(replicates=6, stop={"calls": spent // 2}).run(workers=1)
+    stopped = experiment(replicates=6, stop={"max_calls": spent // 2}).run(workers=1)
     assert stopped.state == "stopped"
     assert "budget" in stopped.reason
     assert 0 < stopped.runs.height < 12

@@ -13,7 +13,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.statistics.intervals import Estimate, estimates_table
-from populace.statistics.values import Numbers, checked_level, constant, enough, library, numeric, rows
+from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, library, numeric
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixedModel:
     """A linear mixed model, fitted by restricted likelihood.
 
     Assumes a linear effect of every fixed column, and that random effects and residuals are normal and independent
@@ -81,7 +81,9 @@ class Mixed:
         return pl.DataFrame(data | {"levels": counted}).with_columns(n=pl.lit(self.n))
 
 
-def mixed(frame: pl.DataFrame, outcome: str, fixed: Sequence[str], random: Sequence[str], level: float = 0.95) -> Mixed:
+def fit_mixed_model(
+    frame: pl.DataFrame, outcome: str, fixed: Sequence[str], random: Sequence[str], level: float = 0.95
+) -> MixedModel:
     """Fit a linear mixed model with crossed random intercepts.
 
     Args:
@@ -92,14 +94,14 @@ def mixed(frame: pl.DataFrame, outcome: str, fixed: Sequence[str], random: Seque
         random: Columns whose levels are a sample of many, such as seed, model, rater or community.
         level: The confidence level.
     """
-    checked_level(level)
+    check_level(level)
     if not random:
         raise UsageError("a mixed model needs a random factor.", "Without one, use one_way or difference.")
     parts = [name.split(":") for name in fixed]
-    kept, dropped = rows(frame, [outcome, *(column for part in parts for column in part), *random])
+    kept, dropped = complete_rows(frame, [outcome, *(column for part in parts for column in part), *random])
     y = numeric(kept, outcome)
     names, design = _fixed(kept, parts)
-    enough(len(y), len(names) + len(random) + 1, f"the outcome {outcome!r}", "this mixed model")
+    check_count(len(y), len(names) + len(random) + 1, f"the outcome {outcome!r}", "this mixed model")
     if constant(y):
         raise UsageError(f"every value of {outcome!r} is equal, so there is no variance to explain.")
     if np.linalg.matrix_rank(design) < design.shape[1]:
@@ -134,7 +136,7 @@ def mixed(frame: pl.DataFrame, outcome: str, fixed: Sequence[str], random: Seque
     )
     variances = dict(zip(random, map(float, fit.vcomp), strict=True)) | {"residual": float(fit.scale)}
     usable = bool(fit.converged) and all(np.isfinite(values[1][: len(names)]).ravel())
-    return Mixed(coefficients, variances, levels, usable, _words(usable, variances, said), len(y), dropped)
+    return MixedModel(coefficients, variances, levels, usable, _words(usable, variances, said), len(y), dropped)
 
 
 def _fixed(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:

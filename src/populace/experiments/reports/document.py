@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from populace.experiments.reporting.blocks import Block, Figure, Heading
-from populace.experiments.reporting.figures import standing_alone
-from populace.experiments.reporting.page import page, plain
+from populace.experiments.reports.blocks import Block, Figure, Heading
+from populace.experiments.reports.figures import standalone_svg
+from populace.experiments.reports.page import html_page, markdown_text
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard, validity
-from populace.experiments.validation.comparing import Reference
+from populace.experiments.validation.external_checks import Reference
 from populace.journal.segments import writing
 from populace.runs.reader import RunReader
 
@@ -38,13 +38,13 @@ class Report:
     @property
     def html(self) -> str:
         """One page that needs no other file and asks nobody for anything."""
-        return page(self.name, self.lead, self.summary, self.body)
+        return html_page(self.name, self.lead, self.summary, self.body)
 
     @property
     def markdown(self) -> str:
         """The same as Markdown, with its pictures in a folder beside it."""
         blocks = [*self.lead, Heading("In short"), *self.summary, *self.body]
-        return plain(blocks, f"{self.name}-figures")
+        return markdown_text(blocks, f"{self.name}-figures")
 
     def write(self, to: str | Path) -> list[Path]:
         """Write page, Markdown and pictures into a folder; returns the files, the page first."""
@@ -52,7 +52,7 @@ class Report:
         files = {f"{self.name}.html": self.html, f"{self.name}.md": self.markdown}
         for block in self.body:
             if isinstance(block, Figure):
-                files[f"{self.name}-figures/{block.name}.svg"] = standing_alone(block.svg) + "\n"
+                files[f"{self.name}-figures/{block.name}.svg"] = standalone_svg(block.svg) + "\n"
         for name, text in files.items():
             path = folder / name
             with writing(path):
@@ -69,8 +69,8 @@ def report(subject: RunReader | Results, *, reference: Reference | None = None, 
         reference: Target shares of answers, for the validity card.
         probe: Let the validity card ask a few questions in another order, where it must.
     """
-    from populace.experiments.reporting.of_experiment import experiment_report
-    from populace.experiments.reporting.of_run import run_report
+    from populace.experiments.reports.experiment_report import experiment_report
+    from populace.experiments.reports.run_report import run_report
 
     card = validity(subject, reference=reference, probe=probe)
     made = experiment_report(subject, card) if isinstance(subject, Results) else run_report(subject, card)

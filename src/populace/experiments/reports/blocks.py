@@ -40,7 +40,7 @@ class Heading:
 
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
-        return f"{'#' * self.level} {escaped(self.text)}"
+        return f"{'#' * self.level} {escape_markdown(self.text)}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Prose:
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
         mark, gap = ("- ", "\n") if self.listed else ("", "\n\n")
-        return gap.join(mark + escaped(text) for text in self.texts)
+        return gap.join(mark + escape_markdown(text) for text in self.texts)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ class Facts:
 
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
-        return "\n".join(["| | |", "|---|---|", *(f"| {escaped(n)} | {escaped(v)} |" for n, v in self.rows)])
+        return "\n".join(
+            ["| | |", "|---|---|", *(f"| {escape_markdown(n)} | {escape_markdown(v)} |" for n, v in self.rows)]
+        )
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,11 @@ class Table:
 
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
-        lines = ["| " + " | ".join(escaped(name.replace("_", " ")) for name in self.frame.columns) + " |"]
+        lines = ["| " + " | ".join(escape_markdown(name.replace("_", " ")) for name in self.frame.columns) + " |"]
         lines.append("|" + "|".join("---:" if dtype.is_numeric() else "---" for dtype in self.frame.dtypes) + "|")
         for row in self.frame.head(_MOST_ROWS).iter_rows():
-            lines.append("| " + " | ".join(escaped(cell(value)) for value in row) + " |")
-        return (f"{escaped(self._caption())}\n\n" if self.caption else "") + "\n".join(lines)
+            lines.append("| " + " | ".join(escape_markdown(cell(value)) for value in row) + " |")
+        return (f"{escape_markdown(self._caption())}\n\n" if self.caption else "") + "\n".join(lines)
 
     def _cells(self, row: tuple[Any, ...], numeric: list[bool]) -> str:
         cells = [(cell(value), right) for value, right in zip(row, numeric, strict=True)]
@@ -136,7 +138,7 @@ class Figure:
 
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
-        return f"![{escaped(self.caption)}]({figures}/{self.name}.svg)\n\n*{escaped(self.caption)}*"
+        return f"![{escape_markdown(self.caption)}]({figures}/{self.name}.svg)\n\n*{escape_markdown(self.caption)}*"
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,9 @@ class Code:
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
         fence = "`" * max(3, _longest_run(self.text) + 1)
-        return (f"{escaped(self.caption)}\n\n" if self.caption else "") + f"{fence}text\n{self.text.rstrip()}\n{fence}"
+        return (
+            f"{escape_markdown(self.caption)}\n\n" if self.caption else ""
+        ) + f"{fence}text\n{self.text.rstrip()}\n{fence}"
 
 
 @dataclass(frozen=True)
@@ -179,12 +183,12 @@ class Card:
 
     def markdown(self, figures: str) -> str:
         """As it stands in Markdown."""
-        lines = [escaped(self.card.verdict), "", "| | check | found | bar | meaning |", "|---|---|---|---|---|"]
+        lines = [escape_markdown(self.card.verdict), "", "| | check | found | bar | meaning |", "|---|---|---|---|---|"]
         for check in self.card.checks:
             cells = (check.name, check.shown, check.threshold, check.reason)
             mark = f"{MARKS[check.verdict]} {check.verdict}"
-            lines.append(f"| {mark} | " + " | ".join(escaped(text) for text in cells) + " |")
-        warnings = [f"- **Warning:** {escaped(text)}" for text in self.card.warnings]
+            lines.append(f"| {mark} | " + " | ".join(escape_markdown(text) for text in cells) + " |")
+        warnings = [f"- **Warning:** {escape_markdown(text)}" for text in self.card.warnings]
         return "\n".join([*lines, *([""] if warnings else []), *warnings])
 
 
@@ -199,7 +203,7 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is, in a table too."""
     one_line = " ".join(text.split())
     one_line = re.sub(r"[\\`*\[\]|#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", one_line)

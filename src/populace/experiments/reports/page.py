@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from populace.experiments.reporting.blocks import Block
+from populace.experiments.reports.blocks import Block
 
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --soft: #57606a; --line: #d8dde3; --panel: #f5f7f9;
@@ -64,7 +64,7 @@ summary { cursor: pointer; color: var(--blue); }
 """
 
 
-def page(title: str, lead: Sequence[Block], summary: Sequence[Block], body: Sequence[Block]) -> str:
+def html_page(title: str, lead: Sequence[Block], summary: Sequence[Block], body: Sequence[Block]) -> str:
     """A whole page.
 
     Args:
@@ -83,6 +83,6 @@ def page(title: str, lead: Sequence[Block], summary: Sequence[Block], body: Sequ
     )
 
 
-def plain(blocks: Sequence[Block], figures: str) -> str:
+def markdown_text(blocks: Sequence[Block], figures: str) -> str:
     """The same as Markdown."""
     return "\n\n".join(block.markdown(figures) for block in blocks) + "\n"

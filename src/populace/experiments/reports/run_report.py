@@ -10,16 +10,16 @@ import polars as pl
 
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
-from populace.experiments.reporting import figures
-from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
-from populace.experiments.reporting.of_experiment import Parts
+from populace.experiments.reports import figures
+from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
+from populace.experiments.reports.experiment_report import ReportParts
 from populace.experiments.validation import ValidityCard
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
 
 
-def run_report(run: RunReader, card: ValidityCard) -> Parts:
+def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
     """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
@@ -31,7 +31,7 @@ def run_report(run: RunReader, card: ValidityCard) -> Parts:
     settings = (Heading("Settings"), Facts(settings_rows(run)))
     validity = (Heading("Validity card"), Card(card))
     body: list[Block] = [*settings, *_metrics(run), *_findings(run), *validity, *_repeat(run)]
-    return Parts(run.name, lead, summary, tuple(body))
+    return ReportParts(run.name, lead, summary, tuple(body))
 
 
 def _metrics(run: RunReader) -> Iterator[Block]:

@@ -15,37 +15,37 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from populace.base.errors import BudgetError, InterruptedRunError, PopulaceError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.engine.run import Run, simulate
 from populace.engine.simulation import Observer, Simulation
 from populace.experiments.arms import Arm
-from populace.experiments.evidence import is_witness, observed
+from populace.experiments.evidence import is_witness, run_evidence
 from populace.experiments.experiment import Keep
-from populace.experiments.folder import Folder, Lines, Row
-from populace.experiments.kept import Kept
-from populace.experiments.rehearsal import early
-from populace.models import EmbeddedModel, open_model
+from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
+from populace.experiments.rehearsal import early_interventions
+from populace.experiments.shared_model import SharedModel
+from populace.models import model_kind, open_model
 from populace.runs.reader import RunReader
 
 
-class Job(NamedTuple):
+class RunJob(NamedTuple):
     """A replicate of one arm, or of several that share a history."""
 
     replicate: int
     arms: tuple[int, ...]
 
 
-class Made(NamedTuple):
+class BatchResult(NamedTuple):
     """What came of some jobs: rows, and why it broke off, where it did."""
 
-    rows: list[Row]
+    rows: list[RunRow]
     stopped: str = ""
 
 
 INTERRUPTED = "interrupted"
 
 
-class Bench:
+class Worker:
     """Makes runs, and writes a line for each as it ends.
 
     Args:
@@ -56,53 +56,51 @@ class Bench:
     """
 
     def __init__(self, folder: Path, workspace: Path, keep: Keep, halting: Callable[[], bool]) -> None:
-        opened = Folder.open(folder)
+        opened = ExperimentFolder.open(folder)
         self.experiment, self.arms = opened.experiment, opened.arms
         self.folder, self.workspace, self.keep = folder, workspace, keep
         self.halting = halting
-        self.lines = Lines(folder)
-        self._models: dict[str, Kept] = {}
+        self.lines = RowWriter(folder)
+        self._models: dict[str, SharedModel] = {}
 
-    def run(self, jobs: Sequence[Job], budget: Budget | None = None) -> Made:
+    def run(self, jobs: Sequence[RunJob], limits: CallSettings | None = None) -> BatchResult:
         """Make the runs of some jobs; a run that fails is a row like any other."""
-        rows: list[Row] = []
+        rows: list[RunRow] = []
         make = self._forked if self.experiment.fork_at else self._simulated
         try:
             for job in jobs:
                 if self.halting():
-                    return Made(rows, INTERRUPTED)
-                for row in make(job, budget):
+                    return BatchResult(rows, INTERRUPTED)
+                for row in make(job, limits):
                     self.lines.write(row)
                     rows.append(row)
         except InterruptedRunError:
-            return Made(rows, INTERRUPTED)
+            return BatchResult(rows, INTERRUPTED)
         except BudgetError as error:
-            return Made(rows, error.what)
+            return BatchResult(rows, error.what)
         finally:
             self.lines.flush()
-        return Made(rows)
+        return BatchResult(rows)
 
     def close(self) -> None:
         """Close the record; models go with the process."""
         self.lines.close()
 
-    def _simulated(self, job: Job, budget: Budget | None) -> Iterator[Row]:
+    def _simulated(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         for arm in (self.arms[number] for number in job.arms):
             seed = self.experiment.seed_of(job.replicate, arm)
-            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, budget))  # type: ignore[misc]
+            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, limits))  # type: ignore[misc]
 
-    def _simulate(self, arm: Arm, seed: int, budget: Budget | None) -> RunReader:
+    def _simulate(self, arm: Arm, seed: int, limits: CallSettings | None) -> RunReader:
         place = self.workspace
         if self.keep == "run":
             place = self.folder
             self._share_calls(place)
-        settings = arm.settings() | {"model": self._model(arm)}
+        settings = arm.settings() | {"model": self._model(arm)} | _values(limits)
         observer = _Halting(self.halting)
-        return simulate(
-            arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, observer=observer, **settings
-        )
+        return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, observer=observer, **settings)
 
-    def _forked(self, job: Job, budget: Budget | None) -> Iterator[Row]:
+    def _forked(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         """Run the shared history once, then every arm from there; what the history cost is told with the first."""
         place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
         with self._scratch(place):
@@ -112,8 +110,8 @@ class Bench:
 
                 def fork(arm: Arm = arm) -> RunReader:
                     if not trunk:
-                        trunk.append(self._trunk(job.replicate, place, budget))
-                    return self._fork(trunk[0], arm, budget)
+                        trunk.append(self._trunk(job.replicate, place, limits))
+                    return self._fork(trunk[0], arm, limits)
 
                 row = self._row(arm, job.replicate, fork)
                 if shared and trunk and row["status"] == "complete":
@@ -122,28 +120,27 @@ class Bench:
                         row[name] += getattr(spent, name)
                 yield row
 
-    def _trunk(self, replicate: int, place: Path, budget: Budget | None) -> Run:
+    def _trunk(self, replicate: int, place: Path, limits: CallSettings | None) -> Run:
         """The first arm without what sets arms apart later, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
-        settings = arm.settings() | {"model": self._model(arm), "interventions": early(arm, fork_at)}
+        settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
+        settings |= _values(limits)
         observer = _Halting(self.halting, until=fork_at - 1)
         seed = self.experiment.seed_of(replicate, arm)
         try:
-            return simulate(
-                arm.build(), seed=seed, budget=budget, workspace=place, keep="run", observer=observer, **settings
-            )
+            return simulate(arm.build(), seed=seed, workspace=place, keep="run", observer=observer, **settings)
         except InterruptedRunError:
             if not observer.reached:
                 raise
             return Run.open(place / "runs" / observer.name)
 
-    def _fork(self, trunk: Run, arm: Arm, budget: Budget | None) -> Run:
+    def _fork(self, trunk: Run, arm: Arm, limits: CallSettings | None) -> Run:
         fork_at = self.experiment.fork_at or 1
         before = self.arms[0].parameters
         changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
-        late = [each for each in arm.interventions if each not in early(arm, fork_at)]
-        settings = arm.settings() | {"model": self._model(arm), "interventions": late}
-        return trunk.fork(fork_at, parameters=changed, budget=budget, observer=_Halting(self.halting), **settings)
+        late = [each for each in arm.interventions if each not in early_interventions(arm, fork_at)]
+        settings = arm.settings() | {"model": self._model(arm), "interventions": late} | _values(limits)
+        return trunk.fork(fork_at, parameters=changed, observer=_Halting(self.halting), **settings)
 
     @contextlib.contextmanager
     def _scratch(self, place: Path) -> Iterator[None]:
@@ -165,21 +162,18 @@ class Bench:
             with contextlib.suppress(FileExistsError):
                 link.symlink_to(os.path.relpath(self.workspace / "calls.sqlite", place))
 
-    def _model(self, arm: Arm) -> str | Kept:
+    def _model(self, arm: Arm) -> str | SharedModel:
         """A model that this machine runs is loaded once for all runs; others are only named."""
-        if arm.decider != "model" or not arm.model.startswith("embedded"):
+        if arm.decider != "model" or not model_kind(arm.model).fills_machine:
             return arm.model
         if arm.model not in self._models:
-            opened = open_model(arm.model)
-            if not isinstance(opened, EmbeddedModel):
-                return arm.model
-            self._models[arm.model] = Kept(opened)
+            self._models[arm.model] = SharedModel(open_model(arm.model))
         return self._models[arm.model]
 
-    def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> Row:
+    def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> RunRow:
         began = time.monotonic()
         seed = self.experiment.seed_of(replicate, arm)
-        row: Row = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
+        row: RunRow = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
         try:
             run = go()
             usage = run.usage()
@@ -194,15 +188,15 @@ class Bench:
                 "cost": usage.cost,
                 "run": run.name if self.keep == "run" else "",
             }
-            row |= observed(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
+            row |= run_evidence(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
         except (InterruptedRunError, BudgetError):
             raise
         except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.
-            row |= failed(error)
+            row |= failure_fields(error)
         return row | {"seconds": round(time.monotonic() - began, 4)}
 
 
-def failed(error: Exception | str) -> Row:
+def failure_fields(error: Exception | str) -> RunRow:
     """What a row says of a run that failed."""
     said = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else said}
@@ -227,26 +221,30 @@ class _Halting(Observer):
             simulation.halt()
 
 
-_here: Bench | None = None
+def _values(limits: CallSettings | None) -> dict[str, Any]:
+    """What `simulate` takes of the limits."""
+    return limits.model_dump(exclude_defaults=True) if limits is not None else {}
 
 
-def open_bench(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
+_here: Worker | None = None
+
+
+def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
     """Make this process a worker; it ends when the process that started it does."""
     global _here
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     # Ctrl-C reaches every process of a terminal; the one that started the workers tells them what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _here = Bench(Path(folder), Path(workspace), keep, stop.is_set)
+    _here = Worker(Path(folder), Path(workspace), keep, stop.is_set)
 
 
-def run_here(jobs: list[tuple[int, tuple[int, ...]]], calls: int | None, money: float | None) -> Made:
+def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], limits: dict[str, Any]) -> BatchResult:
     """Make runs in this worker, beside its main thread, so that they leave signals alone."""
-    bench = _here
-    if bench is None:
+    worker = _here
+    if worker is None:
         raise RuntimeError("this process is no worker")
     with ThreadPoolExecutor(1) as thread:
-        budget = Budget(calls=calls, money=money)
-        return thread.submit(bench.run, [Job(*job) for job in jobs], budget).result()
+        return thread.submit(worker.run, [RunJob(*job) for job in jobs], CallSettings(**limits)).result()
 
 
 def _leave_with_parent() -> None:

@@ -11,9 +11,9 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.experiments.results import Results
-from populace.experiments.validation.card import Check, Verdict
+from populace.experiments.validation.card import Check, CheckVerdict
 from populace.experiments.validation.case import Case
-from populace.experiments.validation.checks import missing
+from populace.experiments.validation.checks import unmeasured_check
 
 Reference = pl.DataFrame | Mapping[str, float] | str | Path
 """Target shares: by answer, as a table with columns answer, share and perhaps question, or as a CSV file of such."""
@@ -46,11 +46,11 @@ def reference_shares(given: Reference) -> pl.DataFrame:
     return table.with_columns(pl.col("share") / pl.col("share").sum().over("question"))
 
 
-def against_reference(case: Case, given: Reference | None) -> Check:
+def reference_check(case: Case, given: Reference | None) -> Check:
     """Answers of the first arm against target shares: how far apart, and how spread out."""
     name = "reference"
     if given is None:
-        return missing(name, "No reference was given, so nothing says whether people would answer so.")
+        return unmeasured_check(name, "No reference was given, so nothing says whether people would answer so.")
     table = reference_shares(given)
     found = []
     for question, wanted in table.group_by("question", maintain_order=True):
@@ -81,7 +81,7 @@ def against_reference(case: Case, given: Reference | None) -> Check:
     )
 
 
-def models_agree(results: Results) -> Check | None:
+def model_agreement_check(results: Results) -> Check | None:
     """Whether the same comparisons come out the same way under every model; None where there is one model."""
     name, arms = "models agree", [arm for arm in results.folder.arms if arm.decider == "model"]
     models = list(dict.fromkeys(arm.model for arm in arms))
@@ -90,7 +90,7 @@ def models_agree(results: Results) -> Check | None:
     try:
         return _model_by_model(results, arms, models)
     except PopulaceError as error:
-        return missing(name, f"Models could not be compared: {error.what}")
+        return unmeasured_check(name, f"Models could not be compared: {error.what}")
 
 
 def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Check:
@@ -101,7 +101,7 @@ def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Che
     shared = [group for group in groups.values() if len(group) == len(models)]
     outcome = results.experiment.primary.name
     if not shared:
-        return missing("models agree", "No arm was run under every model.")
+        return unmeasured_check("models agree", "No arm was run under every model.")
     if len(shared) == 1:
         effects = results.effects(outcome, baseline=shared[0][models[0]])
         mine = effects.filter(pl.col("arm").is_in(list(shared[0].values())))
@@ -119,7 +119,7 @@ def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Che
         total += 1
         same += len(set(signs)) == 1
     told = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
-    verdict: Verdict = "pass" if same == total else "fail"
+    verdict: CheckVerdict = "pass" if same == total else "fail"
     return Check("models agree", verdict, f"{same} of {total} effects", told, "all", same / total, total)
 
 

@@ -6,8 +6,9 @@ from populace.experiments.results import Results
 from populace.experiments.validation import checks
 from populace.experiments.validation.card import Check, ValidityCard
 from populace.experiments.validation.case import Case, case_of
-from populace.experiments.validation.comparing import Reference, against_reference, models_agree
-from populace.experiments.validation.probing import probed_position
+from populace.experiments.validation.external_checks import Reference, model_agreement_check, reference_check
+from populace.experiments.validation.position_probe import probe_position_bias
+from populace.models import ModelKind, model_kind
 from populace.runs.reader import RunReader
 
 
@@ -31,22 +32,22 @@ def validity(subject: RunReader | Results, *, reference: Reference | None = None
         'pass'
     """
     case = case_of(subject)
-    position = checks.position(case)
+    position = checks.position_check(case)
     if probe and position.verdict == "not measured" and "model" in case.deciders:
-        position = probed_position(subject)
-    agreed = models_agree(subject) if isinstance(subject, Results) else None
+        position = probe_position_bias(subject)
+    agreed = model_agreement_check(subject) if isinstance(subject, Results) else None
     made: list[Check] = [
-        *checks.answers(case),
-        checks.mass(case),
+        *checks.answer_checks(case),
+        checks.mass_check(case),
         position,
-        checks.wording(case),
-        checks.certainty(case),
-        against_reference(case, reference),
-        checks.persona(case),
-        checks.homogeneity(case),
-        checks.drift(case),
+        checks.label_check(case),
+        checks.entropy_check(case),
+        reference_check(case, reference),
+        checks.persona_check(case),
+        checks.homogeneity_check(case),
+        checks.drift_check(case),
         *([agreed] if agreed else []),
-        *checks.size(case),
+        *checks.size_checks(case),
     ]
     return ValidityCard(case.title, tuple(made), tuple(_warnings(case)))
 
@@ -56,11 +57,11 @@ def _warnings(case: Case) -> list[str]:
     found = []
     if case.unfinished:
         found.append(f"it is not complete: {case.unfinished}.")
-    if any(model.startswith("embedded") for model in case.models):
+    if any(model_kind(model, ModelKind()).fills_machine for model in case.models):
         found.append(
             "the embedded 135M model is there so that everything runs anywhere; what it answers says nothing of people."
         )
-    scripted = [model for model in case.models if model.startswith("scripted")]
+    scripted = [model for model in case.models if model_kind(model, ModelKind()).scripted]
     if scripted:
         found.append(f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim.")
     if case.deciders == {"rule"}:

@@ -8,16 +8,13 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.broker import Broker
-from populace.deciders import decide
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
+from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.experiments.evidence import matrix, place_effect
+from populace.experiments.evidence import distribution_matrix, place_effect
 from populace.experiments.results import Results
-from populace.experiments.validation.card import Check, Verdict
-from populace.experiments.validation.checks import PLACE, missing, points
-from populace.models import open_model
+from populace.experiments.validation.card import Check, CheckVerdict
+from populace.experiments.validation.checks import PLACE, points, unmeasured_check
 from populace.questions import Finite
 from populace.runs.reader import RunReader
 from populace.tools.probe import first_inquiry
@@ -25,7 +22,7 @@ from populace.tools.probe import first_inquiry
 _MOST_PEOPLE = 30
 
 
-def probed_position(subject: RunReader | Results) -> Check:
+def probe_position_bias(subject: RunReader | Results) -> Check:
     """Ask the first question again with options in every order; calls go through the call store."""
     name = "position bias"
     if isinstance(subject, Results):
@@ -37,26 +34,24 @@ def probed_position(subject: RunReader | Results) -> Check:
         scenario, parameters, model = subject.manifest.scenario, regime.parameters, regime.model
         seed, folder = regime.seed, subject.folder.parent.parent
 
+    session = Session(Workspace(folder).store())
+
     async def ask() -> Check:
-        broker = Broker(Workspace(folder).store(), opener=open_model)
-        try:
-            inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed)
-            question = inquiry.question
-            if not isinstance(question, Finite):
-                return missing(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
-            if len(inquiry.people) > _MOST_PEOPLE:
-                inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
-            turned = replace(question, order="rotate", reason=False)
-            situation = replace(inquiry.situation, question=turned)
-            decided = await decide(replace(inquiry, situation=situation, model=model, decider="model"), broker)
-            return _judged(decided.prompts, broker.usage.calls)
-        finally:
-            await broker.close()
+        inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed, session)
+        question = inquiry.question
+        if not isinstance(question, Finite):
+            return unmeasured_check(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
+        if len(inquiry.people) > _MOST_PEOPLE:
+            inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
+        rotated = replace(question, order="rotate", reason=False)
+        situation = replace(inquiry.situation, question=rotated)
+        decided = await session.decide(replace(inquiry, situation=situation, model=model, decider="model"))
+        return _judged(decided.prompts, session.usage.calls)
 
     try:
-        return finish(ask())
+        return session.finish(ask())
     except PopulaceError as error:
-        return missing(name, f"The probe could not be made: {error.what}")
+        return unmeasured_check(name, f"The probe could not be made: {error.what}")
 
 
 def _judged(prompts: pl.DataFrame, calls: int) -> Check:
@@ -64,11 +59,13 @@ def _judged(prompts: pl.DataFrame, calls: int) -> Check:
     known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
     found = None
     if known.height:
-        found = place_effect(matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
+        found = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
     if found is None:
-        return missing("position bias", "The model gives no distributions, so a probe of one question shows nothing.")
+        return unmeasured_check(
+            "position bias", "The model gives no distributions, so a probe of one question shows nothing."
+        )
     shift = found["shift"]
     told = f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
-    verdict: Verdict = "pass" if abs(shift) <= PLACE else "fail"
+    verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"
     bar = f"within ±{PLACE * 100:.0f} points"
     return Check("position bias", verdict, points(shift), told, bar, shift, known.height)

@@ -14,7 +14,7 @@ LONGEST = 20_000
 """The most characters of a rewriting."""
 
 
-def rewritten(item: Item, text: str) -> str:
+def parse_rewrite(item: Item, text: str) -> str:
     """What the model should have replied; a text that does not answer the question is refused.
 
     Args:

@@ -15,8 +15,8 @@ from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
 from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
-from populace.experiments.reporting import figures
-from populace.experiments.reporting.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
+from populace.experiments.reports import figures
+from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
@@ -25,7 +25,7 @@ _MOST_ROWS_DRAWN = 24
 _MOST_SENTENCES = 6
 
 
-class Parts(NamedTuple):
+class ReportParts(NamedTuple):
     """The parts of a report."""
 
     name: str
@@ -34,7 +34,7 @@ class Parts(NamedTuple):
     body: tuple[Block, ...]
 
 
-def experiment_report(results: Results, card: ValidityCard) -> Parts:
+def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     """Question, design, figures, tables, card, failures, how to repeat it, manifest."""
     experiment = results.experiment
     lead: list[Block] = [Heading(results.name, 1)]
@@ -48,7 +48,7 @@ def experiment_report(results: Results, card: ValidityCard) -> Parts:
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
     body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
     body += [*_failures(results), *_repeat(results), *_manifest(results)]
-    return Parts(results.name, tuple(lead), tuple(summary), tuple(body))
+    return ReportParts(results.name, tuple(lead), tuple(summary), tuple(body))
 
 
 def _state(results: Results) -> str:
@@ -110,12 +110,12 @@ def _design(results: Results) -> Iterator[Block]:
         ("design", f"{experiment.design.kind}, {len(arms)} arms"),
         ("replicates", f"{results.folder.manifest.replicates or experiment.replicates} in each arm; {seeds}"),
     ]
-    rows += [(f"outcome {outcome.name}", meaning(outcome, experiment)) for outcome in experiment.outcomes]
+    rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, experiment)) for outcome in experiment.outcomes]
     yield Facts(rows)
     yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MOST_ROWS_DRAWN)
 
 
-def meaning(outcome: Outcome, experiment: Experiment) -> str:
+def outcome_meaning(outcome: Outcome, experiment: Experiment) -> str:
     """An outcome in words, from what the scenario says of its metric."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
@@ -132,7 +132,7 @@ def _outcomes(results: Results) -> Iterator[Block]:
     for place, outcome in enumerate(results.experiment.outcomes):
         primary = ", the primary outcome" if outcome == results.experiment.primary else ""
         yield Heading(f"Outcome: {outcome.name}{primary}")
-        yield Prose([f"{meaning(outcome, results.experiment).capitalize()}."])
+        yield Prose([f"{outcome_meaning(outcome, results.experiment).capitalize()}."])
         try:
             yield from _outcome(results, outcome, f"outcome-{place + 1}")
         except PopulaceError as error:
@@ -152,7 +152,7 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
             yield Figure(f"{key}-{factor}", svg, f"{name} against {factor}. A dot is a run; n = {results.runs.height}.")
         return
     drawn = [
-        figures.Row(
+        figures.IntervalRow(
             row["arm"],
             row["mean"],
             row["low"],
@@ -173,7 +173,7 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
     effects = results.effects(name)
     first = effects["baseline"][0]
     drawn = [
-        figures.Row(
+        figures.IntervalRow(
             row["arm"],
             row["effect"],
             row["low"],
@@ -193,7 +193,7 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
 def _ends(results: Results, name: str, key: str) -> Iterator[Block]:
     table = results.probabilities(name)
     drawn = [
-        figures.Row(
+        figures.IntervalRow(
             f"{row['arm']}: {row[name]}",
             row["probability"],
             row["low"],
@@ -219,7 +219,7 @@ def _over_time(results: Results) -> Iterator[Block]:
         lines = {}
         for arm in arms[: figures.MOST_LINES]:
             kept = [row["paths"][name] for row in results.rows if row["arm"] == arm.number and "paths" in row]
-            table = band([path for path in kept if path])
+            table = mean_band([path for path in kept if path])
             if table.height:
                 lines[arm.name] = table
         if lines:
@@ -229,7 +229,7 @@ def _over_time(results: Results) -> Iterator[Block]:
             yield Figure(f"path-{name}", svg, caption)
 
 
-def band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
+def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
     """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
     steps = [step for path in paths for step in path[0]]
     values = [value for path in paths for value in path[1]]
@@ -270,7 +270,7 @@ def _repeat(results: Results) -> Iterator[Block]:
     file = f"{experiment.name}.yaml"
     yield Heading("How to repeat it")
     yield Prose([f"Save this as {file}:"])
-    yield Code(written(experiment))
+    yield Code(experiment_yaml(experiment))
     yield Prose(["Then run it, and write this report again:"])
     yield Code(f"populace experiment {file}\npopulace report {results.name}\n")
     digest = results.digest
@@ -286,7 +286,7 @@ def _manifest(results: Results) -> Iterator[Block]:
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")
 
 
-def written(experiment: Experiment) -> str:
+def experiment_yaml(experiment: Experiment) -> str:
     """An experiment as the shortest YAML file that makes it."""
     kept: dict[str, Any] = {}
     for name, value in experiment.data().items():
