@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made fit to be shown: nothing in it may act on the terminal or the page."""
+"""Untrusted text made safe to show: nothing in it may act on the terminal or the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SUBSTITUTE = "\ufffd"
 
 
 def safe_text(text: str) -> str:
-    """Text for a terminal: characters that would move the cursor or turn the line round become visible.
+    """Text for a terminal: a visible mark replaces characters that move the cursor or change the writing direction.
 
     Example:
         >>> safe_text("red: \\x1b[31m, turned: \\u202e!")

@@ -102,12 +102,10 @@ def _environment() -> jinja2.Environment:
 
 def _threads(community: Community, word_filter: WordFilter, flags: dict[int, list[str]]) -> Iterator[dict[str, Any]]:
     """The threads in the order of the design, each with its opening post, its replies and its rank in every order."""
-    posts = community.read_in_order
+    posts = community.posts_in_reading_order
     posts = posts.with_columns(hidden=word_filter.hides(posts["text"]), title_hidden=word_filter.hides(posts["title"]))
     by_thread = posts.partition_by("thread", as_dict=True, maintain_order=True)
-    acts: dict[int, list[dict[str, Any]]] = {}
-    for act in community.moderation.sort("step").iter_rows(named=True):
-        acts.setdefault(act["post"], []).append(act)
+    acts = community.acts_by_post()
     ranks = {by: {thread: rank for rank, thread in enumerate(community.threads(by)["thread"])} for by in SORTINGS}
     for first, thread in enumerate(community.threads().iter_rows(named=True)):
         number = thread["thread"]
