@@ -9,7 +9,7 @@ from typing import Any
 from measure import Result, report
 
 from populace import simulate
-from populace.models import SMOLLM2, Embedded
+from populace.models import SMOLLM2, EmbeddedModel
 from populace.scenarios.norms import Norms
 
 WORKERS, DAYS = 20, 7
@@ -32,7 +32,7 @@ def by_hand(prompts: Any) -> float:
     params.n_ctx = 4096
     params.n_parallel = 1
     params.verbosity = -1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = Embedded().threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = EmbeddedModel().threads
     server = xllamacpp.Server(params)
     for row in prompts.iter_rows(named=True):
         messages = [

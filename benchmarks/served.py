@@ -14,7 +14,7 @@ import polars as pl
 from measure import Result, fake_server, report
 
 from populace import simulate
-from populace.models import Served
+from populace.models import OpenAICompatible
 from populace.models.base import Request
 from populace.scenarios.norms import Norms
 
@@ -36,7 +36,7 @@ def ours(url: str, round_number: int) -> tuple[float, pl.DataFrame]:
 
 async def bare(url: str, prompts: pl.DataFrame) -> float:
     """What somebody would write by hand: a semaphore, and the client."""
-    model = Served(url, prompts["name"][0], spec=url)
+    model = OpenAICompatible(url, prompts["name"][0], spec=url)
     bodies = [
         model._body(Request((("system", row["system"]), ("user", row["user"])), row["lead"], 1, 20))
         for row in prompts.iter_rows(named=True)

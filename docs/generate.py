@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from populace.cli import COMMANDS, EXIT_CODES, cli
-from populace.models import FORMS
+from populace.models import MODEL_FORMS
 
 TARGET = Path(__file__).parent / "cli.md"
 
@@ -35,7 +35,7 @@ def reference() -> str:
         "",
         "| `--model` | |",
         "|---|---|",
-        *(f"| `{form}` | {text} |" for form, text in FORMS.items()),
+        *(f"| `{form}` | {text} |" for form, text in MODEL_FORMS.items()),
         "",
     ]
     parts += ["## Exit codes", "", "| code | meaning |", "|---|---|"]

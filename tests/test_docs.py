@@ -10,14 +10,16 @@ import runpy
 import shlex
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from populace.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/card.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/card.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
@@ -37,7 +39,7 @@ def test_every_code_block_of_a_page_runs(page: Path) -> None:
     for language, code in blocks(page):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(code, name_of(page), "exec"), namespace)
+                exec(compile(code, f"<{name_of(page)}>", "exec"), namespace)
         elif language == "sh":
             run_lines(code)
         elif language == "yaml":
@@ -75,6 +77,47 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+
+
+class Links(HTMLParser):
+    """The ids of a page, where it leads to, and what it makes a browser load."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.targets: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value for name, value in attrs if value}
+        self.ids.update(values[name] for name in ("id", "name") if name in values)
+        if "href" in values:
+            (self.targets if tag == "a" else self.loaded).append(values["href"])
+        if "src" in values:
+            self.loaded.append(values["src"])
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings_and_has_no_broken_link(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocstrings")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    pages = {page: Links(page) for page in tmp_path.rglob("*.html") if page.name != "404.html"}
+    assert len(pages) > 30
+    for page, links in pages.items():
+        outside = [target for target in links.loaded if re.match(r"(https?:)?//", target)]
+        assert not outside, f"{page.name} loads {outside} from the network"
+        for target in links.targets + links.loaded:
+            if not re.match(r"\w+:", target):
+                assert leads_somewhere(page, target, pages), f"{page.relative_to(tmp_path)} links to {target}"
+
+
+def leads_somewhere(page: Path, target: str, pages: dict[Path, Links]) -> bool:
+    path, _, anchor = unquote(target).partition("#")
+    file = (page.parent / path.partition("?")[0]).resolve() if path else page
+    return file.exists() and (not anchor or file not in pages or anchor in pages[file].ids)
 
 
 def test_every_shipped_scenario_has_a_card() -> None:

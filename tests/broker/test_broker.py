@@ -11,7 +11,7 @@ import pytest
 from populace import simulate
 from populace.base.errors import BudgetError, InterruptedRunError, ModelError, TooManyFailuresError, UsageError
 from populace.broker import Broker, Budget, CallStore, MemoryCallStore, Price, Usage, price_file, price_of
-from populace.models import Capabilities, Failure, Model, Outcome, Reply, Request, Scripted
+from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request, Scripted
 from populace.scenarios.norms import Norms
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Recorder(Model):
 
     def __init__(
         self,
-        said: Callable[[Request], Outcome] = lambda request: Reply("blue", (), "stop", 10, 2),
+        said: Callable[[Request], ReplyOrFailure] = lambda request: Reply("blue", (), "stop", 10, 2),
         *,
         spec: str = "one",
     ) -> None:
@@ -48,7 +48,7 @@ class Recorder(Model):
     async def close(self) -> None:
         self.closed += 1
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         for index, request in enumerate(requests):
             if self.halted:
                 return
@@ -88,7 +88,7 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_equal_requests_are_asked_once_and_answered_for_everyone():
-    async def fetch(broker: Broker) -> tuple[list[str], list[Outcome]]:
+    async def fetch(broker: Broker) -> tuple[list[str], list[ReplyOrFailure]]:
         return await broker.fetch(await broker.model(model), [ask(0), ask(1), ask(0), ask(0)], "test")
 
     model = Recorder(lambda request: Reply(request.messages[0][1]))
@@ -264,7 +264,7 @@ def test_a_reply_that_another_process_stored_first_is_the_one_that_counts(tmp_pa
         other.close()
         return Reply("ours")
 
-    async def fetch(broker: Broker) -> list[Outcome]:
+    async def fetch(broker: Broker) -> list[ReplyOrFailure]:
         return (await broker.fetch(await broker.model(Recorder(late)), [ask()], "test"))[1]
 
     assert using(fetch, CallStore(path)) == [Reply("theirs")]

@@ -212,7 +212,7 @@ def test_with_very_many_answers_the_community_is_fixed(monkeypatch: pytest.Monke
         asked.append((fixed, random))
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr("populace.community.discrimination_result.mixed", failing)
+    monkeypatch.setattr("populace.community.discrimination_result.fit_mixed_model", failing)
     monkeypatch.setattr("populace.community.discrimination_result.CROSSED", 50)
     found = analyse_ratings(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
     assert asked == [(["arm", "community"], ["rater"])]

@@ -14,7 +14,7 @@ from populace.community.design_comparison import design_effects, rate_effects
 from populace.community.digest import digest, distances
 from populace.community.judgements import Judgements
 from populace.community.judges import judge_posts, read_judgements
-from populace.models import Capabilities, Hashing, Scripted
+from populace.models import Capabilities, HashingEmbedder, Scripted
 from support.board import GARDEN, Board, board, writer
 from support.board import judge as judging
 
@@ -240,5 +240,5 @@ def test_the_digest_names_violations_and_what_no_rule_covers(garden: Community) 
 
 
 def test_distance_is_nothing_where_all_are_alike() -> None:
-    assert distances(["the same"] * 3, Hashing()) == pytest.approx(0, abs=1e-6)
-    assert distances([], Hashing()).size == 0
+    assert distances(["the same"] * 3, HashingEmbedder()) == pytest.approx(0, abs=1e-6)
+    assert distances([], HashingEmbedder()).size == 0

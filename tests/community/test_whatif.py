@@ -11,7 +11,7 @@ from populace.community.multiverse import multiverse
 from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.what_if import what_if
-from populace.models import Hashing, Scripted
+from populace.models import HashingEmbedder, Scripted
 from support.forums import forum, posts, threads, writer
 
 
@@ -167,7 +167,7 @@ def test_tone_counts_words_and_knows_no_more() -> None:
 
 def test_topics_of_the_same_texts_are_the_same_in_any_order_of_bodies() -> None:
     tea, train = ["a cup of tea", "tea in a cup"], ["the late train", "a train came late"]
-    one, two = Topics([tea, train], Hashing(), 2), Topics([train, tea], Hashing(), 2)
+    one, two = Topics([tea, train], HashingEmbedder(), 2), Topics([train, tea], HashingEmbedder(), 2)
     assert one.shares.tolist() == [[1, 0], [0, 1]] or one.shares.tolist() == [[0, 1], [1, 0]]
     assert sorted(two.typical) == sorted(one.typical)
-    assert Topics([[], []], Hashing(), 2).typical == []
+    assert Topics([[], []], HashingEmbedder(), 2).typical == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from populace import Run, Scenario, simulate
-from populace.models import Outcome, Request
+from populace.models import ReplyOrFailure, Request
 from support.models import Counting
 from support.scenarios import Forms, Shirts, Talk
 
@@ -14,7 +14,7 @@ from support.scenarios import Forms, Shirts, Talk
 class Shuffled(Counting):
     """Gives its replies back to front, in lots of odd sizes."""
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         made = [(index, self._reply(request)) for index, request in enumerate(requests)]
         for last in range(len(made), 0, -3):
             yield made[max(0, last - 3) : last]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from populace.minds import Dialogue, Memory, Talk
-from populace.models import Hashing, Request
+from populace.models import HashingEmbedder, Request
 from support.society import trying
 
 GIVEN = "You talk with {partners}.\n{memories}\n{said}"
@@ -49,7 +49,7 @@ def test_a_partner_who_is_gone_ends_it() -> None:
 
 
 def test_an_utterance_that_cannot_be_read_is_counted_and_nobody_hears_it() -> None:
-    dialogue, mind = Dialogue(), Memory(Hashing(64))
+    dialogue, mind = Dialogue(), Memory(HashingEmbedder(64))
     (talk,), _ = talking(lambda request: "}{", dialogue, [[0, 1]], mind)
     assert (talk.lines, talk.ended) == ([], "invalid")
     assert dialogue.counts["invalid utterance"] == 1
@@ -70,7 +70,7 @@ def test_each_hears_what_was_said_so_far() -> None:
 
 
 def test_both_remember_it_and_on_what_it_rests() -> None:
-    mind = Memory(Hashing(64))
+    mind = Memory(HashingEmbedder(64))
     talking(lambda request: says("There is a fair on Sunday."), Dialogue(limit=2), [[0, 1]], mind)
     bo = mind.of(1)
     assert bo["text"].to_list() == [
@@ -81,8 +81,8 @@ def test_both_remember_it_and_on_what_it_rests() -> None:
 
 
 def test_what_is_remembered_of_the_other_comes_to_mind() -> None:
-    mind = Memory(Hashing(64))
-    mind.keep([0], ["Bo owes me a book."], kind="observation", now=0, importance=5)
+    mind = Memory(HashingEmbedder(64))
+    mind.store([0], ["Bo owes me a book."], kind="observation", now=0, importance=5)
     _, run = talking(lambda request: says("Hm."), Dialogue(limit=1), [[0, 1]], mind)
     assert "- Bo owes me a book." in run.prompts()["user"][0]
 

@@ -13,8 +13,8 @@ import pytest
 from populace import People
 from populace.base.errors import PeopleError, UnknownNameError
 from populace.minds import elaborate, expand
-from populace.models import Hashing, Request
-from populace.people import Expanded
+from populace.models import HashingEmbedder, Request
+from populace.people import Expansion
 from support.society import chance, trying
 
 TRADES = "baker smith nurse tutor pilot clerk miner vicar judge actor".split()
@@ -53,13 +53,13 @@ class Repetitive:
         return f"Repetitive({self.share})"
 
 
-def expanded(reply: Callable[[Request], Any], count: int = 20, seeds: list[str] = SEEDS, **options: Any) -> Expanded:
-    async def body(scenario: Any) -> Expanded:
-        known = {"goal": GOAL, "embedder": Hashing(), "rng": scenario.rng} | options
+def expanded(reply: Callable[[Request], Any], count: int = 20, seeds: list[str] = SEEDS, **options: Any) -> Expansion:
+    async def body(scenario: Any) -> Expansion:
+        known = {"goal": GOAL, "embedder": HashingEmbedder(), "rng": scenario.rng} | options
         return await expand(scenario, seeds, count, **known)
 
     made, _ = trying(body, reply)
-    assert isinstance(made, Expanded)
+    assert isinstance(made, Expansion)
     return made
 
 
@@ -203,12 +203,12 @@ def test_bad_seeds_and_settings_are_named(seeds: list[str], options: dict[str, A
 TABLE = People(pl.DataFrame({"id": ["a", "b", "c"], "age": [31, 45, None], "trade": ["baker", "smith", "nurse"]}))
 
 
-def elaborated(reply: Callable[[Request], Any], **options: Any) -> Expanded:
-    async def body(scenario: Any) -> Expanded:
+def elaborated(reply: Callable[[Request], Any], **options: Any) -> Expansion:
+    async def body(scenario: Any) -> Expansion:
         return await elaborate(scenario, TABLE, **({"goal": GOAL, "rng": scenario.rng} | options))
 
     made, _ = trying(body, reply)
-    assert isinstance(made, Expanded)
+    assert isinstance(made, Expansion)
     return made
 
 
@@ -238,7 +238,9 @@ def test_what_is_empty_in_a_table_is_not_told() -> None:
 
 
 def test_somebody_for_whom_the_model_writes_nothing_usable_is_described_by_the_table() -> None:
-    made = elaborated(lambda request: "" if "smith" in request.messages[0][1] else about(request), embedder=Hashing())
+    made = elaborated(
+        lambda request: "" if "smith" in request.messages[0][1] else about(request), embedder=HashingEmbedder()
+    )
     assert made.people["source"].to_list() == ["model", "rule", "model"]
     assert made.people["persona"][1] == "age: 45; trade: smith"
     assert (made.counts["invalid"], made.counts["filled"]) == (1, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from populace.base.errors import ModelFileError
-from populace.models import SMOLLM2, Embedded, Failure, Outcome, Reply, Request
+from populace.models import SMOLLM2, EmbeddedModel, Failure, Reply, ReplyOrFailure, Request
 
 pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("embedded")]
 
@@ -35,15 +35,15 @@ def path() -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(path: Path) -> Iterator[Embedded]:
-    model = Embedded(threads=1, context=1024)
+def model(path: Path) -> Iterator[EmbeddedModel]:
+    model = EmbeddedModel(threads=1, context=1024)
     asyncio.run(model.start())
     yield model
     asyncio.run(model.close())
 
 
-def ask(model: Embedded, *requests: Request) -> list[Outcome]:
-    async def go() -> list[Outcome]:
+def ask(model: EmbeddedModel, *requests: Request) -> list[ReplyOrFailure]:
+    async def go() -> list[ReplyOrFailure]:
         found = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
         return [found[index] for index in sorted(found)]
 
@@ -52,7 +52,7 @@ def ask(model: Embedded, *requests: Request) -> list[Outcome]:
 
 def refused(path: Path) -> str:
     with pytest.raises(ModelFileError) as caught:
-        asyncio.run(Embedded(path, threads=1).start())
+        asyncio.run(EmbeddedModel(path, threads=1).start())
     return str(caught.value)
 
 
@@ -151,7 +151,7 @@ def test_a_halted_model_begins_nothing(model):
 
 def test_the_fingerprint_is_of_the_file_and_not_of_its_name(model, path, tmp_path):
     (tmp_path / "renamed.gguf").symlink_to(path)
-    renamed = Embedded(tmp_path / "renamed.gguf", threads=1, context=1024)
+    renamed = EmbeddedModel(tmp_path / "renamed.gguf", threads=1, context=1024)
     asyncio.run(renamed.start())
     assert renamed.fingerprint == model.fingerprint
     assert ask(renamed, shirt("Ann")) == ask(model, shirt("Ann"))

@@ -24,20 +24,20 @@ from populace.base.errors import (
     ModelUnreachableError,
     UnknownNameError,
 )
-from populace.models import Cached, Embedder, Hashing, MiniLM, OpenAIEmbedder, embedder
+from populace.models import CachedEmbedder, Embedder, HashingEmbedder, MiniLM, OpenAIEmbedder, open_embedder
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 from populace.models.bert import read_safetensors
 
 KEY = "sk-secret-of-this-test"
 
 
-# Hashing
+# HashingEmbedder
 
 
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=30), max_size=6), dimension=st.integers(1, 70))
 def test_hashed_vectors_have_length_1_and_depend_on_their_text_alone(texts: list[str], dimension: int) -> None:
-    hashing = Hashing(dimension)
+    hashing = HashingEmbedder(dimension)
     vectors = hashing.embed(texts)
     assert vectors.shape == (len(texts), dimension) and vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
@@ -46,12 +46,14 @@ def test_hashed_vectors_have_length_1_and_depend_on_their_text_alone(texts: list
 
 
 def test_hashed_vectors_are_the_same_on_every_machine() -> None:
-    vector = Hashing(32).embed(["Tea at the café, at four."])
+    vector = HashingEmbedder(32).embed(["Tea at the café, at four."])
     assert hashlib.sha256((vector * 1e4).round().astype("<i4").tobytes()).hexdigest()[:16] == "48c53b752d24ea0a"
 
 
 def test_shared_words_and_word_stems_bring_hashed_texts_together() -> None:
-    party, same, other = Hashing().embed(["a party at the café", "the PARTY, at a café!", "trains run late in winter"])
+    party, same, other = HashingEmbedder().embed(
+        ["a party at the café", "the PARTY, at a café!", "trains run late in winter"]
+    )
     assert party @ same > 0.99
     assert party @ other < 0.3
 
@@ -64,21 +66,21 @@ def test_shared_words_and_word_stems_bring_hashed_texts_together() -> None:
     [("hashing", "hashing", 256), ("hashing:64", "hashing", 64), ("minilm", "minilm", 384)],
 )
 def test_an_embedder_is_named_by_a_string(spec: str, name: str, dimension: int) -> None:
-    found = embedder(spec)
+    found = open_embedder(spec)
     assert isinstance(found, Embedder)
     assert (found.name, found.dimension) == (name, dimension)
 
 
 def test_names_that_are_none_are_refused_in_words() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'minilm'"):
-        embedder("minilmm")
+        open_embedder("minilmm")
     with pytest.raises(EmbeddingError, match="takes a number of dimensions"):
-        embedder("hashing:many")
+        open_embedder("hashing:many")
     with pytest.raises(EmbeddingError, match="cannot have 0 dimensions"):
-        embedder("hashing:0")
+        open_embedder("hashing:0")
     with pytest.raises(ModelError, match="names no embedding model"):
-        embedder("openai:")
-    assert embedder("openai:text-embedding-3-small").name == "openai:text-embedding-3-small"
+        open_embedder("openai:")
+    assert open_embedder("openai:text-embedding-3-small").name == "openai:text-embedding-3-small"
 
 
 # MiniLM
@@ -173,7 +175,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.asked.append(body)
         self.server.keys.append(self.headers["authorization"])
-        vectors = 5 * Hashing(body.get("dimensions", 24)).embed(body["input"])
+        vectors = 5 * HashingEmbedder(body.get("dimensions", 24)).embed(body["input"])
         data = [{"object": "embedding", "index": i, "embedding": v.tolist()} for i, v in enumerate(vectors)][::-1]
         reply = {
             "object": "list",
@@ -217,7 +219,7 @@ def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIEm
 def test_a_served_embedder_returns_unit_vectors_in_the_order_of_the_texts(server, client) -> None:
     texts = [f"text {n}" for n in range(300)] + ["text 0", ""]
     vectors = client.embed(texts)
-    assert np.allclose(vectors[:301], Hashing(24).embed(texts[:301]), atol=1e-6)
+    assert np.allclose(vectors[:301], HashingEmbedder(24).embed(texts[:301]), atol=1e-6)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert [len(body["input"]) for body in server.asked] == [256, 45], "each distinct text once, in lots"
     assert client.dimension == 24 and client.name == "openai:small"
@@ -233,7 +235,7 @@ def test_a_served_embedder_learns_its_dimension_or_asks_for_one(server, client) 
 
 def test_the_address_may_come_from_the_environment(server, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    made = embedder("openai:small")
+    made = open_embedder("openai:small")
     assert isinstance(made, OpenAIEmbedder) and made.dimension == 24
     made.close()
 
@@ -278,11 +280,11 @@ def test_no_server_and_a_password_in_the_address_are_told() -> None:
         OpenAIEmbedder("small", "http://me:secret@127.0.0.1/v1")
 
 
-# Cached
+# CachedEmbedder
 
 
 class Counting:
-    """Hashing that counts."""
+    """HashingEmbedder that counts."""
 
     name = "counting"
 
@@ -292,17 +294,17 @@ class Counting:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts
-        return Hashing(self.dimension).embed(texts)
+        return HashingEmbedder(self.dimension).embed(texts)
 
 
 @pytest.mark.parametrize("name", [None, "vectors.sqlite"])
 def test_each_distinct_text_is_embedded_once(tmp_path: Path, name: str | None) -> None:
     counting = Counting()
-    cached = Cached(counting, name and tmp_path / "new folder" / name)
+    cached = CachedEmbedder(counting, name and tmp_path / "new folder" / name)
     first = cached.embed(["tea", "rain", "tea", ""])
     second = cached.embed(["snow", "tea"])
     assert counting.asked == ["tea", "rain", "", "snow"]
-    assert np.array_equal(first, Hashing(8).embed(["tea", "rain", "tea", ""]))
+    assert np.array_equal(first, HashingEmbedder(8).embed(["tea", "rain", "tea", ""]))
     assert np.array_equal(second[1], first[0]) and first.dtype == np.float32
     assert cached.embed([]).shape == (0, 8)
     assert (len(cached), cached.embedded, cached.name, cached.dimension) == (4, 4, "counting", 8)
@@ -311,18 +313,18 @@ def test_each_distinct_text_is_embedded_once(tmp_path: Path, name: str | None) -
 
 def test_a_file_is_remembered_by_the_next_process(tmp_path: Path) -> None:
     texts = [f"text {n}" for n in range(50)]
-    one = Cached(Counting(), tmp_path / "vectors")
+    one = CachedEmbedder(Counting(), tmp_path / "vectors")
     made = one.embed(texts)
     one.close()
     later = Counting()
-    two = Cached(later, tmp_path / "vectors")
+    two = CachedEmbedder(later, tmp_path / "vectors")
     assert np.array_equal(two.embed(texts), made)
     assert later.asked == []
     two.close()
 
 
 def _embed_many(path: Path, offset: int) -> None:
-    cached = Cached(Hashing(8), path)
+    cached = CachedEmbedder(HashingEmbedder(8), path)
     for n in range(40):
         cached.embed([f"text {offset + n}", f"shared {n}"])
     cached.close()
@@ -336,19 +338,19 @@ def test_two_processes_may_share_a_file(tmp_path: Path) -> None:
     for process in both:
         process.join()
     assert [process.exitcode for process in both] == [0, 0]
-    cached = Cached(Hashing(8), tmp_path / "vectors")
+    cached = CachedEmbedder(HashingEmbedder(8), tmp_path / "vectors")
     assert len(cached) == 120
     cached.close()
 
 
-@pytest.mark.parametrize("other", [Hashing(8), Counting(16)], ids=["another embedder", "another dimension"])
+@pytest.mark.parametrize("other", [HashingEmbedder(8), Counting(16)], ids=["another embedder", "another dimension"])
 def test_a_cache_of_another_embedder_or_dimension_is_refused(tmp_path: Path, other: Embedder) -> None:
-    Cached(Counting(8), tmp_path / "vectors").close()
+    CachedEmbedder(Counting(8), tmp_path / "vectors").close()
     with pytest.raises(EmbeddingError, match="holds vectors of counting with 8 dimensions, not of"):
-        Cached(other, tmp_path / "vectors")
+        CachedEmbedder(other, tmp_path / "vectors")
 
 
 def test_a_damaged_cache_is_told_in_words(tmp_path: Path) -> None:
     (tmp_path / "vectors").write_bytes(b"not a database" * 100)
     with pytest.raises(CallStoreError, match="damaged"):
-        Cached(Hashing(8), tmp_path / "vectors")
+        CachedEmbedder(HashingEmbedder(8), tmp_path / "vectors")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from populace.base.errors import ModelError
-from populace.models import Failure, Outcome, Reply, Request, Scripted, open_model
+from populace.models import Failure, Reply, ReplyOrFailure, Request, Scripted, open_model
 from populace.models.scripted import GARBAGE, REFUSAL, open_script
 
 
@@ -22,8 +22,8 @@ def leaning(request: Request) -> Mapping[str, float]:
     return {"blue": 0.75, "green": 0.25}
 
 
-def ask(model: Scripted, *requests: Request) -> list[Outcome]:
-    async def go() -> list[Outcome]:
+def ask(model: Scripted, *requests: Request) -> list[ReplyOrFailure]:
+    async def go() -> list[ReplyOrFailure]:
         found = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
         return [found[index] for index in range(len(requests))]
 
@@ -82,7 +82,7 @@ def test_latency_holds_for_as_many_as_may_be_under_way():
 def test_a_halt_lets_replies_under_way_end_and_begins_no_more():
     model = Scripted(leaning, latency_s=0.05, concurrency=2)
 
-    async def halted() -> list[Outcome]:
+    async def halted() -> list[ReplyOrFailure]:
         asyncio.get_running_loop().call_later(0.02, setattr, model, "halted", True)
         return [outcome async for lot in model.replies([shirt(i) for i in range(6)]) for _, outcome in lot]
 

@@ -7,8 +7,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.models import Hashing
-from populace.people.expansion import names, repeats
+from populace.models import HashingEmbedder
+from populace.people.expansion import distinct_names, near_duplicates
 
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.integers(0, 20), st.sampled_from([0.3, 0.6, 0.9]))
@@ -19,7 +19,7 @@ def test_nobody_kept_is_near_another_and_everybody_left_out_is_near_somebody_kep
     rng = np.random.default_rng(seed)
     both = rng.normal(size=(before + count, 6))
     both = (both / np.linalg.norm(both, axis=1, keepdims=True)).astype(np.float32)
-    found = repeats(both[before:], near=near, against=both[:before])
+    found = near_duplicates(both[before:], near=near, against=both[:before])
     kept = np.concatenate([np.arange(before), before + np.flatnonzero(found < 0)])
     cosine = both.astype(float) @ both.astype(float).T
     for row, of in enumerate(found.tolist(), before):
@@ -36,9 +36,9 @@ def test_copies_among_ten_thousand_personas_are_found_exactly_and_in_a_few_secon
     words = np.array(["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(3000)])
     texts = [" ".join(some) for some in words[rng.integers(0, 3000, (7000, 12))]]
     copied = rng.integers(0, 7000, 3000).tolist()
-    vectors = Hashing().embed(texts)
+    vectors = HashingEmbedder().embed(texts)
     began = time.process_time()
-    found = repeats(np.concatenate([vectors, vectors[copied]]), near=0.95)
+    found = near_duplicates(np.concatenate([vectors, vectors[copied]]), near=0.95)
     assert time.process_time() - began < 10
     assert (found[:7000] < 0).all()
     assert found[7000:].tolist() == copied
@@ -46,7 +46,7 @@ def test_copies_among_ten_thousand_personas_are_found_exactly_and_in_a_few_secon
 
 def test_names_are_distinct_and_a_name_given_twice_is_given_once() -> None:
     given_names = pl.Series(["Ada", None, "Ada", "Bo", None], dtype=pl.String)
-    made = names(given_names, np.random.default_rng(1))
+    made = distinct_names(given_names, np.random.default_rng(1))
     assert made["name"].n_unique() == 5
     assert made["name_source"].to_list() == ["model", "list", "list", "model", "list"]
     assert made["name"].gather([0, 3]).to_list() == ["Ada", "Bo"]

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from populace.base.errors import QuestionError
 from populace.base.templates import Template
-from populace.deciders.decision import Inquiry
-from populace.deciders.opening import Opening, opened
-from populace.minds import Mind, Situation
+from populace.minds import Mind
 from populace.people import People
+from populace.prompting import Conversations, Inquiry, Situation, conversations
 from populace.questions import Choice, Question
 
 VOTE = Choice("Will you vote?", options=("yes", "no"))
@@ -23,10 +22,10 @@ NEVER = Choice("Do you smoke?", options=("no", "no, never"))
 SHIRT = Choice("Which shirt?", options=("blue", "green", "red"))
 
 
-def opening(question: Question, mode: str = "words", *, people: int = 60, scored: bool = True) -> Opening:
+def opening(question: Question, mode: str = "words", *, people: int = 60, scored: bool = True) -> Conversations:
     situation = Situation(question, Template(""), {}, {})
     inquiry = Inquiry("1/0", People(pl.DataFrame({"id": range(people)})), Mind(Template("")), situation, seed=1)
-    return opened(inquiry, mode=mode, scored=scored)  # type: ignore[arg-type]
+    return conversations(inquiry, mode=mode, scored=scored)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_options_that_cannot_be_asked_are_refused(options: tuple[str, ...], word
     assert all(word in str(raised.value) for word in ["Will you vote?", *words])
 
 
-@pytest.mark.parametrize("setting", [{"order": "shuffled"}, {"scoring": "numbers"}, {"worded": {"maybe": "perhaps"}}])
+@pytest.mark.parametrize("setting", [{"order": "shuffled"}, {"scoring": "numbers"}, {"wordings": {"maybe": "perhaps"}}])
 def test_a_setting_that_does_not_exist_is_refused_by_its_value(setting: dict[str, object]) -> None:
     with pytest.raises(QuestionError, match="shuffled|numbers|maybe"):
         Choice("Will you vote?", options=("yes", "no"), **setting)  # type: ignore[arg-type]
@@ -190,7 +189,7 @@ def test_a_question_needs_a_text() -> None:
 
 
 def test_a_label_swap_changes_the_words_and_keeps_the_values() -> None:
-    swapped = Choice("Which?", options=("stay", "leave"), worded={"stay": "leave", "leave": "stay"})
+    swapped = Choice("Which?", options=("stay", "leave"), wordings={"stay": "leave", "leave": "stay"})
     assert swapped.options_text(swapped.declared, labels=False) == "Options: leave, stay."
     assert swapped.parse("stay").value == "leave"
     assert swapped.parse("A", labels=True).value == "stay"
@@ -198,7 +197,7 @@ def test_a_label_swap_changes_the_words_and_keeps_the_values() -> None:
 
 
 def test_the_value_is_not_read_where_another_word_stands_for_it() -> None:
-    question = Choice("Which?", options=("treated", "control"), worded={"treated": "pill", "control": "nothing"})
+    question = Choice("Which?", options=("treated", "control"), wordings={"treated": "pill", "control": "nothing"})
     assert question.parse("Pill.").value == "treated"
     assert question.parse("treated").status == "unparseable"
 

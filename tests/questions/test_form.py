@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from populace.base.errors import QuestionError
 from populace.questions import Choice, Form, Number, Rating, Text
 
-VOTE = Choice("Do you vote?", options=("yes", "none"), worded={"none": "never"})
+VOTE = Choice("Do you vote?", options=("yes", "none"), wordings={"none": "never"})
 PARTS = {
     "vote": VOTE,
     "age": Number("Your age?", whole=True, low=0, high=120),

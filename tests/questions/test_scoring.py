@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace.questions import Choice, Rating, mode_for, score
+from populace.questions import Choice, Rating, score, words_or_labels
 
 SHIRT = Choice("Which shirt?", options=("blue", "green"))
 SURE = Choice("Will you vote?", options=("no", "not sure"))
@@ -76,7 +76,7 @@ def test_words_do_not_depend_on_the_arrangement() -> None:
 
 
 def test_the_words_shown_are_scored_and_reported_for_the_value_they_stand_for() -> None:
-    swapped = Choice("Which shirt?", options=("blue", "green"), worded={"blue": "green", "green": "blue"})
+    swapped = Choice("Which shirt?", options=("blue", "green"), wordings={"blue": "green", "green": "blue"})
     assert score(swapped, (0, 1), "words", log(blue=0.9)).probabilities == (0.0, 1.0)
 
 
@@ -108,7 +108,7 @@ def test_the_mass_never_exceeds_one() -> None:
 def test_words_are_scored_where_their_first_tokens_differ(
     question: Choice | Rating, tokens: list[str] | None, mode: str
 ) -> None:
-    assert mode_for(question, tokens) == mode
+    assert words_or_labels(question, tokens) == mode
 
 
 WORDS = st.lists(st.text("abn", min_size=1, max_size=4), min_size=2, max_size=4, unique=True)
@@ -121,7 +121,7 @@ def test_where_words_are_chosen_the_first_token_of_every_option_counts_for_it(
 ) -> None:
     question = Choice("Which?", options=tuple(words))
     tokens = [mark + word[: data.draw(st.integers(1, len(word)))] for word in words]
-    if mode_for(question, tokens) == "words":
+    if words_or_labels(question, tokens) == "words":
         for index, token in enumerate(tokens):
             assert score(question, question.declared, "words", [(token, 0.0)]).probabilities[index] == 1.0
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from populace import People, Run, Scenario, Scripted, Utterance, simulate
 from populace.base.errors import QuestionError
 from populace.models import Request
-from populace.questions.cleaning import RULES, Context, clean
-from populace.questions.echo import Told
-from populace.questions.speakers import Speakers
+from populace.questions.cleaning import RULES, CleaningContext, clean
+from populace.questions.echo import EchoDetector
+from populace.questions.speakers import PromptSpeakers
 from support.hostile import AROUND, CORES, GOOD, PROMPT, SYSTEM, USER, complaints, hostile
 
 LIMIT = 200
 POST = Utterance("What do you answer?", limit=LIMIT)
 HOSTILE = hostile()
-CONTEXT = Context(LIMIT, Speakers.in_prompt(PROMPT), Told(PROMPT))
+CONTEXT = CleaningContext(LIMIT, PromptSpeakers.from_prompt(PROMPT), EchoDetector(PROMPT))
 
 
 def test_there_are_at_least_500_hostile_completions() -> None:
@@ -125,7 +125,7 @@ def test_titles_of_hostile_completions_are_clean_too() -> None:
 
 def test_the_description_gives_the_same_question_back() -> None:
     post = Utterance("What?", limit=90, title=True, names=("Bo",))
-    assert Utterance.described(json.loads(post.canonical())) == post
+    assert Utterance.from_description(json.loads(post.canonical())) == post
     assert post.canonical() != Utterance("What?", limit=91, title=True, names=("Bo",)).canonical()
 
 
@@ -176,7 +176,7 @@ def test_no_hostile_completion_reaches_a_thread_raw(thread: Run) -> None:
 
 
 def test_a_run_tells_how_often_which_rule_did_something(thread: Run) -> None:
-    counted = {(outcome, rule): replies for outcome, rule, replies in thread.cleanings().iter_rows()}
+    counted = {(outcome, rule): replies for outcome, rule, replies in thread.cleaning_counts().iter_rows()}
     statuses = Counter(thread.answers(1)["status"])
     assert counted["untouched", ""] + counted["cleaned", ""] == statuses["ok"]
     assert counted["invalid", "refusal"] == statuses["refused"]
@@ -203,7 +203,7 @@ def test_cleaning_a_clean_text_changes_nothing(reply: str) -> None:
 @given(TEXTS, st.integers(20, 60))
 @settings(max_examples=100, deadline=None)
 def test_a_clean_text_is_never_longer_than_the_limit(reply: str, limit: int) -> None:
-    assert len(clean(reply, Context(limit)).text or "") <= limit
+    assert len(clean(reply, CleaningContext(limit)).text or "") <= limit
 
 
 @given(TEXTS)

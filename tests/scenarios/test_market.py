@@ -10,7 +10,7 @@ from populace import Run, simulate
 from populace.base.errors import ParameterError, UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.market import Market
-from populace.scenarios.market.findings import Coordination, _t_quantile, coordination, following
+from populace.scenarios.market.coordination import Coordination, _t_quantile, coordination, following
 from populace.worlds.market import LogitMarket
 from support.models import Counting
 
@@ -113,12 +113,19 @@ def test_too_many_states_to_learn_are_turned_away() -> None:
 
 
 def test_sellers_are_told_prices_and_profits_of_the_last_rounds() -> None:
-    run = on(Scripted(asks_the_joint_price), answer="number", rounds=3, recall=2, sellers=3)
+    def asks_by_shop_and_round(request: Request) -> str:
+        user = request.messages[-1][1]
+        first, second = {"Alder": (1.2, 1.25), "Birch": (1.4, 1.45), "Cedar": (1.6, 1.65)}[user.split()[4].strip(".")]
+        return f"{second if f'your price was {first:.2f}' in user else first:.2f}"
+
+    run = on(Scripted(asks_by_shop_and_round), answer="number", rounds=3, recall=2, sellers=3)
+    earned = [f"{profit * 100:.1f}" for profit in run.history("prices").filter(pl.col("seller") == 0)["profit"]]
+    assert earned[0] != earned[1]
     user = run.prompts(at=3)["user"][0]
-    people = run.people(2)
-    assert user.count("your price was") == 2
-    assert f"your price was {people['price'][0]:.2f} and you earned {people['profit'][0] * 100:.1f}" in user
-    assert "Birch asked 2.00" in user or "Birch asked 1.92" in user
+    assert (
+        f"oldest first: your price was 1.20 and you earned {earned[0]}, Birch asked 1.40, Cedar asked 1.60; "
+        f"your price was 1.25 and you earned {earned[1]}, Birch asked 1.45, Cedar asked 1.65.\n"
+    ) in user
     assert "from Birch and Cedar" in user
     assert "{" not in user
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from populace.scenarios.schelling.words import GROUPS
 
 from populace import Run, simulate
 from populace.models import Request, Scripted
@@ -148,9 +149,13 @@ def test_equal_neighbourhoods_are_asked_once() -> None:
 @pytest.mark.parametrize("decide_by", ["asked", "choice"])
 def test_every_wording_says_who_is_who(words: str, wording: str, decide_by: str) -> None:
     run = on(words=words, wording=wording, decide_by=decide_by, days=1, groups=3)
-    users = run.prompts()["user"]
-    assert not users.str.contains("{", literal=True).any()
-    assert users.str.contains("other groups").any() or decide_by == "asked"
+    users = run.prompts()["user"].to_list()
+    assert not any("{" in user for user in users)
+    own = [[name for name in GROUPS[words] if name in user] for user in users]
+    assert all(len(names) == 1 for names in own)
+    assert {names[0] for names in own} == set(GROUPS[words][:3])
+    # The short wording of the question about a threshold names no others.
+    assert {"other groups" in user for user in users} == {(wording, decide_by) != ("short", "asked")}
 
 
 def test_swapped_words_change_the_words_and_nothing_else() -> None:

@@ -7,7 +7,7 @@ import pytest
 from populace.base.errors import UsageError
 from populace.community.study import Material, Study
 from populace.engine.workspace import Workspace
-from populace.studio.pages.discern.data import Session, cards, inside, rates_table, real_files
+from populace.studio.pages.discern.data import DiscernSession, cards, inside, rates_table, real_files
 from support.studies import studied
 
 
@@ -28,31 +28,31 @@ def material(made: tuple[Workspace, Material]) -> Material:
 
 def test_a_session_shows_nothing_that_tells_and_two_raters_are_kept_apart(place: Workspace, material: Material) -> None:
     study = Study.make(place, "blind", material)
-    ann, bo = Session(study, "Ann"), Session(study, "Bo")
+    ann, bo = DiscernSession(study, "Ann"), DiscernSession(study, "Bo")
     task = ann.task()
     assert task is not None and task.number == 1 and task.of == 5
     told = json.dumps(task.__dict__, ensure_ascii=False)
     assert not any(word in told for word in ("full", "real_first", "Zoë", "forum-", "board-"))
     ann.answer("first")
-    assert (ann.done, Session(study, "Bo").done) == (1, 0)
+    assert (ann.done, DiscernSession(study, "Bo").done) == (1, 0)
     with pytest.raises(UsageError, match="4 pairs are still to be rated"):
         ann.results()
     while ann.task():
         ann.answer("first")
     bo.answer("second")
-    assert (Session(study, "Ann").done, Session(study, "Bo").done) == (5, 1)
+    assert (DiscernSession(study, "Ann").done, DiscernSession(study, "Bo").done) == (5, 1)
     rows = [json.loads(line) for line in (study.folder / "answers.jsonl").read_text().splitlines()]
     assert [row["rater"] for row in rows] == ["Ann"] * 5 + ["Bo"]
     assert all(row["kind"] == "person" for row in rows)
-    table = rates_table(Session(study, "Ann").results())
+    table = rates_table(DiscernSession(study, "Ann").results())
     assert table["answers"][0] == 6 and set(table["arm"]) == {"full", "crowd", "no description", "no personas"}
-    own = Session(study, "Ann").own_error()
+    own = DiscernSession(study, "Ann").own_error()
     assert own.count == 5 and own.wrong == sum(row["wrong"] for row in rows[:5]) and "95 % interval" in own.told
 
 
 def test_two_windows_of_one_rater_answer_a_pair_once(place: Workspace, material: Material) -> None:
     study = Study.make(place, "windows", material)
-    one, other = Session(study, "Ann"), Session(study, "Ann")
+    one, other = DiscernSession(study, "Ann"), DiscernSession(study, "Ann")
     one.answer("first")
     other.answer("second")
     rows = [json.loads(line) for line in (study.folder / "answers.jsonl").read_text().splitlines()]

@@ -14,7 +14,7 @@ from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
 from populace.feedback import Feedback, Queue
 from populace.models import Scripted
-from populace.studio.pages.feedback.rating_session import Sitting
+from populace.studio.pages.feedback.rating_session import RatingSession
 from support.models import varied
 from support.scenarios import Forms, Shirts, Talk
 from support.studio import Visit, another, visiting
@@ -103,7 +103,7 @@ def test_two_raters_are_kept_apart_and_their_agreement_is_told(tmp_path: Path) -
             await judged(visit, number + 1)
         await judged(other, 0)
         ada = {key: line["score"] for key, line in Feedback(tmp_path).said("ada").items()}
-        sitting = Sitting.begin(Workspace(tmp_path), name, 0, "ben")
+        sitting = RatingSession.begin(Workspace(tmp_path), name, 0, "ben")
         for number, item in enumerate(sitting.items):
             press(other, str(ada[item.key]))
             await judged(other, number + 1)
@@ -160,7 +160,7 @@ def test_every_kind_of_answer_can_be_shown(tmp_path: Path) -> None:
         for kind, most in (("decision", 6), ("utterance", 4)):
             name = queue(tmp_path, run.name, kind=kind, size=most)
             await visit.open(f"/feedback?queue={name}&rater={kind}")
-            items = len(Sitting.begin(Workspace(tmp_path), name, 0, kind).items)
+            items = len(RatingSession.begin(Workspace(tmp_path), name, 0, kind).items)
             for number in range(items):
                 press(visit, "r")
                 await visit.sees_marked("save")
@@ -240,7 +240,7 @@ def test_the_form_says_what_is_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", ["12345", "1u2", "ssuu3", "u1"])
 def test_going_back_takes_back_what_was_said(tmp_path: Path, keys: str) -> None:
-    sitting = Sitting.begin(Workspace(tmp_path), queue(tmp_path, made(tmp_path).name), 0, "ada")
+    sitting = RatingSession.begin(Workspace(tmp_path), queue(tmp_path, made(tmp_path).name), 0, "ada")
     said: list[str] = []
     for key in keys:
         if key == "u":

@@ -8,7 +8,7 @@ from populace import People, Run, simulate
 from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.scenarios.norms import Norms
 from populace.studio.pages.fork.data import Fork, beginning, checked
-from populace.studio.pages.fork.selection import Condition, column_value, columns_of, selection
+from populace.studio.pages.fork.selection import ColumnCondition, column_value, columns_of, selection
 from populace.tools.describe import parameters_of
 
 PARAMETERS = parameters_of(Norms)
@@ -125,9 +125,13 @@ def test_changes_go_with_the_fork_when_it_moves() -> None:
 
 def test_a_selection_is_made_from_what_was_typed() -> None:
     people = People.named(4).with_columns(age=[20, 30, 40, 50], job=["a", "b", "a", None])
-    conditions = [Condition("age", "ge", "30"), Condition("age", "lt", "50"), Condition("job", "in", "a,b")]
+    conditions = [
+        ColumnCondition("age", "ge", "30"),
+        ColumnCondition("age", "lt", "50"),
+        ColumnCondition("job", "in", "a,b"),
+    ]
     assert selection(conditions, "", "", people) == {"where": {"age": {"ge": 30, "lt": 50}, "job": ["a", "b"]}}
-    assert selection([Condition("job", "empty")], "", "0.25", people) == {"where": {"job": None}, "share": 0.25}
+    assert selection([ColumnCondition("job", "empty")], "", "0.25", people) == {"where": {"job": None}, "share": 0.25}
     names = people["name"].to_list()
     assert selection([], f"{names[1]}, 3", "", people) == {"ids": [1, 3]}
     assert selection([], "", "", people) == {}
@@ -136,17 +140,17 @@ def test_a_selection_is_made_from_what_was_typed() -> None:
 def test_a_selection_that_makes_no_sense_is_refused() -> None:
     people = People.named(2).with_columns(age=[20, 30])
     with pytest.raises(ParameterError, match="whole number"):
-        selection([Condition("age", "ge", "old")], "", "", people)
+        selection([ColumnCondition("age", "ge", "old")], "", "", people)
     with pytest.raises(UnknownNameError, match="column"):
-        selection([Condition("hat", "eq", "red")], "", "", people)
+        selection([ColumnCondition("hat", "eq", "red")], "", "", people)
     with pytest.raises(UnknownNameError, match="person"):
         selection([], "Nobody", "", people)
     with pytest.raises(ParameterError, match="<= 1"):
         selection([], "", "2", people)
     with pytest.raises(InterventionError, match="value"):
-        selection([Condition("age", "eq", " ")], "", "", people)
+        selection([ColumnCondition("age", "eq", " ")], "", "", people)
     with pytest.raises(InterventionError, match="together"):
-        selection([Condition("age", "eq", "3"), Condition("age", "eq", "4")], "", "", people)
+        selection([ColumnCondition("age", "eq", "3"), ColumnCondition("age", "eq", "4")], "", "", people)
 
 
 def test_a_value_has_the_kind_of_its_column() -> None:

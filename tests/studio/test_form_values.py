@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from populace.cli import cli
 from populace.engine.discovery import find_scenario
 from populace.studio.pages.new_run import data as starting
-from populace.studio.pages.new_run.data import Form, expected
+from populace.studio.pages.new_run.data import RunForm, expected
 from populace.studio.widgets.form_values import (
-    changed,
-    guessed,
-    options,
-    problem,
-    problems,
+    changed_texts,
+    command_options,
+    format_value,
+    infer_parameters,
+    input_error,
+    input_errors,
+    parse_value,
     read_parameters,
-    text_of,
-    value_of,
 )
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
 
@@ -42,40 +42,42 @@ ESTIMATE = {"decisions": [140, 140], "calls": [26, 130], "tokens": [4000.2, 9000
     ],
 )
 def test_what_will_not_do_is_said(parameter: Parameter, typed: str, said: str) -> None:
-    assert problem(parameter, typed) == said
+    assert input_error(parameter, typed) == said
 
 
 def test_text_that_is_not_json_is_refused_with_the_place() -> None:
-    assert "line 2" in problem(Parameter("wages", "json", {}), '{"day":\n 2,,}')
+    assert "line 2" in input_error(Parameter("wages", "json", {}), '{"day":\n 2,,}')
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, min_size=1)))
 def test_a_value_that_is_typed_as_it_is_shown_is_the_same_value(value: Any) -> None:
     parameter = Parameter("any", "json", default=None)
-    assert value_of(parameter, json.dumps(value)) == value
+    assert parse_value(parameter, json.dumps(value)) == value
     if isinstance(value, list):
-        assert value_of(parameter, text_of(value)) == value
+        assert parse_value(parameter, format_value(value)) == value
 
 
 def test_only_what_differs_from_the_default_becomes_an_option() -> None:
-    typed = {each.name: text_of(each.default) for each in NORMS}
-    assert options(NORMS, typed) == []
-    assert problems(NORMS, typed) == {}
+    typed = {each.name: format_value(each.default) for each in NORMS}
+    assert command_options(NORMS, typed) == []
+    assert input_errors(NORMS, typed) == {}
     typed |= {"days": "3", "counts": "false", "personas": "none", "initial_share": "0.50"}
-    assert options(NORMS, typed) == ["--days", "3", "--personas", "none", "--no-counts"]
-    assert list(changed(NORMS, typed)) == ["days", "personas", "counts"]
+    assert command_options(NORMS, typed) == ["--days", "3", "--personas", "none", "--no-counts"]
+    assert list(changed_texts(NORMS, typed)) == ["days", "personas", "counts"]
 
 
 def test_a_value_that_looks_like_an_option_stays_with_its_name() -> None:
-    assert options([Parameter("owner", "text", "")], {"owner": "--json"}) == ["--owner=--json"]
+    assert command_options([Parameter("owner", "text", "")], {"owner": "--json"}) == ["--owner=--json"]
 
 
 def test_the_address_of_a_form_gives_the_same_form() -> None:
     parameters = (*NORMS, Parameter("seed", "int", 1))
-    form = Form("norms", parameters, {"days": "3", "seed": "9"}, {"seed": "4", "max_calls": "50", "temperature": "1.0"})
+    form = RunForm(
+        "norms", parameters, {"days": "3", "seed": "9"}, {"seed": "4", "max_calls": "50", "temperature": "1.0"}
+    )
     query = form.query()
     assert query == {"scenario": "norms", "days": "3", "scenario_seed": "9", "seed": "4", "max_calls": "50"}
-    again = Form.read("norms", parameters, query)
+    again = RunForm.read("norms", parameters, query)
     assert again.query() == query
     assert again.run() == form.run() == [
         "run", "norms", "--days", "3", "--scenario-seed", "9", "--seed", "4", "--max-calls", "50",
@@ -83,14 +85,14 @@ def test_the_address_of_a_form_gives_the_same_form() -> None:
 
 
 def test_something_half_typed_is_kept_in_the_address() -> None:
-    form = Form("norms", NORMS, {"days": "0"})
+    form = RunForm("norms", NORMS, {"days": "0"})
     assert form.query()["days"] == "0"
-    assert form.problems() == {"days": "must be >= 1"}
+    assert form.input_errors() == {"days": "must be >= 1"}
 
 
 def test_an_answer_from_a_recording_needs_a_run() -> None:
-    assert "recording" in Form("norms", NORMS, settings={"decider": "replay"}).problems()
-    assert not Form("norms", NORMS, settings={"decider": "replay", "recording": "norms-1"}).problems()
+    assert "recording" in RunForm("norms", NORMS, settings={"decider": "replay"}).input_errors()
+    assert not RunForm("norms", NORMS, settings={"decider": "replay", "recording": "norms-1"}).input_errors()
 
 
 @pytest.mark.parametrize(("command", "taken"), [("run", starting._OF_RUN), ("estimate", starting._OF_ESTIMATE)])
@@ -102,18 +104,18 @@ def test_names_that_a_command_has_for_itself_are_known_here(command: str, taken:
 
 
 def test_an_estimate_says_what_is_not_known() -> None:
-    form = Form("norms", NORMS, settings={"model": "openai:x"})
+    form = RunForm("norms", NORMS, settings={"model": "openai:x"})
     rows = {row.what: row for row in expected(ESTIMATE, form)}
     assert rows["Calls"].amount == "26 to 130 calls"
     assert rows["Tokens"].amount == "4,000 to 9,000 tokens"
     assert rows["Time"].amount == "unknown" and "openai:x" in rows["Time"].note
     assert rows["Cost"].amount == "unknown"
-    timed = {row.what: row for row in expected(ESTIMATE | {"seconds": [4.0, 4000.0]}, Form("norms", NORMS))}
+    timed = {row.what: row for row in expected(ESTIMATE | {"seconds": [4.0, 4000.0]}, RunForm("norms", NORMS))}
     assert (timed["Time"].amount, timed["Cost"].amount) == ("4.0 s to 1 h 06 min", "nothing")
 
 
 def test_where_a_rule_decides_no_call_is_expected() -> None:
-    rows = expected(ESTIMATE, Form("norms", NORMS, settings={"decider": "rule"}))
+    rows = expected(ESTIMATE, RunForm("norms", NORMS, settings={"decider": "rule"}))
     assert [row.amount for row in rows] == ["140 decisions", "0 calls"]
 
 
@@ -123,4 +125,4 @@ def test_parameters_come_back_from_their_description() -> None:
 
 
 def test_parameters_are_guessed_from_values_where_the_scenario_cannot_be_asked() -> None:
-    assert problem(guessed({"days": 3})[0], "many") == "a whole number is wanted"
+    assert input_error(infer_parameters({"days": 3})[0], "many") == "a whole number is wanted"

@@ -16,7 +16,7 @@ from populace.base.errors import BudgetError, InterruptedRunError, TooManyFailur
 from populace.broker.budget import FREE, Budget, Price, price_of
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
-from populace.models import Failure, Model, Outcome, Reply, Request, open_model
+from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
@@ -49,7 +49,7 @@ class Broker:
         self.on_replies: Callable[[], None] = lambda: None
         self._models: dict[str, Model] = {}
         self._prices: dict[str, Price] = {}
-        self._coming: dict[str, asyncio.Future[dict[str, Outcome]]] = {}
+        self._coming: dict[str, asyncio.Future[dict[str, ReplyOrFailure]]] = {}
         self._failed_in_a_row = 0
         self._retried: dict[str, int] = {}
         self._starting = asyncio.Lock()
@@ -100,12 +100,14 @@ class Broker:
             self._models.clear()
             self.store.close()
 
-    async def fetch(self, model: Model, requests: Sequence[Request], purpose: str) -> tuple[list[str], list[Outcome]]:
+    async def fetch(
+        self, model: Model, requests: Sequence[Request], purpose: str
+    ) -> tuple[list[str], list[ReplyOrFailure]]:
         """The key of each request and its reply, or the failure to get one; equal requests are asked once."""
         fingerprint = model.fingerprint
         keys = [request.key(fingerprint) for request in requests]
         places = dict(zip(keys, range(len(keys)), strict=True))
-        found: dict[str, Outcome] = dict(self.store.get(list(places)))
+        found: dict[str, ReplyOrFailure] = dict(self.store.get(list(places)))
         self.usage.reused += len(found)
         missing = [key for key in places if key not in found] if len(found) < len(places) else []
         shared = {key: self._coming[key] for key in missing if key in self._coming}
@@ -117,10 +119,10 @@ class Broker:
             self.usage.reused += 1
         return keys, [found[key] for key in keys]
 
-    async def _buy(self, purchase: _Purchase) -> dict[str, Outcome]:
+    async def _buy(self, purchase: _Purchase) -> dict[str, ReplyOrFailure]:
         """Ask the model, within the budget; every reply is stored as it arrives."""
         keys, bought = purchase.keys, purchase.bought
-        coming: asyncio.Future[dict[str, Outcome]] = asyncio.get_running_loop().create_future()
+        coming: asyncio.Future[dict[str, ReplyOrFailure]] = asyncio.get_running_loop().create_future()
         left = self.budget.calls_left(self.usage)
         allowed = len(keys) if left is None else min(max(0, left - self.under_way), len(keys))
         self._coming |= dict.fromkeys(keys[:allowed], coming)
@@ -169,7 +171,7 @@ class Broker:
         if model.halted:
             raise InterruptedRunError("interrupted; the step under way was abandoned.")
 
-    def _keep(self, purchase: _Purchase, lot: list[tuple[int, Outcome]], seconds: float) -> None:
+    def _keep(self, purchase: _Purchase, lot: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
         """Store a lot of replies, count it, and only then make it known."""
         model, keys = purchase.model, purchase.keys
         replies = [(keys[i], outcome) for i, outcome in lot if isinstance(outcome, Reply)]
@@ -184,7 +186,7 @@ class Broker:
         if len(replies) < len(lot) and not model.halted:
             self._count_failures([outcome for _, outcome in lot], model)
 
-    def _count_failures(self, outcomes: list[Outcome], model: Model) -> None:
+    def _count_failures(self, outcomes: list[ReplyOrFailure], model: Model) -> None:
         """Stop where a model does nothing but fail."""
         for outcome in outcomes:
             if isinstance(outcome, Failure):
@@ -212,5 +214,5 @@ class _Purchase:
     keys: list[str]
     requests: list[Request]
     purpose: str
-    bought: dict[str, Outcome] = field(default_factory=dict)
+    bought: dict[str, ReplyOrFailure] = field(default_factory=dict)
     arrived: int = 0

@@ -28,7 +28,7 @@ from populace.community.page import write_page
 from populace.community.terminal import thread_lines
 from populace.community.word_filter import WordFilter
 from populace.engine.workspace import Workspace
-from populace.models import embedder
+from populace.models import open_embedder
 from populace.runs.reader import RunReader
 from populace.statistics import Agreement
 
@@ -170,7 +170,7 @@ def _misread(found: Judgements) -> str:
 @json_option
 def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
     community = Community(RunReader(Workspace(workspace).open(run)))
-    found = digest(community, read_judgements(community), embedder=embedder(named), most=most)
+    found = digest(community, read_judgements(community), embedder=open_embedder(named), most=most)
     if as_json:
         emit({"run": community.run.name, **found.__dict__})
         return

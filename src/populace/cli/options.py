@@ -12,7 +12,7 @@ from populace.base.errors import ParameterError
 from populace.broker import Budget
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
-from populace.models import FORMS
+from populace.models import MODEL_FORMS
 from populace.tools.describe import Parameter, parameters_of
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -35,7 +35,7 @@ def json_option(command: CommandT) -> CommandT:
 def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
     """`--model`."""
     shown = f"  [default: {default}]" if default else ""
-    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(FORMS)}.{shown}")
+    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(MODEL_FORMS)}.{shown}")
 
 
 def call_options(command: CommandT) -> CommandT:

@@ -20,7 +20,7 @@ from populace.cli.output import emit, err, facts, out, table, warn
 from populace.engine.discovery import find_scenario
 from populace.engine.event_loop import finish
 from populace.engine.workspace import Workspace
-from populace.models import FORMS, SMOLLM2, Artifact, cache_folder, open_model
+from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, fetch_together
 from populace.tools.doctor import Diagnosis, diagnose
 from populace.tools.scaffold import starter
@@ -38,7 +38,7 @@ def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
         _check_model(model, as_json)
         return
     data = {
-        "forms": FORMS,
+        "forms": MODEL_FORMS,
         "embedded": _described(SMOLLM2),
         "embedder": _described(MINILM_WEIGHTS),
         "prices": {"file": str(price_file()), "exists": price_file().is_file()},
@@ -47,7 +47,7 @@ def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
         emit(data)
         return
     out.print("[bold]Models[/bold] are named with --model:")
-    facts(list(FORMS.items()))
+    facts(list(MODEL_FORMS.items()))
     there = "in the cache" if SMOLLM2.present() else "not fetched yet (98 MB); it comes on first use or with --fetch"
     out.print(f"\n[bold]{SMOLLM2.name}[/bold] ({SMOLLM2.licence}): {there}")
     facts([("file", str(SMOLLM2.path)), ("sha256", SMOLLM2.sha256)])

@@ -11,8 +11,8 @@ import polars as pl
 from populace.community.community import Community
 from populace.community.criteria import GENERAL
 from populace.community.judgements import Judgements
-from populace.models import Embedder, Hashing
-from populace.models.embedders import unit
+from populace.models import Embedder, HashingEmbedder
+from populace.models.embedders import unit_vectors
 
 _BATCH = 4096
 
@@ -51,7 +51,7 @@ def digest(
         embedder: Makes vectors of posts; by default it hashes words and letters.
         most: How many unusual posts to list.
     """
-    embedder = embedder or Hashing()
+    embedder = embedder or HashingEmbedder()
     posts = community.posts.select("post", "thread", "name", "text")
     distance = distances(posts["text"].to_list(), embedder)
     unusual = posts.with_columns(distance=pl.Series(distance)).sort("distance", "post", descending=[True, False])
@@ -72,7 +72,7 @@ def distances(texts: list[str], embedder: Embedder) -> npt.NDArray[np.float64]:
     vectors = np.concatenate(
         [embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
     ).astype(np.float64)
-    centre = unit(vectors.mean(axis=0, keepdims=True))[0].astype(np.float64)
+    centre = unit_vectors(vectors.mean(axis=0, keepdims=True))[0].astype(np.float64)
     result: npt.NDArray[np.float64] = 1.0 - vectors @ centre
     return result
 

@@ -14,7 +14,7 @@ from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
-from populace.models import Embedder, Hashing
+from populace.models import Embedder, HashingEmbedder
 from populace.people import Id
 from populace.runs.reader import RunReader
 from populace.worlds.forum import gini
@@ -67,7 +67,7 @@ class Multiverse(Sequence[Run]):
             topics: The number of topics.
         """
         texts = [_texts(self._posts(run)) for run in self._all()]
-        shares = Topics([text.to_list() for text in texts], embedder or Hashing(), topics).shares
+        shares = Topics([text.to_list() for text in texts], embedder or HashingEmbedder(), topics).shares
         rows = []
         for index, (run, text) in enumerate(zip(self._all(), texts, strict=True)):
             posts = self._posts(run)
@@ -91,7 +91,7 @@ class Multiverse(Sequence[Run]):
     def topics(self, *, embedder: Embedder | None = None, topics: int = 6) -> pl.DataFrame:
         """The share of every topic in each run, with a typical post of the topic."""
         texts = [_texts(self._posts(run)).to_list() for run in self._all()]
-        groups = Topics(texts, embedder or Hashing(), topics)
+        groups = Topics(texts, embedder or HashingEmbedder(), topics)
         columns = {run.name: shares for run, shares in zip(self._all(), groups.shares, strict=True)}
         return pl.DataFrame({"typical": groups.typical, **columns})
 

@@ -23,6 +23,7 @@ from populace.community.profiles import hue, person_key, profiles
 from populace.community.terminal import age
 from populace.community.word_filter import WordFilter
 from populace.runs.export import RESPONSIBLE_USE
+from populace.runs.settings_text import decider_text
 
 _FOLDER = Path(__file__).parent
 
@@ -152,7 +153,7 @@ def _facts(community: Community) -> dict[str, object]:
         "posts": posts.height,
         "removed": int((posts["status"] == "removed").sum()),
         "run": run.name,
-        "model": regime.model if regime.decider == "model" else regime.decider,
+        "model": decider_text(regime.decider, regime.model),
         "seed": regime.seed,
         "made by": run.manifest.environment.get("author", "unknown"),
         "made on": run.manifest.created[:10],

@@ -34,8 +34,8 @@ class Topics:
         typical: For each topic, the text nearest to its centre.
 
     Example:
-        >>> from populace.models import Hashing
-        >>> topics = Topics([["a cup of tea", "a cup of tea please"], ["the late train"]], Hashing(), 2)
+        >>> from populace.models import HashingEmbedder
+        >>> topics = Topics([["a cup of tea", "a cup of tea please"], ["the late train"]], HashingEmbedder(), 2)
         >>> topics.shares.tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """

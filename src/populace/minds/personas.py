@@ -12,13 +12,12 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import PeopleError, UnknownNameError
-from populace.minds.asking import Asks
+from populace.minds.parts import Asker
 from populace.models import Embedder
-from populace.people import Expanded, Gathering, People
-from populace.people.expansion import names as distinct_names
-from populace.people.expansion import repeats
+from populace.people import Expansion, People, PersonaPool
+from populace.people.expansion import distinct_names, near_duplicates
 from populace.questions import Form, Utterance
-from populace.questions.cleaning import Context, clean
+from populace.questions.cleaning import CleaningContext, clean
 
 Fill = Literal["rule", "stop"]
 
@@ -47,7 +46,7 @@ class _Named(pydantic.BaseModel):
 
 
 async def expand(
-    asks: Asks,
+    asker: Asker,
     seeds: Sequence[str],
     count: int,
     *,
@@ -61,7 +60,7 @@ async def expand(
     with_seeds: bool = True,
     names: Literal["list", "model"] = "list",
     fill: Fill = "rule",
-) -> Expanded:
+) -> Expansion:
     """Many distinct people from a few described ones, evenly spread over them.
 
     A call asks for `batch` people like one seed and shows a few that are already there, to be different from. What
@@ -69,7 +68,7 @@ async def expand(
     asked for again.
 
     Args:
-        asks: Who can put questions: the scenario, in `setup` as well.
+        asker: Who can put questions: the scenario, in `setup` as well.
         seeds: The described people to begin with.
         count: How many people are wanted.
         goal: What the community is for.
@@ -86,28 +85,28 @@ async def expand(
     """
     if batch < 1:
         raise PeopleError(f"a call cannot ask for {batch} people.", "batch is at least 1.")
-    gathering = Gathering(list(seeds), count, near, with_seeds)
-    gathering.begin(embedder.embed(list(seeds)))
+    pool = PersonaPool(list(seeds), count, near, with_seeds)
+    pool.add_seeds(embedder.embed(list(seeds)))
     question, idle = _question(batch, names), 0
     for number in range(rounds):
-        seed = _calls(gathering, batch, extra=_EXTRA if number else 1.0)
+        seed = _calls(pool, batch, extra=_EXTRA if number else 1.0)
         if not len(seed) or idle == IDLE:
             break
-        idle = 0 if await _round(asks, gathering, seed, question, goal, embedder, rng, batch, limit) else idle + 1
-    lacking = int(gathering.missing().sum())
+        idle = 0 if await _round(asker, pool, seed, question, goal, embedder, rng, batch, limit) else idle + 1
+    lacking = int(pool.missing().sum())
     if lacking and fill == "stop":
-        told = ", ".join(f"{number} {what}" for what, number in gathering.counts.items())
+        told = ", ".join(f"{number} {what}" for what, number in pool.counts.items())
         raise PeopleError(
             f"the model gave {count - lacking} distinct people of {count} ({told}).",
             "Take a stronger model, more seeds, a higher near=…, or fill='rule'.",
         )
     if lacking:
-        gathering.fill(rng)
-    return gathering.expanded(rng)
+        pool.fill(rng)
+    return pool.expansion(rng)
 
 
 async def elaborate(
-    asks: Asks,
+    asker: Asker,
     table: People,
     *,
     goal: str,
@@ -117,11 +116,11 @@ async def elaborate(
     near: float = NEAR,
     limit: int = 240,
     fill: Fill = "rule",
-) -> Expanded:
+) -> Expansion:
     """A persona for each row of a table; who there is, and everything in the table, stays as it is.
 
     Args:
-        asks: Who can put questions.
+        asker: Who can put questions.
         table: The people.
         goal: What the community is for.
         rng: Draws names where the table has none.
@@ -139,7 +138,7 @@ async def elaborate(
     if not told:
         raise PeopleError("the table says nothing about its people.", "Give it columns besides the id.")
     facts = table.frame.select(_facts(told, table.frame.schema)).to_series()
-    answers = await asks.ask(
+    answers = await asker.ask(
         table,
         Utterance("Describe this person in one or two sentences, without adding a name.", limit=limit),
         given=f"{_ABOUT}\nWhat is known about one of its members: {{known}}.",
@@ -162,7 +161,7 @@ async def elaborate(
     counts["filled"] = written.null_count()
     counts["duplicates"] = personas.len() - personas.n_unique()
     if embedder is not None:
-        alike = int((repeats(embedder.embed(personas.to_list()), near=near) >= 0).sum())
+        alike = int((near_duplicates(embedder.embed(personas.to_list()), near=near) >= 0).sum())
         counts["near duplicates"] = alike - counts["duplicates"]
     named = (
         pl.DataFrame({"name": table["name"], "name_source": ["table"] * len(table)})
@@ -180,7 +179,7 @@ async def elaborate(
             name_source=named["name_source"],
         )
     )
-    return Expanded(people, counts)
+    return Expansion(people, counts)
 
 
 def _question(batch: int, names: str) -> Form:
@@ -196,15 +195,15 @@ def _question(batch: int, names: str) -> Form:
     return Form(f"{text}, without a name.", model=_Described, example=example, room=room)
 
 
-def _calls(gathering: Gathering, batch: int, extra: float) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _calls(pool: PersonaPool, batch: int, extra: float) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The seed of each call of the next round: as many calls as what is missing needs, and some for repetitions."""
-    calls = np.ceil(gathering.missing() * extra / batch).astype(np.int64)
+    calls = np.ceil(pool.missing() * extra / batch).astype(np.int64)
     return np.repeat(np.arange(len(calls)), calls)
 
 
 async def _round(
-    asks: Asks,
-    gathering: Gathering,
+    asker: Asker,
+    pool: PersonaPool,
     seed: np.ndarray[Any, np.dtype[np.int64]],
     question: Form,
     goal: str,
@@ -214,43 +213,43 @@ async def _round(
     limit: int,
 ) -> int:
     """Ask once for what is missing; returns how many people came of it."""
-    first = gathering.counts["calls"] + 1
+    first = pool.counts["calls"] + 1
     numbers = np.arange(first, first + len(seed))
-    gathering.counts["calls"] += len(seed)
-    gathering.counts["asked"] += len(seed) * batch
-    answers = await asks.ask(
+    pool.counts["calls"] += len(seed)
+    pool.counts["asked"] += len(seed) * batch
+    answers = await asker.ask(
         People(pl.DataFrame({"id": numbers})),
         question,
         given=f"{_ABOUT}\nOne of its members: {{seed}}\nSome of those who are there:\n{{there}}",
         profile="",
         purpose="personas",
         goal=goal,
-        seed=pl.Series([gathering.seeds[row] for row in seed.tolist()]),
-        there=_shown(gathering, seed, rng),
+        seed=pl.Series([pool.seeds[row] for row in seed.tolist()]),
+        there=_shown(pool, seed, rng),
     )
-    gathering.counts["invalid"] += answers.values.null_count()
+    pool.counts["invalid"] += answers.values.null_count()
     of_call: list[int] = []
     texts: list[str] = []
     given: list[str | None] = []
     for call, value in enumerate(answers.values.to_list()):
         for person in json.loads(value)["people"] if value else []:
             told = person["persona"] if isinstance(person, dict) else person
-            persona = clean(told, Context(limit)).text
+            persona = clean(told, CleaningContext(limit)).text
             if persona is None:
-                gathering.counts["unusable"] += 1
+                pool.counts["unusable"] += 1
                 continue
             of_call.append(call)
             texts.append(" ".join(persona.split()))
-            given.append(clean(person["name"], Context(60)).text if isinstance(person, dict) else None)
+            given.append(clean(person["name"], CleaningContext(60)).text if isinstance(person, dict) else None)
     if not texts:
         return 0
     calls = np.array(of_call, np.int64)
-    return gathering.take(seed[calls], texts, embedder.embed(texts), batch=numbers[calls], names=given)
+    return pool.add_personas(seed[calls], texts, embedder.embed(texts), batch=numbers[calls], names=given)
 
 
-def _shown(gathering: Gathering, seed: np.ndarray[Any, np.dtype[np.int64]], rng: np.random.Generator) -> pl.Series:
+def _shown(pool: PersonaPool, seed: np.ndarray[Any, np.dtype[np.int64]], rng: np.random.Generator) -> pl.Series:
     """For each call a few of the people who are already there, to be different from."""
-    there = gathering.texts or list(gathering.seeds)
+    there = pool.texts or list(pool.seeds)
     rows = rng.integers(0, len(there), (len(seed), _SHOWN))
     return pl.Series(["\n".join(f"- {there[row]}" for row in dict.fromkeys(some)) for some in rows.tolist()])
 

@@ -1,36 +1,38 @@
 """The language models: what one is, and the kinds that there are."""
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
-from populace.models.base import Capabilities, Failure, Message, Model, Outcome, Reply, Request
-from populace.models.embedded import Embedded
-from populace.models.embedders import EMBEDDERS, Embedder, Hashing, MiniLM, embedder
-from populace.models.embedding_cache import Cached
-from populace.models.naming import FORMS, open_model
+from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
+from populace.models.embedded import EmbeddedModel
+from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
+from populace.models.embedding_cache import CachedEmbedder
+from populace.models.openai_compatible import OpenAICompatible
+from populace.models.openai_embedder import OpenAIEmbedder
+from populace.models.registry import MODEL_FORMS, model_kind, open_model
 from populace.models.scripted import Scripted
-from populace.models.served import Served
-from populace.models.served_embedder import OpenAIEmbedder
 
 __all__ = [
-    "EMBEDDERS",
-    "FORMS",
+    "EMBEDDER_FORMS",
+    "MODEL_FORMS",
     "SMOLLM2",
     "Artifact",
-    "Cached",
+    "CachedEmbedder",
     "Capabilities",
-    "Embedded",
+    "ChatMessage",
+    "EmbeddedModel",
     "Embedder",
     "Failure",
-    "Hashing",
-    "Message",
+    "HashingEmbedder",
     "MiniLM",
     "Model",
+    "ModelKind",
+    "OpenAICompatible",
     "OpenAIEmbedder",
-    "Outcome",
     "Reply",
+    "ReplyOrFailure",
     "Request",
     "Scripted",
-    "Served",
     "cache_folder",
-    "embedder",
+    "model_kind",
+    "open_embedder",
     "open_model",
 ]

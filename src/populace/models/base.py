@@ -15,7 +15,9 @@ from typing import Any, Literal, NamedTuple
 
 import pydantic_core
 
-Message = tuple[str, str]
+from populace.models.artifacts import Artifact
+
+ChatMessage = tuple[str, str]
 """A role (`system`, `user` or `assistant`) and what is said in it."""
 
 
@@ -33,7 +35,7 @@ class Request(NamedTuple):
         options: The words or labels that will be looked for; a hint that changes no reply.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     lead: str = ""
     max_tokens: int = 64
     top: int = 0
@@ -83,7 +85,7 @@ class Failure(NamedTuple):
     detail: str
 
 
-Outcome = Reply | Failure
+ReplyOrFailure = Reply | Failure
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,36 @@ class Capabilities:
     context: int | None = None
 
 
+@dataclass(frozen=True)
+class ModelKind:
+    """What is known of a model from its kind, before it is opened.
+
+    Attributes:
+        local: Whether it runs in this process: its calls cost nothing, and it always reports log-probabilities.
+        scripted: Whether a function answers in place of a language model.
+        artifact: The pinned file that it needs, fetched on first use; None where it needs none.
+
+    Example:
+        >>> ModelKind(local=True, scripted=True).fills_machine
+        False
+    """
+
+    local: bool = False
+    scripted: bool = False
+    artifact: Artifact | None = None
+
+    @property
+    def fills_machine(self) -> bool:
+        """Whether it computes with every processor here, so that a second one in another process would slow both."""
+        return self.local and not self.scripted
+
+
 class Model:
     """A language model.
 
     Attributes:
         spec: How the user named it; enough to open it again, without any key.
+        kind: What is known of it before it is started.
         fingerprint: What makes its replies its own: a file hash or the id that a server reports.
         capabilities: What it can do.
         notes: What had to be done in another way than hoped, in plain sentences.
@@ -119,6 +146,7 @@ class Model:
     """
 
     spec: str
+    kind: ModelKind = ModelKind()
     fingerprint: str
     capabilities: Capabilities
     notes: tuple[str, ...] = ()
@@ -136,7 +164,7 @@ class Model:
     async def close(self) -> None:
         """Give back what `start` took."""
 
-    def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer the requests in any order, in lots, each as soon as it is there."""
         raise NotImplementedError
 

@@ -1,7 +1,7 @@
 """A model in this process: a GGUF file on llama.cpp, through xllamacpp.
 
 A reply must depend on its prompt alone, bit for bit, and not on what was asked before or beside it.
-That holds with one slot and no cache. For the pinned file, its weights widened, it holds with a cache
+That holds with one slot and no cache. For the pinned file, its weights unpacked to 16 bits, it holds with a cache
 too: with plain attention, prompts computed in one batch, and as long as a prompt never goes on from
 text that was computed token by token (docs/design/embedded-model.md has the measurements). Requests
 are taken in the order of their text, so that neighbours share the longest prefixes.
@@ -23,16 +23,18 @@ from typing import Any
 
 from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
-from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
-from populace.models.widening import widened
+from populace.models.base import Capabilities, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
+from populace.models.dequantisation import dequantise
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
 _CACHE_MIB = 2048
 _AHEAD = 2
+PINNED = ModelKind(local=True, artifact=SMOLLM2)
+"""The kind of the embedded model without a path."""
 
 
-class Embedded(Model):
+class EmbeddedModel(Model):
     """A GGUF file run on this machine's processor.
 
     Args:
@@ -41,6 +43,8 @@ class Embedded(Model):
         context: How many tokens a prompt and its reply may take together.
         progress: Told how far the download of the pinned file is.
     """
+
+    kind = ModelKind(local=True)
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class Embedded(Model):
     ) -> None:
         self.spec = spec or (f"embedded:{path}" if path else "embedded")
         self.path = Path(path) if path else None
+        self.kind = self.kind if path else PINNED
         self.threads = threads or _processors()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress
@@ -62,7 +67,7 @@ class Embedded(Model):
         self._asked: set[int] = set()
         self._shares = False
         self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="embedded-model")
-        self._under_way: set[asyncio.Future[Outcome]] = set()
+        self._under_way: set[asyncio.Future[ReplyOrFailure]] = set()
 
     async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
         """Fetch and verify the file where needed, and load it."""
@@ -81,11 +86,12 @@ class Embedded(Model):
         digest = SMOLLM2.sha256 if self.path is None else sha256(path)
         engine = f"xllamacpp {version('xllamacpp')}"
         self._shares = digest == SMOLLM2.sha256
+        # The fingerprint is part of the address of every stored reply, so its words never change.
         weights = "widened, plain attention" if self._shares else "as they are, fused attention"
         sampling = json.dumps(_SAMPLING, sort_keys=True)
         self.fingerprint = f"gguf:{digest[:32]}/{engine}/{weights}/{sampling}"
         if self._shares:
-            path = widened(path)
+            path = dequantise(path)
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -109,13 +115,13 @@ class Embedded(Model):
                 "The file may be cut short, or of a kind that this version of llama.cpp does not know.",
             ) from error
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer one after the other, neighbours in text first.
 
         The next request is handed over while one is computed, so that the engine never waits for it.
         """
         loop = asyncio.get_running_loop()
-        handed: deque[tuple[int, asyncio.Future[Outcome]]] = deque()
+        handed: deque[tuple[int, asyncio.Future[ReplyOrFailure]]] = deque()
         for index in sorted(range(len(requests)), key=lambda i: requests[i].messages):
             if self.halted:
                 break
@@ -161,7 +167,7 @@ class Embedded(Model):
         pieces = [token["piece"] if isinstance(token["piece"], str) else bytes(token["piece"]) for token in tokens]
         return [piece if isinstance(piece, str) else piece.decode(errors="replace") for piece in pieces]
 
-    def _reply(self, request: Request, shares: bool) -> Outcome:
+    def _reply(self, request: Request, shares: bool) -> ReplyOrFailure:
         body: dict[str, Any] = {
             "messages": [{"role": role, "content": text} for role, text in request.messages],
             "max_tokens": request.max_tokens,

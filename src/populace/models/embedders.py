@@ -21,7 +21,7 @@ from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, Progress
 
 Vectors = npt.NDArray[np.float32]
 
-EMBEDDERS = {
+EMBEDDER_FORMS = {
     "minilm": "all-MiniLM-L6-v2, 384 dimensions, fetched once and run on this machine (the default)",
     "hashing": "words and letters hashed into 256 dimensions: quick, needs no file, knows no synonyms",
     "hashing:DIMENSION": "the same, with so many dimensions",
@@ -51,14 +51,14 @@ class Embedder(Protocol):
         """A unit vector for each text."""
 
 
-class Hashing:
+class HashingEmbedder:
     """Words and their letter trigrams, hashed; for tests, and where speed matters more than meaning.
 
     Args:
         dimension: The size of a vector.
 
     Example:
-        >>> vectors = Hashing(64).embed(["a cup of tea", "a cup of coffee", "the train is late"])
+        >>> vectors = HashingEmbedder(64).embed(["a cup of tea", "a cup of coffee", "the train is late"])
         >>> near, far = (vectors[1:] @ vectors[0]).tolist()
         >>> near > far
         True
@@ -88,7 +88,7 @@ class Hashing:
             weights=(signs * weights)[which],
             minlength=len(texts) * self.dimension,
         )
-        return unit(sums.reshape(len(texts), self.dimension))
+        return unit_vectors(sums.reshape(len(texts), self.dimension))
 
 
 class MiniLM:
@@ -129,7 +129,7 @@ class MiniLM:
         workers = min(len(parts), os.cpu_count() or 1)
         with limiter.limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
             list(pool.map(fill, parts))
-        found[:] = unit(vectors)[[distinct[text] for text in texts]]
+        found[:] = unit_vectors(vectors)[[distinct[text] for text in texts]]
         return found
 
     def _opened(self) -> tuple[Any, Any, Any]:
@@ -151,15 +151,15 @@ class MiniLM:
             return self._parts
 
 
-def embedder(spec: str, *, progress: Progress | None = None) -> Embedder:
+def open_embedder(spec: str, *, progress: Progress | None = None) -> Embedder:
     """The embedder that a string names.
 
     Args:
-        spec: One of the forms of `EMBEDDERS`.
+        spec: One of the forms of `EMBEDDER_FORMS`.
         progress: Told how far a download is.
 
     Example:
-        >>> embedder("hashing:64").dimension
+        >>> open_embedder("hashing:64").dimension
         64
     """
     kind, _, rest = spec.partition(":")
@@ -168,21 +168,21 @@ def embedder(spec: str, *, progress: Progress | None = None) -> Embedder:
     if kind == "hashing":
         if rest and not (rest.isdecimal() and rest.isascii()):
             raise EmbeddingError(f"hashing takes a number of dimensions, not {rest!r}.", "Write hashing:64.")
-        return Hashing(int(rest)) if rest else Hashing()
+        return HashingEmbedder(int(rest)) if rest else HashingEmbedder()
     if kind == "openai":
         if not rest:
             raise ModelError("'openai:' names no embedding model.", "Write openai:NAME.")
-        from populace.models.served_embedder import OpenAIEmbedder
+        from populace.models.openai_embedder import OpenAIEmbedder
 
         return OpenAIEmbedder(rest)
-    raise UnknownNameError("embedder", spec, EMBEDDERS)
+    raise UnknownNameError("embedder", spec, EMBEDDER_FORMS)
 
 
-def unit(vectors: npt.NDArray[Any]) -> Vectors:
+def unit_vectors(vectors: npt.NDArray[Any]) -> Vectors:
     """Vectors of length 1; one of zeros becomes the first axis.
 
     Example:
-        >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).round(2).tolist()
+        >>> unit_vectors(np.array([[3.0, 4.0], [0.0, 0.0]])).round(2).tolist()
         [[0.6000000238418579, 0.800000011920929], [1.0, 0.0]]
     """
     wide = np.array(vectors, np.float64)

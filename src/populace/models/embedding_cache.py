@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS vectors (text TEXT PRIMARY KEY, vector BLOB NOT NULL)
 _TOGETHER = 10_000
 
 
-class Cached:
+class CachedEmbedder:
     """An embedder that remembers.
 
     Args:
@@ -31,9 +31,9 @@ class Cached:
         patience_s: How long to wait for another process that is writing.
 
     Example:
-        >>> from populace.models.embedders import Hashing
-        >>> cached = Cached(Hashing(16))
-        >>> bool((cached.embed(["tea", "tea"]) == Hashing(16).embed(["tea"])).all()), cached.embedded
+        >>> from populace.models.embedders import HashingEmbedder
+        >>> cached = CachedEmbedder(HashingEmbedder(16))
+        >>> bool((cached.embed(["tea", "tea"]) == HashingEmbedder(16).embed(["tea"])).all()), cached.embedded
         (True, 1)
     """
 

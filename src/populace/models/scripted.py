@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from populace.base.errors import ModelError
-from populace.models.base import Capabilities, Failure, Model, Outcome, Reply, Request
+from populace.models.base import Capabilities, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
 
-Script = Callable[[Request], Mapping[str, float] | str | Outcome]
+Script = Callable[[Request], Mapping[str, float] | str | ReplyOrFailure]
 
 REFUSAL = "I'm sorry, but I can't answer that."
 GARBAGE = "lorem ipsum 7 } dolor {"
@@ -48,6 +48,8 @@ class Scripted(Model):
         True
     """
 
+    kind = ModelKind(local=True, scripted=True)
+
     def __init__(
         self,
         script: Script,
@@ -69,7 +71,7 @@ class Scripted(Model):
         self.fingerprint = f"{self.spec}@{_source_hash(script)}/{self.troubles}"
         self.served = 0
 
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, Outcome]]]:
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer at once, or after the latency with at most `concurrency` under way."""
         self.served += len(requests)
         if not self.latency_s:
@@ -77,7 +79,7 @@ class Scripted(Model):
             return
         gate = asyncio.Semaphore(self.concurrency)
 
-        async def later(index: int, request: Request) -> tuple[int, Outcome]:
+        async def later(index: int, request: Request) -> tuple[int, ReplyOrFailure]:
             async with gate:
                 if self.halted:
                     return index, Failure("unanswered", "halted")
@@ -87,7 +89,7 @@ class Scripted(Model):
         for done in asyncio.as_completed([later(i, r) for i, r in enumerate(requests)]):
             yield [await done]
 
-    def _reply(self, request: Request) -> Outcome:
+    def _reply(self, request: Request) -> ReplyOrFailure:
         if self.troubles[2]:
             luck = int(request.key(self.spec)[:8], 16) / 2**32
             if luck < self.troubles[0]:

@@ -32,7 +32,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Expanded:
+class Expansion:
     """People made from seeds or from a table.
 
     Attributes:
@@ -58,7 +58,7 @@ class Expanded:
 
 
 @dataclass
-class Gathering:
+class PersonaPool:
     """Personas as they come in, until every seed has its share.
 
     Args:
@@ -68,14 +68,14 @@ class Gathering:
         with_seeds: Whether the seeds themselves are among the people.
 
     Example:
-        >>> some = Gathering(["a baker", "a cyclist"], 4, near=0.9)
-        >>> some.begin(np.eye(3, dtype=np.float32)[:2])
-        >>> some.missing().tolist()
+        >>> pool = PersonaPool(["a baker", "a cyclist"], 4, near=0.9)
+        >>> pool.add_seeds(np.eye(3, dtype=np.float32)[:2])
+        >>> pool.missing().tolist()
         [1, 1]
         >>> vectors, calls = np.eye(3, dtype=np.float32)[1:], np.array([1, 1])
-        >>> some.take(np.array([0, 1]), ["A baker.", "a nurse"], vectors, batch=calls)
+        >>> pool.add_personas(np.array([0, 1]), ["A baker.", "a nurse"], vectors, batch=calls)
         1
-        >>> dict(some.counts)
+        >>> dict(pool.counts)
         {'written': 2, 'duplicates': 1}
     """
 
@@ -110,7 +110,7 @@ class Gathering:
         """How many people each seed still lacks."""
         return self.shares() - np.bincount(np.array(self.columns["seed"], np.int64), minlength=len(self.seeds))
 
-    def begin(self, vectors: npt.NDArray[np.float32]) -> None:
+    def add_seeds(self, vectors: npt.NDArray[np.float32]) -> None:
         """Let the seeds in, as people or only as what others must differ from."""
         self._vectors = vectors
         self._known.update(spelling(seed) for seed in self.seeds)
@@ -118,7 +118,7 @@ class Gathering:
             for row in np.flatnonzero(self.shares() > 0).tolist():
                 self._keep(self.seeds[row], row, None, "seed", None)
 
-    def take(
+    def add_personas(
         self,
         seed: Whole,
         texts: Sequence[str],
@@ -146,7 +146,7 @@ class Gathering:
                 self._known.add(text)
                 fresh.append(row)
         rows = np.array(fresh, np.int64)
-        far = rows[repeats(vectors[rows], near=self.near, against=self._vectors) < 0]
+        far = rows[near_duplicates(vectors[rows], near=self.near, against=self._vectors) < 0]
         if len(far) < len(rows):
             self.counts["near duplicates"] += len(rows) - len(far)
         missing, kept = self.missing(), []
@@ -179,7 +179,7 @@ class Gathering:
         self.counts["filled"] += made
         return made
 
-    def expanded(self, rng: np.random.Generator) -> Expanded:
+    def expansion(self, rng: np.random.Generator) -> Expansion:
         """The people so far, seed by seed in turn, with distinct names."""
         seed = np.array(self.columns["seed"], np.int64)
         frame = pl.DataFrame(
@@ -192,8 +192,8 @@ class Gathering:
             }
         )
         frame = frame.with_columns(turn=pl.int_range(pl.len()).over("seed")).sort("turn", "seed").drop("turn")
-        named = frame.with_columns(names(frame["given"], rng)).drop("given")
-        return Expanded(People(named.select("name", "persona", "seed", "batch", "source", "name_source")), self.counts)
+        named = frame.with_columns(distinct_names(frame["given"], rng)).drop("given")
+        return Expansion(People(named.select("name", "persona", "seed", "batch", "source", "name_source")), self.counts)
 
     def _keep(self, text: str, seed: int, batch: int | None, source: str, name: str | None) -> None:
         self.texts.append(text)
@@ -201,7 +201,9 @@ class Gathering:
             self.columns[column].append(value)
 
 
-def repeats(vectors: npt.NDArray[np.float32], *, near: float, against: npt.NDArray[np.float32] | None = None) -> Whole:
+def near_duplicates(
+    vectors: npt.NDArray[np.float32], *, near: float, against: npt.NDArray[np.float32] | None = None
+) -> Whole:
     """For each vector, which earlier one it repeats, or -1 where it is the first of its kind.
 
     A vector that repeats another is left out, so that later ones are not compared with it. Numbers
@@ -214,7 +216,7 @@ def repeats(vectors: npt.NDArray[np.float32], *, near: float, against: npt.NDArr
         against: Vectors that are kept in any case.
 
     Example:
-        >>> repeats(np.array([[1.0, 0.0], [0.0, 1.0], [0.99, 0.14]], np.float32), near=0.9).tolist()
+        >>> near_duplicates(np.array([[1.0, 0.0], [0.0, 1.0], [0.99, 0.14]], np.float32), near=0.9).tolist()
         [-1, -1, 0]
     """
     before = 0 if against is None else len(against)
@@ -244,7 +246,7 @@ def repeats(vectors: npt.NDArray[np.float32], *, near: float, against: npt.NDArr
     return found
 
 
-def names(given: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
+def distinct_names(given: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
     """A distinct name for everybody: the one given where it is the first of its kind, else one from our list."""
     usable = given.is_not_null() & given.is_first_distinct()
     taken = given.filter(usable)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import PeopleError
-from populace.people.selection import condition
+from populace.people.selection import filter_expression
 from populace.people.table import Id, People
 
 
@@ -84,7 +84,9 @@ class Network:
 
     def count(self, people: People, **conditions: Any) -> pl.Series:
         """How many neighbours of each person meet the conditions, in table order."""
-        meeting = people.frame.filter(condition(conditions, people.columns)).select(pl.col("id").alias("target"))
+        meeting = people.frame.filter(filter_expression(conditions, people.columns)).select(
+            pl.col("id").alias("target")
+        )
         met = self._ways.join(meeting, on="target", how="semi").group_by("source")
         counted = met.agg(pl.col("target").n_unique().alias("count"))
         ids = people.ids.to_frame()

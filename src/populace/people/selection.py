@@ -24,7 +24,7 @@ _COMPARE = {
 }
 
 
-def condition(conditions: Mapping[str, Any], columns: list[str]) -> pl.Expr:
+def filter_expression(conditions: Mapping[str, Any], columns: list[str]) -> pl.Expr:
     """One expression for conditions such as `{"shirt": "blue", "age": {"ge": 30}}`.
 
     A list means any of its values; a mapping compares with lt, le, gt, ge, eq or ne; None means empty.

@@ -18,12 +18,12 @@ from populace.base.errors import PeopleError, UnknownNameError
 from populace.base.templates import FEW
 from populace.people.names import draw_names
 from populace.people.person import Person
-from populace.people.selection import condition
+from populace.people.selection import filter_expression
 
 Id = int | str
 
 
-class ByPerson(Protocol):
+class ValuesByPerson(Protocol):
     """Values that know whose they are, such as Answers."""
 
     @property
@@ -135,7 +135,7 @@ class People:
         return self._frame[column]
 
     def __setitem__(
-        self, column: str, values: ByPerson | pl.Series | Sequence[Any] | np.ndarray[Any, Any] | Any
+        self, column: str, values: ValuesByPerson | pl.Series | Sequence[Any] | np.ndarray[Any, Any] | Any
     ) -> None:
         """Set a column for everybody, or for those whom the answers belong to.
 
@@ -167,7 +167,7 @@ class People:
         if not expressions and not conditions:
             return self._select(self._frame)
         try:
-            return self._select(self._frame.filter(condition(conditions, self.columns), *expressions))
+            return self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
         except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
             said = str(error).splitlines()[0]
             raise PeopleError(f"the conditions {conditions} do not fit their columns: {said}.") from error
@@ -224,7 +224,7 @@ class People:
                 return found
             if isinstance(wanted, str | int | float):
                 return int((self[name] == wanted).sum() or 0)
-        return int(self._frame.select(condition(conditions, self.columns).sum()).item() or 0)
+        return int(self._frame.select(filter_expression(conditions, self.columns).sum()).item() or 0)
 
     def share(self, **conditions: Any) -> float:
         """The share that meets the conditions."""

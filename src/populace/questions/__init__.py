@@ -5,9 +5,9 @@ from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, Quest
 from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Rating
 from populace.questions.form import Form
 from populace.questions.number import Number
-from populace.questions.scoring import LOW_MASS, NO_MASS, Mode, Scores, mode_for, owner_of, score, tally
+from populace.questions.scoring import LOW_MASS, NO_MASS, Mode, Scores, score, tally, token_owner, words_or_labels
 from populace.questions.text import Text
-from populace.questions.utterance import Utterance, cleanings
+from populace.questions.utterance import Utterance, cleaning_counts
 
 __all__ = [
     "LABELS",
@@ -30,9 +30,9 @@ __all__ = [
     "Status",
     "Text",
     "Utterance",
-    "cleanings",
-    "mode_for",
-    "owner_of",
+    "cleaning_counts",
     "score",
     "tally",
+    "token_owner",
+    "words_or_labels",
 ]

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from populace.questions.echo import Told, spoken
-from populace.questions.refusals import refuses
-from populace.questions.speakers import Speakers
+from populace.questions.echo import EchoDetector, folded_words
+from populace.questions.post_refusals import is_refused_post
+from populace.questions.speakers import PromptSpeakers
 
 GOOD_PART = 3
 """So many words before a cut are worth keeping."""
@@ -82,7 +82,7 @@ _GAPS = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True)
-class Cleaned:
+class CleaningResult:
     """A text after cleaning.
 
     Attributes:
@@ -97,7 +97,7 @@ class Cleaned:
 
 
 @dataclass(frozen=True)
-class Context:
+class CleaningContext:
     """What cleaning must know.
 
     Attributes:
@@ -107,60 +107,64 @@ class Context:
     """
 
     limit: int
-    speakers: Speakers = field(default_factory=Speakers)
-    told: Told = field(default_factory=lambda: Told(""))
+    speakers: PromptSpeakers = field(default_factory=PromptSpeakers)
+    told: EchoDetector = field(default_factory=lambda: EchoDetector(""))
 
 
-def clean(reply: str, context: Context) -> Cleaned:
+def clean(reply: str, context: CleaningContext) -> CleaningResult:
     """Take away what a post must not hold.
 
     Example:
-        >>> clean("<|im_start|>assistant\\nAnn: **Hi** all!", Context(100, Speakers(own=("Ann",))))
-        Cleaned(text='Hi all!', rules=('special token', 'own name', 'markdown'), reason=None)
-        >>> clean("<br><br>", Context(100)).reason
+        >>> clean("<|im_start|>assistant\\nAnn: **Hi** all!", CleaningContext(100, PromptSpeakers(own=("Ann",))))
+        CleaningResult(text='Hi all!', rules=('special token', 'own name', 'markdown'), reason=None)
+        >>> clean("<br><br>", CleaningContext(100)).reason
         'html'
     """
     if len(reply) <= context.limit and _PLAIN.fullmatch(reply) and not _amiss(reply, context):
-        return Cleaned(reply)
-    return by_rules(reply, context)
+        return CleaningResult(reply)
+    return apply_rules(reply, context)
 
 
-def _amiss(text: str, context: Context) -> bool:
+def _amiss(text: str, context: CleaningContext) -> bool:
     """Whether there is anything about plain words that a rule would see."""
-    return _says_again(spoken(text)) or refuses(text) or context.told.shares(text)
+    return _says_again(folded_words(text)) or is_refused_post(text) or context.told.shares(text)
 
 
-def by_rules(reply: str, context: Context) -> Cleaned:
+def apply_rules(reply: str, context: CleaningContext) -> CleaningResult:
     """Clean a text that may hold anything."""
-    text = tidy(reply)
+    text = normalise_whitespace(reply)
     if not text:
-        return Cleaned(None, (), "empty")
+        return CleaningResult(None, (), "empty")
     fired: list[str] = []
     short = _bounded(text, context)
     if short != text:
         text = short
         fired.append("length")
         if not text:
-            return Cleaned(None, ("length",), "length")
+            return CleaningResult(None, ("length",), "length")
     for _ in range(PASSES):
         before = text
         for name, rule in RULES.items():
             left = rule(text, context)
-            if left == text or (left := tidy(left)) == text:
+            if left == text or (left := normalise_whitespace(left)) == text:
                 continue
             if name not in fired:
                 fired.append(name)
             if not _WORD.search(left):
-                return Cleaned(None, tuple(fired), name)
+                return CleaningResult(None, tuple(fired), name)
             text = left
         if text == before:
-            if refuses(text):
-                return Cleaned(None, tuple(fired), "refusal")
-            return Cleaned(text, tuple(fired)) if _WORD.search(text) else Cleaned(None, tuple(fired), "empty")
-    return Cleaned(None, tuple(fired), "tangled")
+            if is_refused_post(text):
+                return CleaningResult(None, tuple(fired), "refusal")
+            return (
+                CleaningResult(text, tuple(fired))
+                if _WORD.search(text)
+                else CleaningResult(None, tuple(fired), "empty")
+            )
+    return CleaningResult(None, tuple(fired), "tangled")
 
 
-def tidy(text: str) -> str:
+def normalise_whitespace(text: str) -> str:
     """Single spaces, lines without spaces around them, at most one empty line between two."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n\n")
     if "  " in text or "\t" in text or "\u00a0" in text:
@@ -170,11 +174,11 @@ def tidy(text: str) -> str:
     return text.strip()
 
 
-def shortened(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """As much of a text as fits: to the end of a sentence where that keeps half of it, else to the end of a word.
 
     Example:
-        >>> shortened("One is here. Two is there. Three", 28), shortened("abc def", 5), shortened("abcdef", 5)
+        >>> truncate("One is here. Two is there. Three", 28), truncate("abc def", 5), truncate("abcdef", 5)
         ('One is here. Two is there.', 'abc', '')
     """
     if len(text) <= limit:
@@ -192,13 +196,13 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?…])(?=\s)|(?<=\n)", text) if part]
 
 
-def _bounded(text: str, context: Context) -> str:
+def _bounded(text: str, context: CleaningContext) -> str:
     """No more of an endless text than could matter."""
     most = 8 * context.limit + 2000
     return text if len(text) <= most else text[: max(text.rfind(" ", 0, most), text.rfind("\n", 0, most), 0)]
 
 
-def _visible(text: str, context: Context) -> str:
+def _visible(text: str, context: CleaningContext) -> str:
     if _ORDINARY.fullmatch(text):
         return text
     text = _COLOUR.sub(" ", text.replace("\t", " "))
@@ -214,7 +218,7 @@ def _visible(text: str, context: Context) -> str:
     return "".join(kept)
 
 
-def _resolved(text: str, context: Context) -> str:
+def _resolved(text: str, context: CleaningContext) -> str:
     while "&" in text:
         plain = html.unescape(text)
         if plain == text:
@@ -223,20 +227,20 @@ def _resolved(text: str, context: Context) -> str:
     return text
 
 
-def _without_special(text: str, context: Context) -> str:
+def _without_special(text: str, context: CleaningContext) -> str:
     if "<" not in text and "[" not in text and "#" not in text:
         return text
     return _cut(text, _SPECIAL)
 
 
-def _without_html(text: str, context: Context) -> str:
+def _without_html(text: str, context: CleaningContext) -> str:
     if "<" not in text:
         return text
     text = _TAG.sub(_gap, _HIDDEN.sub(" ", text))
     return _STRAY.sub(_seam, _OPEN_TAG.sub("", text))
 
 
-def _without_markdown(text: str, context: Context) -> str:
+def _without_markdown(text: str, context: CleaningContext) -> str:
     if "`" in text or "~" in text:
         text = _FENCE.sub(_seam, text)
     if "[" in text:
@@ -248,16 +252,16 @@ def _without_markdown(text: str, context: Context) -> str:
     return text
 
 
-def _without_lead_in(text: str, context: Context) -> str:
+def _without_lead_in(text: str, context: CleaningContext) -> str:
     found = _LEAD_IN.match(text)
     return text[found.end() :] if found else text
 
 
-def _without_placeholders(text: str, context: Context) -> str:
+def _without_placeholders(text: str, context: CleaningContext) -> str:
     return _PLACEHOLDER.sub(_seam, text) if "[" in text else text
 
 
-def _without_roles(text: str, context: Context) -> str:
+def _without_roles(text: str, context: CleaningContext) -> str:
     if ":" not in text and "：" not in text:
         return text
     found = _ROLE_FIRST.match(text)
@@ -267,16 +271,16 @@ def _without_roles(text: str, context: Context) -> str:
     return _before(text, later.start()) if later else text
 
 
-def _without_own_name(text: str, context: Context) -> str:
+def _without_own_name(text: str, context: CleaningContext) -> str:
     return text[context.speakers.own_prefix(text) :]
 
 
-def _without_others(text: str, context: Context) -> str:
+def _without_others(text: str, context: CleaningContext) -> str:
     at = context.speakers.other_from(text)
     return text if at is None else _before(text, at)
 
 
-def _unquoted(text: str, context: Context) -> str:
+def _unquoted(text: str, context: CleaningContext) -> str:
     closing = _QUOTES.get(text[0])
     if closing is None or len(text) < 2:
         return text
@@ -287,9 +291,9 @@ def _unquoted(text: str, context: Context) -> str:
     return text[1:] if text[0] in '"“«„' and closing not in text[1:] else text
 
 
-def _without_loops(text: str, context: Context) -> str:
+def _without_loops(text: str, context: CleaningContext) -> str:
     text = _MARKS.sub(lambda found: found.group(1) * 3, text)
-    if not _says_again(spoken(text)) and not _LONE.search(text):
+    if not _says_again(folded_words(text)) and not _LONE.search(text):
         return text
     parts = sentences(text)
     seen: set[str] = set()
@@ -336,16 +340,16 @@ def _unwound(text: str) -> str:
     return text
 
 
-def _without_echoes(text: str, context: Context) -> str:
+def _without_echoes(text: str, context: CleaningContext) -> str:
     told = context.told
     if not told.shares(text):
         return text
-    left = tidy("".join(part for part in sentences(text) if not told.shares(part)))
+    left = normalise_whitespace("".join(part for part in sentences(text) if not told.shares(part)))
     return "" if len(_WORD.findall(left)) < GOOD_PART or told.shares(left) else left
 
 
-def _within(text: str, context: Context) -> str:
-    return shortened(text, context.limit)
+def _within(text: str, context: CleaningContext) -> str:
+    return truncate(text, context.limit)
 
 
 def _seam(found: re.Match[str], kept: str = "") -> str:
@@ -379,7 +383,7 @@ def _before(text: str, at: int) -> str:
     return kept if len(_WORD.findall(kept)) >= GOOD_PART else ""
 
 
-RULES: dict[str, Callable[[str, Context], str]] = {
+RULES: dict[str, Callable[[str, CleaningContext], str]] = {
     "invisible": _visible,
     "entity": _resolved,
     "special token": _without_special,

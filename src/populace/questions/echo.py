@@ -16,14 +16,14 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Told:
+class EchoDetector:
     """What a writer was told.
 
     Attributes:
         prompt: All of it.
 
     Example:
-        >>> told = Told("Be kind to one another, and write only about bicycles in this place.")
+        >>> told = EchoDetector("Be kind to one another, and write only about bicycles in this place.")
         >>> told.shares("OK. Write only about bicycles in this place."), told.shares("I like bicycles in this place")
         (False, False)
         >>> told.shares("Write only about bicycles in this place.")
@@ -34,7 +34,7 @@ class Told:
 
     def shares(self, text: str) -> bool:
         """Whether a text has a long run of words in common with the prompt, or stands in it as a whole."""
-        words = spoken(text)
+        words = folded_words(text)
         if len(words) < WHOLE or not self.prompt:
             return False
         if len(words) < RUN:
@@ -50,7 +50,7 @@ class Told:
 
 
 @functools.lru_cache(maxsize=16)
-def spoken(text: str) -> list[str]:
+def folded_words(text: str) -> list[str]:
     """The words of a text, without regard to case; several rules look at the same text one after the other."""
     return _WORD.findall(text.casefold())
 

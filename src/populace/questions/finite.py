@@ -17,7 +17,7 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
-from populace.questions.wording import bare, is_refusal, marked, mentions, plain
+from populace.questions.reply_parsing import bare_form, is_refusal, mentions, normal_form, text_after_marker
 
 Order = Literal["fixed", "reversed", "random", "rotate"]
 Scoring = Literal["auto", "words", "labels"]
@@ -50,14 +50,14 @@ class Finite(Question):
             raise QuestionError(f"{self.text!r} has {len(words)} options; at most {len(LABELS)} can be labelled.")
         seen: dict[str, str] = {}
         for word in words:
-            if not plain(word):
+            if not normal_form(word):
                 raise QuestionError(f"{self.text!r} has an empty option.")
-            if plain(word) in seen:
+            if normal_form(word) in seen:
                 raise QuestionError(
-                    f"{self.text!r}: the options {seen[plain(word)]!r} and {word!r} cannot be told apart.",
+                    f"{self.text!r}: the options {seen[normal_form(word)]!r} and {word!r} cannot be told apart.",
                     "Case and surrounding marks do not count; change one of them.",
                 )
-            seen[plain(word)] = word
+            seen[normal_form(word)] = word
         if self.order not in ("fixed", "reversed", "random", "rotate"):
             raise QuestionError(f"order is fixed, reversed, random or rotate, not {self.order!r}.")
         if self.scoring not in ("auto", "words", "labels"):
@@ -117,7 +117,7 @@ class Finite(Question):
             for place, index in enumerate(arrangement):
                 names[index] += [LABELS[place], f"{LABELS[place]}. {self.words[index]}"]
                 names[index] += [f"{LABELS[place]}) {self.words[index]}", f"{LABELS[place]}: {self.words[index]}"]
-        for part in (reply, marked(reply)):
+        for part in (reply, text_after_marker(reply)):
             found = None if part is None else _same(part, names)
             if found is None and part is not None:
                 found = self._opening(part.strip().lstrip("("), names, arrangement, labels)
@@ -150,7 +150,7 @@ class Finite(Question):
 
 def _same(text: str, names: dict[int, list[str]]) -> int | None:
     """The one option that the text is, exactly first and then without surrounding punctuation."""
-    for form in (plain, bare):
+    for form in (normal_form, bare_form):
         shape = form(text)
         found = {index for index, spellings in names.items() if shape and shape in {form(s) for s in spellings}}
         if len(found) == 1:
@@ -167,7 +167,7 @@ class Choice(Finite):
 
     Attributes:
         options: The possible values.
-        worded: How an option is worded where that differs from the value; swapping the words of
+        wordings: How an option is worded where that differs from the value; swapping the words of
             two options is a label swap.
 
     Example:
@@ -178,12 +178,12 @@ class Choice(Finite):
     """
 
     options: tuple[str, ...] = field(default=(), kw_only=True)
-    worded: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    wordings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     kind: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(str(option) for option in self.options))
-        stray = [option for option in self.worded if option not in self.options]
+        stray = [option for option in self.wordings if option not in self.options]
         if stray:
             raise QuestionError(f"{self.text!r}: {stray[0]!r} is worded and is not an option.")
         super().__post_init__()
@@ -196,7 +196,7 @@ class Choice(Finite):
     @functools.cached_property
     def words(self) -> tuple[str, ...]:
         """The wording of each option."""
-        return tuple(self.worded.get(option, option) for option in self.options)
+        return tuple(self.wordings.get(option, option) for option in self.options)
 
     @property
     def dtype(self) -> pl.DataType:

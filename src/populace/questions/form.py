@@ -13,7 +13,7 @@ from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.finite import Choice, Finite, Rating
 from populace.questions.number import Number
-from populace.questions.wording import is_refusal
+from populace.questions.reply_parsing import is_refusal
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
-from populace.questions.wording import is_refusal, marked
+from populace.questions.reply_parsing import is_refusal, text_after_marker
 
 _GROUP = "[,'’\u00a0\u2009\u202f]"
 _NUMBER = re.compile(
@@ -97,7 +97,7 @@ class Number(Question):
 
     def parse(self, reply: str) -> Answer:
         """Read the one number of a reply."""
-        told = marked(reply)
+        told = text_after_marker(reply)
         value = self._read(told) if told is not None else None
         if value is None and is_refusal(reply):
             return REFUSED

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from populace.questions.finite import LABELS, Arrangement, Finite
-from populace.questions.wording import bare, plain
+from populace.questions.reply_parsing import bare_form, normal_form
 
 Mode = Literal["words", "labels"]
 Tokens = Sequence[tuple[str, float]]
@@ -34,7 +34,7 @@ class Scores(NamedTuple):
     mass: float
 
 
-def mode_for(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
+def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
     """Whether options are scored by their words or by label.
 
     Words need first tokens that differ. Where the model's tokens are not known, words count as
@@ -46,10 +46,10 @@ def mode_for(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
     """
     if question.scoring != "auto":
         return question.scoring
-    shapes = [plain(word) for word in question.words]
+    shapes = [normal_form(word) for word in question.words]
     heads = [shape[:1] for shape in shapes]
     if first_tokens is not None:
-        heads = [plain(token.lstrip(_MARKS)) for token in first_tokens]
+        heads = [normal_form(token.lstrip(_MARKS)) for token in first_tokens]
         if any(len(head) < 2 and head != shape for head, shape in zip(heads, shapes, strict=True)):
             return "labels"
     alike = any(i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes))
@@ -66,7 +66,7 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
         >>> [round(p, 2) for p in result.probabilities], round(result.mass, 2)
         ([0.71, 0.29], 0.7)
     """
-    return tally(owner_of(question.words, arrangement, mode), len(question.words), tokens)
+    return tally(token_owner(question.words, arrangement, mode), len(question.words), tokens)
 
 
 def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
@@ -83,15 +83,15 @@ def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
 
 
 @functools.lru_cache(maxsize=256)
-def owner_of(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Owner:
+def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Owner:
     """A function from a token to the option it begins, or None; remembered for each set of words."""
-    shapes = tuple(plain(word) for word in words)
+    shapes = tuple(normal_form(word) for word in words)
     places = {LABELS[place]: index for place, index in enumerate(arrangement)}
 
     @functools.lru_cache(maxsize=4096)
     def by_word(token: str) -> int | None:
         start = token.lstrip(_MARKS)
-        for form in (plain(start), "" if start[:1] in "-–—−" else bare(start)):
+        for form in (normal_form(start), "" if start[:1] in "-–—−" else bare_form(start)):
             begun = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
             if len(begun) == 1 and (len(form) > 1 or form == shapes[begun[0]]):
                 return begun[0]

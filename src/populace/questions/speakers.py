@@ -34,7 +34,7 @@ ORDINARY = frozenset(
 
 
 @dataclass(frozen=True)
-class Speakers:
+class PromptSpeakers:
     """Who might be taken to speak.
 
     Attributes:
@@ -42,9 +42,9 @@ class Speakers:
         others: The names of everybody else who is known to speak.
 
     Example:
-        >>> known = Speakers.in_prompt("You are Ann Lee. So far:\\nBo Chen: Hello.\\nAnn Lee: Hi.")
+        >>> known = PromptSpeakers.from_prompt("You are Ann Lee. So far:\\nBo Chen: Hello.\\nAnn Lee: Hi.")
         >>> known
-        Speakers(own=('Ann Lee', 'Ann'), others=('Bo Chen', 'Bo'))
+        PromptSpeakers(own=('Ann Lee', 'Ann'), others=('Bo Chen', 'Bo'))
         >>> known.own_prefix("Ann: Hi Bo"), known.other_from("Hi Bo, welcome!\\nBo: Thanks.")
         (5, 16)
     """
@@ -53,7 +53,7 @@ class Speakers:
     others: tuple[str, ...] = ()
 
     @classmethod
-    def in_prompt(cls, prompt: str, names: Iterable[str] = ()) -> Speakers:
+    def from_prompt(cls, prompt: str, names: Iterable[str] = ()) -> PromptSpeakers:
         """The writer, from `You are NAME`, and the others, from lines such as `NAME: text`.
 
         Args:
@@ -83,14 +83,14 @@ class Speakers:
 
 
 @functools.lru_cache(maxsize=64)
-def _found(prompt: str, names: tuple[str, ...]) -> Speakers:
+def _found(prompt: str, names: tuple[str, ...]) -> PromptSpeakers:
     lines = [_in_line(line) for line in prompt.split("\n")]
     own = dict.fromkeys(name for named, _ in lines for full in named for name in _called(full))
     spoken = [full for _, speaks in lines for full in speaks] + list(names)
     others = dict.fromkeys(
         name for full in spoken if full.casefold() not in ORDINARY for name in _called(full) if name not in own
     )
-    return Speakers(tuple(own), tuple(others))
+    return PromptSpeakers(tuple(own), tuple(others))
 
 
 @functools.lru_cache(maxsize=16_384)

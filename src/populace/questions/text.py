@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
-from populace.questions.wording import is_refusal
+from populace.questions.reply_parsing import is_refusal
 
 
 @dataclass(frozen=True)

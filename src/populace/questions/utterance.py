@@ -13,9 +13,9 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
-from populace.questions.cleaning import Cleaned, Context, clean, sentences, shortened
-from populace.questions.echo import Told
-from populace.questions.speakers import Speakers
+from populace.questions.cleaning import CleaningContext, CleaningResult, clean, sentences, truncate
+from populace.questions.echo import EchoDetector
+from populace.questions.speakers import PromptSpeakers
 
 TITLE = 100
 """The most characters of a title."""
@@ -31,7 +31,7 @@ class Utterance(Question):
     the limit are taken away by rule, and the status stays `ok`: the words are the writer's. What repeats
     the prompt or goes on as another person is cut away where a good part is left, and is unparseable
     where none is; a refusal is `refused`. `examine` says which rules did something, and
-    `cleanings` counts them over what a journal holds.
+    `cleaning_counts` counts them over what a journal holds.
 
     The writer's name is known from `You are NAME` in the prompt, and the others' from lines such as
     `NAME: text`.
@@ -83,13 +83,13 @@ class Utterance(Question):
             return Answer(json.loads(cleaned.text) if self.title else cleaned.text, "ok")
         return REFUSED if cleaned.reason == "refusal" else UNPARSEABLE
 
-    def examine(self, reply: str, prompt: str = "") -> Cleaned:
+    def examine(self, reply: str, prompt: str = "") -> CleaningResult:
         """What becomes of a reply, by which rules, and why there is nothing left of it."""
         told = f"{prompt}\n{self.reminder()}" if prompt else self.reminder()
         # Without a colon nobody is named as speaking, and most posts have none.
         labelled = ":" in reply or "：" in reply or "&" in reply
-        speakers = Speakers.in_prompt(prompt, self.names) if labelled else Speakers()
-        context = Context(self.limit, speakers, Told(told))
+        speakers = PromptSpeakers.from_prompt(prompt, self.names) if labelled else PromptSpeakers()
+        context = CleaningContext(self.limit, speakers, EchoDetector(told))
         if not self.title:
             return clean(reply, context)
         whole = clean(reply, replace(context, limit=self.limit + TITLE + 20))
@@ -111,13 +111,13 @@ class Utterance(Question):
         return super().describe() | {"limit": self.limit, "title": self.title, "names": list(self.names)}
 
     @classmethod
-    def described(cls, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, description: Mapping[str, Any]) -> Self:
         """The question that a journal describes."""
         known = {name: description[name] for name in ("text", "reason", "limit", "title")}
         return cls(**known, names=tuple(description["names"]))
 
 
-def cleanings(asks: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
+def cleaning_counts(asks: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
     """What was done to the replies to utterances, from the tables of one step in a journal.
 
     Args:
@@ -134,7 +134,7 @@ def cleanings(asks: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
         known = json.loads(description)
         if known["kind"] != Utterance.kind:
             continue
-        question = Utterance.described(known)
+        question = Utterance.from_description(known)
         rows = prompts.filter(pl.col("ask") == ask).select("system", "user", "replies")
         for system, user, replies in rows.iter_rows():
             for reply in replies or []:
@@ -143,7 +143,7 @@ def cleanings(asks: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(made, schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}, orient="row")
 
 
-def _outcomes(cleaned: Cleaned) -> list[tuple[str, str]]:
+def _outcomes(cleaned: CleaningResult) -> list[tuple[str, str]]:
     if cleaned.text is None:
         return [("invalid", ""), ("invalid", cleaned.reason or "")]
     if not cleaned.rules:
@@ -151,7 +151,7 @@ def _outcomes(cleaned: Cleaned) -> list[tuple[str, str]]:
     return [("cleaned", ""), *(("cleaned", rule) for rule in cleaned.rules)]
 
 
-def _with_title(whole: Cleaned, context: Context) -> Cleaned:
+def _with_title(whole: CleaningResult, context: CleaningContext) -> CleaningResult:
     """A clean text taken apart into title and text; where no line is a title, the opening words are."""
     said = whole.text or ""
     rules = list(whole.rules)
@@ -167,8 +167,8 @@ def _with_title(whole: Cleaned, context: Context) -> Cleaned:
     text = clean(rest, context)
     for part in (title, text):
         if part.text is None:
-            return Cleaned(None, (*rules, *part.rules), part.reason)
+            return CleaningResult(None, (*rules, *part.rules), part.reason)
     fired = dict.fromkeys([*rules, *title.rules, *text.rules])
-    line = shortened(" ".join((title.text or "").split()), TITLE)
+    line = truncate(" ".join((title.text or "").split()), TITLE)
     value = {"text": text.text, "title": line}
-    return Cleaned(json.dumps(value, ensure_ascii=False, sort_keys=True), tuple(fired))
+    return CleaningResult(json.dumps(value, ensure_ascii=False, sort_keys=True), tuple(fired))

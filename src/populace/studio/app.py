@@ -61,6 +61,6 @@ async def _as_json(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": what, "hint": hint}, 404 if isinstance(error, JournalError) else 400)
 
 
-def simulated(studio: Studio) -> None:
+def install_simulated(studio: Studio) -> None:
     """Install into NiceGUI's own application, as its simulated user needs it."""
     install(studio, core.app)

@@ -18,19 +18,19 @@ from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
 from populace.base.locks import held
-from populace.experiments.folder import LOCK, home
+from populace.experiments.folder import LOCK, experiments_folder
 from populace.studio.library import Library
 
 Callback = Callable[[], Awaitable[None] | None]
 
-PATIENCE_S = 60.0
+PAGE_TIMEOUT_S = 60.0
 """How long a page may take to be made before the browser is told that it failed."""
 
 _LOOK_MS = 1_000
 _GATHER_MS = 100
 
 
-class Changes:
+class ChangeNotifier:
     """Tells pages that a folder changed.
 
     Args:
@@ -109,7 +109,7 @@ class Changes:
                 break
 
     def _folders(self) -> list[Path]:
-        runs, experiments = self._library.workspace.runs, home(self._library.workspace)
+        runs, experiments = self._library.workspace.runs, experiments_folder(self._library.workspace)
         runs.mkdir(parents=True, exist_ok=True)
         named = {name for name, listeners in self._listeners.items() if listeners and name}
         wanted = {self._library.workspace.folder / n for n in named if n.startswith("experiments/")}
@@ -142,7 +142,7 @@ class Changes:
     def _fresh(self, name: str) -> bool:
         """Whether a run goes, or changed since a page could have been begun that is still being made."""
         busy, written = self._state(name)
-        return busy or time.time_ns() - written < PATIENCE_S * 1e9 or name in self._library.under_way()
+        return busy or time.time_ns() - written < PAGE_TIMEOUT_S * 1e9 or name in self._library.under_way()
 
     def _state(self, name: str) -> tuple[bool, int]:
         """Whether somebody writes a run or an experiment, and when it was last written."""

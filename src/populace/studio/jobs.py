@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError
 from populace.engine.run import Run
-from populace.engine.run_control import Condition, condition, go_on, pause, stop
+from populace.engine.run_control import go_on, pause, stop
 from populace.engine.workspace import Workspace
+from populace.runs.overview import RunState, run_state
 
 _TRIES_A_SECOND = 20
 _PAST_START_S = 2.0
@@ -28,7 +29,7 @@ class CommandError(PopulaceError):
     code = "P600"
 
 
-class Job:
+class CommandJob:
     """One command under way, or ended.
 
     Attributes:
@@ -126,10 +127,10 @@ class Jobs:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.started: list[Job] = []
+        self.started: list[CommandJob] = []
         self._asked = 0
 
-    def start(self, *arguments: str) -> Job:
+    def start(self, *arguments: str) -> CommandJob:
         """Start a command that goes on by itself, whatever becomes of Studio."""
         for job in self.started:
             job.state  # noqa: B018  Asking takes leave of a child that ended.
@@ -151,15 +152,15 @@ class Jobs:
             for file in (job.log, job.log.with_suffix(".json")):
                 file.unlink(missing_ok=True)
 
-    def _job(self, arguments: tuple[str, ...], number: object) -> Job:
+    def _job(self, arguments: tuple[str, ...], number: object) -> CommandJob:
         folder = self.workspace.folder / ".studio"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text("*\n")
-        return Job(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
+        return CommandJob(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
 
-    def condition(self, run: Run) -> Condition:
+    def condition(self, run: Run) -> RunState:
         """How it stands with a run, its process included."""
-        return condition(run.journal)
+        return run_state(run.journal)
 
     def pause(self, run: Run) -> None:
         """Have a run wait after the step under way."""
@@ -169,7 +170,7 @@ class Jobs:
         """Have a run stop, resumable."""
         stop(run.journal)
 
-    def resume(self, run: Run, *options: str) -> Job | None:
+    def resume(self, run: Run, *options: str) -> CommandJob | None:
         """Let a paused run go on, or start a process for one that has none."""
         if run.journal.busy():
             go_on(run.journal)

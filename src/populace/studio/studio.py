@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from populace.engine.workspace import Workspace
-from populace.studio.changes import Changes
+from populace.studio.changes import ChangeNotifier
 from populace.studio.jobs import Jobs
 from populace.studio.library import Library
 
@@ -23,4 +23,4 @@ class Studio:
         self.workspace = Workspace(found.folder.resolve())
         self.library = Library(self.workspace)
         self.jobs = Jobs(self.workspace)
-        self.changes = Changes(self.library)
+        self.changes = ChangeNotifier(self.library)

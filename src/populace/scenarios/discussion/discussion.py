@@ -15,7 +15,7 @@ import polars as pl
 
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.minds import Memory, Mind
-from populace.models import embedder
+from populace.models import open_embedder
 from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
 from populace.worlds.mailbox import Mailbox, Message
@@ -54,7 +54,7 @@ class Discussion(Scenario):
         people = People.named(self.members, seed=self.rng)
         self.mind = Mind(
             profile="You are {name}, {leaning}, taking part in a discussion among neighbours.",
-            memory=Memory(embedder(self.embedder)) if self.remembers else None,
+            memory=Memory(open_embedder(self.embedder)) if self.remembers else None,
         )
         self.spoke: dict[Id, int] = dict.fromkeys(people.ids.to_list(), 0)
         self.lines: list[tuple[str, str]] = []
@@ -80,7 +80,7 @@ class Discussion(Scenario):
         if self.t == self.rounds:
             await self._positions()
         if self.mind.memory is not None:
-            for name, table in self.mind.memory.gathered().items():
+            for name, table in self.mind.memory.drain_tables().items():
                 self.tables[name] = table
 
     async def _positions(self) -> None:

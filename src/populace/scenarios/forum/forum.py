@@ -15,7 +15,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.minds import expand
-from populace.models import embedder
+from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice, Utterance
 from populace.scenarios.forum import moderation
@@ -86,7 +86,7 @@ class Forum(Scenario):
         if not (self.expand and self.personas):
             return people_from_seeds(design, self.rng)
         made = await expand(
-            self, design.personas, design.people, goal=design.goal, embedder=embedder(self.embedder), rng=self.rng
+            self, design.personas, design.people, goal=design.goal, embedder=open_embedder(self.embedder), rng=self.rng
         )
         self.event("expanded", **dict(made.counts))
         return made.people

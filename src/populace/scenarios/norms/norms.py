@@ -101,7 +101,7 @@ class Norms(Scenario):
             Choice(
                 "Which shirt do you wear to work today?",
                 options=("blue", "green"),
-                worded={"blue": first, "green": second},
+                wordings={"blue": first, "green": second},
                 order=self.order,
                 reason=self.reason,
             ),

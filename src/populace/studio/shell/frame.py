@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 from nicegui import background_tasks, context, ui
 
 from populace.base.errors import PopulaceError
-from populace.studio.changes import PATIENCE_S
-from populace.studio.shell.text import prose, shown
+from populace.studio.changes import PAGE_TIMEOUT_S
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 
 ElementT = TypeVar("ElementT", bound=ui.element)
@@ -37,7 +37,7 @@ _SYMBOLS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto
 
 def page_at(path: str) -> ui.page:
     """Decorates what builds the page at a path."""
-    return ui.page(path, response_timeout=PATIENCE_S)
+    return ui.page(path, response_timeout=PAGE_TIMEOUT_S)
 
 
 class Page:
@@ -54,7 +54,7 @@ class Page:
         """Show another command in the bar."""
         self._command = text
         if self._line is not None and self._bar is not None:
-            self._line.set_text(shown(text))
+            self._line.set_text(display_text(text))
             self._bar.set_visibility(bool(text))
 
     def address(self, **state: object) -> None:
@@ -85,15 +85,15 @@ def frame(studio: Studio, title: str, *, command: str = "", crumbs: Sequence[tup
     """
     address = context.client.request.url.path
     page = Page(address)
-    ui.page_title(f"{shown(title, 120)} · Populace")
+    ui.page_title(f"{display_text(title, 120)} · Populace")
     _head(studio, address)
     with ui.column().classes("page").props("role=main"):
         if crumbs:
             with ui.row().classes("items-center gap-1 small soft").props('aria-label="Where this is"'):
                 for name, target in crumbs:
-                    ui.link(shown(name, 80), target).classes("plain")
+                    ui.link(display_text(name, 80), target).classes("plain")
                     ui.label("›")
-        ui.label(shown(title, 300)).classes("page-title").props("role=heading aria-level=1 dir=auto")
+        ui.label(display_text(title, 300)).classes("page-title").props("role=heading aria-level=1 dir=auto")
         page._bar = _command_bar(page)
         page.command(command)
         try:
@@ -125,14 +125,14 @@ def _head(studio: Studio, address: str) -> None:
             ui.run_javascript(f'populaceKeep("{_LIGHT}", "{state["light"]}")')
 
         switch = ui.button(on_click=turn).props(f'flat round dense icon={_SYMBOLS[chosen]} aria-label="Dark or light"')
-        with tested(switch, "light"):
+        with test_id(switch, "light"):
             tip = ui.tooltip(f"Light: {chosen}")
 
 
 def _command_bar(page: Page) -> ui.row:
     with ui.row().classes("commandbar items-center no-wrap gap-1") as bar:
         ui.label("$").classes("commandline soft").style("flex: 0 0 auto")
-        page._line = tested(
+        page._line = test_id(
             ui.label("").classes("commandline").props('tabindex=0 aria-label="The same on the command line"'), "command"
         )
 
@@ -146,14 +146,14 @@ def _command_bar(page: Page) -> ui.row:
 
 def error_card(error: PopulaceError) -> None:
     """An error of ours, in its own words."""
-    with tested(ui.column().classes("panel error").props("role=alert"), "error"):
+    with test_id(ui.column().classes("panel error").props("role=alert"), "error"):
         prose(error.what)
         if error.hint:
             with ui.column().classes("soft"):
                 prose(error.hint)
 
 
-def told(handler: Callable[..., Any]) -> Callable[..., Any]:
+def notify_errors(handler: Callable[..., Any]) -> Callable[..., Any]:
     """Have an event handler tell of our errors in a notification instead of failing silently."""
     if inspect.iscoroutinefunction(handler):
 
@@ -162,7 +162,7 @@ def told(handler: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 return await handler(*args, **kwargs)
             except PopulaceError as error:
-                tell(error)
+                notify_error(error)
 
         return later
 
@@ -171,14 +171,14 @@ def told(handler: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return handler(*args, **kwargs)
         except PopulaceError as error:
-            tell(error)
+            notify_error(error)
 
     return at_once
 
 
-def tell(error: PopulaceError) -> None:
+def notify_error(error: PopulaceError) -> None:
     """An error as a notification that stays until it is closed."""
-    ui.notify(shown(str(error), 600), type="negative", multi_line=True, close_button="Close", timeout=0)
+    ui.notify(display_text(str(error), 600), type="negative", multi_line=True, close_button="Close", timeout=0)
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def section(title: str, *, note: str = "") -> Iterator[ui.column]:
         yield panel
 
 
-def empty(text: str, action: str = "", target: str | Callable[[], Any] | None = None) -> None:
+def empty_state(text: str, action: str = "", target: str | Callable[[], Any] | None = None) -> None:
     """Nothing is here yet, and what to do about it."""
     with ui.column().classes("items-start gap-2 py-2"):
         ui.label(text).classes("soft")
@@ -227,10 +227,10 @@ def run_address(name: str, *more: object, **query: object) -> str:
 
 def run_link(name: str) -> ui.link:
     """A link to a run."""
-    return ui.link(shown(name, 80), run_address(name)).classes("plain")
+    return ui.link(display_text(name, 80), run_address(name)).classes("plain")
 
 
-def tested(element: ElementT, name: str) -> ElementT:
+def test_id(element: ElementT, name: str) -> ElementT:
     """Give an element the name under which tests find it, with a browser and without."""
     element.mark(name)
     # Not as a line of props: a name with a blank in it would become further attributes.
@@ -238,13 +238,13 @@ def tested(element: ElementT, name: str) -> ElementT:
     return element
 
 
-def later(work: Callable[[], Awaitable[None]]) -> None:
+def after_load(work: Callable[[], Awaitable[None]]) -> None:
     """Do something in this page after it is sent; an error of ours becomes a notification."""
     client = context.client
 
     async def go() -> None:
         await client.connected()
         with client:
-            await told(work)()
+            await notify_errors(work)()
 
     background_tasks.create(go(), name="after the page is sent")

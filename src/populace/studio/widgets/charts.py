@@ -11,8 +11,8 @@ import polars as pl
 from nicegui import ui
 
 from populace.runs.charts import PALETTE
-from populace.studio.shell.frame import tested
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import test_id
+from populace.studio.shell.text import display_text
 
 COLOURS = tuple(colour for colour in PALETTE if colour != "#000000")
 _AXIS: dict[str, Any] = {
@@ -38,9 +38,11 @@ class Chart:
         self.name = name or re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower() or "chart"
         with ui.column().classes("w-full gap-0 min-w-0") as self.element:
             with ui.row().classes("w-full items-center justify-between no-wrap"):
-                self.heading = ui.label(shown(title, 200)).classes("panel-title").props("role=heading aria-level=3")
+                self.heading = (
+                    ui.label(display_text(title, 200)).classes("panel-title").props("role=heading aria-level=3")
+                )
                 with (
-                    tested(
+                    test_id(
                         ui.button().props('flat round dense size=sm icon=download aria-label="Save this chart"'),
                         f"save-{self.name}",
                     ),
@@ -69,7 +71,7 @@ class Chart:
         ui.download.content(self.table.write_csv(), f"{self.name}.csv", "text/csv")
 
 
-def lines(
+def line_chart(
     title: str,
     table: pl.DataFrame,
     x: str,
@@ -104,7 +106,7 @@ def line_options(
     unit: str = "",
     mark: float | None = None,
 ) -> dict[str, Any]:
-    """The options of `lines`, to show other numbers in the same chart."""
+    """The options of `line_chart`, to show other numbers in the same chart."""
     series: list[dict[str, Any]] = []
     across = table[x].to_list() if table.height else []
     for index, y in enumerate(ys):
@@ -115,7 +117,7 @@ def line_options(
         few = table.height <= 60
         line: dict[str, Any] = {
             "type": "line",
-            "name": shown(y, 60),
+            "name": display_text(y, 60),
             "data": list(map(list, zip(across, values, strict=True))),
         }
         line |= {"showSymbol": few, "symbolSize": 5, "connectNulls": False, "animation": False}
@@ -136,13 +138,13 @@ def line_options(
         "grid": {"left": 8, "right": 18, "top": top, "bottom": 8, "containLabel": True},
         "xAxis": {"type": "value", "name": "", "min": "dataMin", "max": "dataMax", "minInterval": 1, **_AXIS},
         "yAxis": {"type": "value", "name": unit, "scale": True, **({"min": 0, "max": 1} if share else {}), **_AXIS},
-        "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll", "data": [shown(y, 60) for y in ys]},
+        "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll", "data": [display_text(y, 60) for y in ys]},
         "tooltip": {"trigger": "axis"},
         "series": series,
     }
 
 
-def bars(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "", name: str = "") -> Chart:
+def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "", name: str = "") -> Chart:
     """A group of bars for each row.
 
     Args:
@@ -157,8 +159,8 @@ def bars(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: st
 
 
 def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "") -> dict[str, Any]:
-    """The options of `bars`."""
-    names = [shown(each, 40) for each in table[x].to_list()] if table.height else []
+    """The options of `bar_chart`."""
+    names = [display_text(each, 40) for each in table[x].to_list()] if table.height else []
     return {
         "grid": {"left": 8, "right": 18, "top": 34 if len(ys) > 1 else 24, "bottom": 8, "containLabel": True},
         "xAxis": {"type": "category", "data": names, **_AXIS},
@@ -168,7 +170,7 @@ def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "
         "series": [
             {
                 "type": "bar",
-                "name": shown(y, 60),
+                "name": display_text(y, 60),
                 "data": table[y].to_list() if table.height else [],
                 "itemStyle": {"color": COLOURS[index % len(COLOURS)]},
                 "animation": False,
@@ -179,7 +181,7 @@ def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "
     }
 
 
-def spark(values: Sequence[float | None]) -> ui.element:
+def sparkline(values: Sequence[float | None]) -> ui.element:
     """A metric as a line without axes, for a list."""
     points = [[index, value] for index, value in enumerate(values)]
     numbers = [value for value in values if value is not None]
@@ -234,4 +236,4 @@ def _dressed(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attribute(text: str) -> str:
-    return re.sub(r"[^\w .,:;()%+-]", " ", shown(text, 120))
+    return re.sub(r"[^\w .,:;()%+-]", " ", display_text(text, 120))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from populace.studio.shell.frame import tested
+from populace.studio.shell.frame import test_id
 
 
 def command_line(marker: str) -> ui.label:
@@ -18,4 +18,4 @@ def command_line(marker: str) -> ui.label:
             ui.notify("Copied")
 
         ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the command"')
-    return tested(line, marker)
+    return test_id(line, marker)

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from populace.studio.shell.frame import tested
-from populace.studio.shell.text import shown
-from populace.studio.widgets.form_values import problem, text_of
+from populace.studio.shell.frame import test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.form_values import format_value, input_error
 from populace.tools.describe import Parameter
 
-Typed = Callable[[str, str], None]
+OnInput = Callable[[str, str], None]
 """Called with the name of a parameter and what was typed for it."""
 
 
-def field(parameter: Parameter, text: str | None, typed: Typed, *, name: str = "") -> ui.element:
+def field(parameter: Parameter, text: str | None, typed: OnInput, *, name: str = "") -> ui.element:
     """A field for one parameter; returns the element that is typed into.
 
     Args:
@@ -24,30 +24,30 @@ def field(parameter: Parameter, text: str | None, typed: Typed, *, name: str = "
         typed: Told of every change.
         name: Under which tests find it; the parameter's own by default.
     """
-    held = text_of(parameter.default) if text is None else text
+    held = format_value(parameter.default) if text is None else text
     with ui.column().classes("field gap-0"):
         element = _element(parameter, held, typed)
         meaning = " ".join(part for part in (parameter.help, _limits(parameter)) if part)
         if meaning:
-            ui.label(shown(meaning)).classes("soft small foreign")
-    return tested(element, name or f"parameter-{parameter.name}")
+            ui.label(display_text(meaning)).classes("soft small foreign")
+    return test_id(element, name or f"parameter-{parameter.name}")
 
 
-def fields() -> ui.element:
+def field_grid() -> ui.element:
     """Where fields stand: side by side where there is room, below each other on a phone."""
     return ui.element("div").classes("fields")
 
 
-def form_style() -> None:
+def add_form_style() -> None:
     """How forms look, for a page that has one."""
     ui.add_head_html('<link rel="stylesheet" href="/studio-static/widgets/forms.css">')
 
 
-def _element(parameter: Parameter, held: str, typed: Typed) -> ui.element:
-    name, label = parameter.name, shown(parameter.name, 80) + (" *" if parameter.required else "")
+def _element(parameter: Parameter, held: str, typed: OnInput) -> ui.element:
+    name, label = parameter.name, display_text(parameter.name, 80) + (" *" if parameter.required else "")
 
     def check(value: str | None) -> str | None:
-        return problem(parameter, value or "") or None
+        return input_error(parameter, value or "") or None
 
     match parameter.kind:
         case "bool":
@@ -55,7 +55,7 @@ def _element(parameter: Parameter, held: str, typed: Typed) -> ui.element:
             switch.on_value_change(lambda event: typed(name, "true" if event.value else "false"))
             return switch
         case "choice" if held in map(str, parameter.choices) or not held:
-            choices = {str(choice): shown(choice, 80) for choice in parameter.choices}
+            choices = {str(choice): display_text(choice, 80) for choice in parameter.choices}
             select = ui.select(choices, label=label, value=held or None, validation=check)
             select.on_value_change(lambda event: typed(name, event.value or ""))
             return select.classes("w-full").props("dense outlined options-dense")
@@ -74,7 +74,7 @@ def _element(parameter: Parameter, held: str, typed: Typed) -> ui.element:
                     made.props(f"min={least:g}")
                 if most is not None:
                     made.props(f"max={most:g}")
-            if held and problem(parameter, held):
+            if held and input_error(parameter, held):
                 made.validate()
             return made
 
@@ -82,5 +82,5 @@ def _element(parameter: Parameter, held: str, typed: Typed) -> ui.element:
 def _limits(parameter: Parameter) -> str:
     parts = list(parameter.bounds)
     if parameter.default is not None and parameter.kind not in ("bool", "json") and parameter.default != "":
-        parts.append(f"default {text_of(parameter.default)}")
+        parts.append(f"default {format_value(parameter.default)}")
     return f"({', '.join(parts)})" if parts else ""

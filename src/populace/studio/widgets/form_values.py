@@ -16,11 +16,11 @@ from populace.tools.describe import Parameter
 _SWITCH = {"true": True, "false": False, "yes": True, "no": False}
 
 
-def text_of(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as it is typed.
 
     Example:
-        >>> text_of(True), text_of(None), text_of([1, "a"]), text_of("a")
+        >>> format_value(True), format_value(None), format_value([1, "a"]), format_value("a")
         ('true', '', '[1, "a"]', 'a')
     """
     if value is None or isinstance(value, str):
@@ -28,11 +28,11 @@ def text_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def value_of(parameter: Parameter, text: str) -> Any:
+def parse_value(parameter: Parameter, text: str) -> Any:
     """What was typed for a parameter, as a value; nothing typed is the default.
 
     Example:
-        >>> value_of(Parameter("days", "int", default=7, ge=1), " 3 ")
+        >>> parse_value(Parameter("days", "int", default=7, ge=1), " 3 ")
         3
     """
     typed = text.strip()
@@ -60,32 +60,34 @@ def value_of(parameter: Parameter, text: str) -> Any:
             return text
 
 
-def problem(parameter: Parameter, text: str) -> str:
+def input_error(parameter: Parameter, text: str) -> str:
     """Why what was typed will not do, or nothing.
 
     Example:
-        >>> problem(Parameter("days", "int", default=7, ge=1), "0")
+        >>> input_error(Parameter("days", "int", default=7, ge=1), "0")
         'must be >= 1'
     """
     try:
-        value_of(parameter, text)
+        parse_value(parameter, text)
     except ParameterError as error:
         return error.hint or error.what
     return ""
 
 
-def problems(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, str]:
+def input_errors(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, str]:
     """Everything that will not do, by the name of the parameter."""
-    found = {each.name: problem(each, texts.get(each.name, text_of(each.default))) for each in parameters}
+    found = {each.name: input_error(each, texts.get(each.name, format_value(each.default))) for each in parameters}
     return {name: said for name, said in found.items() if said}
 
 
-def changed(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, str]:
+def changed_texts(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, str]:
     """What was typed that differs from the default."""
     return {each.name: texts[each.name] for each in parameters if each.name in texts and _differs(each, texts)}
 
 
-def options(parameters: Iterable[Parameter], texts: Mapping[str, str], taken: Collection[str] = ()) -> list[str]:
+def command_options(
+    parameters: Iterable[Parameter], texts: Mapping[str, str], taken: Collection[str] = ()
+) -> list[str]:
     """What was typed that differs from the default, as options of a command.
 
     Args:
@@ -95,15 +97,15 @@ def options(parameters: Iterable[Parameter], texts: Mapping[str, str], taken: Co
 
     Example:
         >>> own = [Parameter("days", "int", 7), Parameter("own", "bool", True), Parameter("seed", "int", 0)]
-        >>> options(own, {"days": "3", "own": "false", "seed": "4"}, taken={"seed"})
+        >>> command_options(own, {"days": "3", "own": "false", "seed": "4"}, taken={"seed"})
         ['--days', '3', '--no-own', '--scenario-seed', '4']
     """
     parameters = list(parameters)
-    given, made = changed(parameters, texts), []
+    given, made = changed_texts(parameters, texts), []
     for each in parameters:
         if each.name not in given:
             continue
-        name = free(each.name, taken).replace("_", "-")
+        name = option_name(each.name, taken).replace("_", "-")
         text = given[each.name] if each.kind == "text" else given[each.name].strip()
         if each.kind == "bool":
             made.append(f"--{name}" if _SWITCH.get(text.lower()) else f"--no-{name}")
@@ -113,7 +115,7 @@ def options(parameters: Iterable[Parameter], texts: Mapping[str, str], taken: Co
     return made
 
 
-def free(name: str, taken: Collection[str]) -> str:
+def option_name(name: str, taken: Collection[str]) -> str:
     """The name that a parameter has beside names that are taken."""
     return f"scenario_{name}" if name in taken else name
 
@@ -123,12 +125,12 @@ def read_parameters(described: Mapping[str, Any]) -> tuple[Parameter, ...]:
     return tuple(Parameter(**each | {"choices": tuple(each["choices"])}) for each in described["parameters"])
 
 
-def guessed(values: Mapping[str, Any]) -> tuple[Parameter, ...]:
+def infer_parameters(values: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """Parameters as far as their values tell, where the scenario cannot be asked.
 
     Example:
-        >>> [each.kind for each in guessed({"days": 3, "own": True, "share": 0.5, "words": ["a"], "who": "me"})]
-        ['int', 'bool', 'number', 'json', 'text']
+        >>> [each.kind for each in infer_parameters({"days": 3, "own": True, "share": 0.5, "words": ["a"]})]
+        ['int', 'bool', 'number', 'json']
     """
     return tuple(Parameter(name, _kind_of(value), default=value) for name, value in values.items())
 
@@ -144,7 +146,7 @@ def _kind_of(value: Any) -> Any:
 def _differs(parameter: Parameter, texts: Mapping[str, str]) -> bool:
     text = texts[parameter.name]
     try:
-        return bool(value_of(parameter, text) != parameter.default)
+        return bool(parse_value(parameter, text) != parameter.default)
     except ParameterError:
         return bool(text.strip())
 

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import Client, context
 
-from populace.studio.shell.frame import told
+from populace.studio.shell.frame import notify_errors
 
 
-class Redrawing:
+class Redrawer:
     """Calls a function that draws, never twice at once.
 
     Args:
@@ -49,7 +49,7 @@ class Redrawing:
             while self._stale and not self.gone:
                 self._stale = False
                 with self._client:
-                    await told(self._again)()
+                    await notify_errors(self._again)()
         finally:
             self.busy = False
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from populace.studio.jobs import CommandError, Job, command
-from populace.studio.shell.frame import error_card, run_address, tested
-from populace.studio.shell.text import shown
+from populace.studio.jobs import CommandError, CommandJob, command
+from populace.studio.shell.frame import error_card, run_address, test_id
+from populace.studio.shell.text import display_text
 
 _LOOKS_A_SECOND = 4
 
 
-async def follow(job: Job, target: Callable[[str], str] = run_address) -> None:
+async def show_start(job: CommandJob, target: Callable[[str], str] = run_address) -> None:
     """Show that a run is starting, and go to it once it is there; what hinders it is told in its own words.
 
     Args:
@@ -25,13 +25,13 @@ async def follow(job: Job, target: Callable[[str], str] = run_address) -> None:
         with ui.row().classes("items-center gap-3 no-wrap"):
             ui.spinner()
             ui.label("Starting").classes("panel-title")
-        ui.label(shown(command(*job.arguments), 400)).classes("commandline foreign")
+        ui.label(display_text(command(*job.arguments), 400)).classes("commandline foreign")
         line = ui.label("The model is being loaded.").classes("soft small foreign")
         ui.label("It goes on by itself: this page may be closed.").classes("soft small")
-    tested(card, "starting")
+    test_id(card, "starting")
     while job.state == "starting":
         said = job.said.replace("\r", "\n").rpartition("\n")[2]
-        line.set_text(shown(said, 300) or "The model is being loaded.")
+        line.set_text(display_text(said, 300) or "The model is being loaded.")
         await asyncio.sleep(1 / _LOOKS_A_SECOND)
     try:
         name = await job.named()
@@ -40,7 +40,7 @@ async def follow(job: Job, target: Callable[[str], str] = run_address) -> None:
         with card:
             ui.label("It could not be started").classes("panel-title")
             error_card(error)
-            tested(ui.button("Close", on_click=dialog.close).props("no-caps flat"), "starting-close")
+            test_id(ui.button("Close", on_click=dialog.close).props("no-caps flat"), "starting-close")
         return
     dialog.close()
     ui.navigate.to(target(name))

@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 from nicegui import events, ui
 
-from populace.studio.shell.frame import told
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import notify_errors
+from populace.studio.shell.text import display_text
 
 SIZE = 25
 
 
 @dataclass(frozen=True)
-class Query:
+class TableQuery:
     """What of a table is wanted.
 
     Attributes:
@@ -34,15 +34,16 @@ class Query:
     search: str = ""
 
 
-Source = Callable[[Query], tuple[pl.DataFrame, int]]
+Source = Callable[[TableQuery], tuple[pl.DataFrame, int]]
 
 
-def view(frame: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, int]:
+def page_rows(frame: pl.DataFrame, query: TableQuery) -> tuple[pl.DataFrame, int]:
     """One page of a table, and how many rows there are in all.
 
     Example:
-        >>> page, rows = view(pl.DataFrame({"name": ["Ann", "Bo", "Cy"]}), Query(size=1, sort="name", descending=True))
-        >>> page["name"].to_list(), rows
+        >>> people = pl.DataFrame({"name": ["Ann", "Bo", "Cy"]})
+        >>> page, count = page_rows(people, TableQuery(size=1, sort="name", descending=True))
+        >>> page["name"].to_list(), count
         (['Cy'], 3)
     """
     found = frame
@@ -69,7 +70,7 @@ def view(frame: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, int]:
     return found[first : first + query.size], found.height
 
 
-class Paged:
+class PagedTable:
     """A table of which the browser holds one page.
 
     Args:
@@ -90,11 +91,11 @@ class Paged:
         key: str,
         link: Callable[[dict[str, Any]], str] | None = None,
         search: str = "Search",
-        query: Query | None = None,
-        on_query: Callable[[Query], None] | None = None,
+        query: TableQuery | None = None,
+        on_query: Callable[[TableQuery], None] | None = None,
     ) -> None:
         self.source, self.key, self.link = source, key, link
-        self.query = query or Query()
+        self.query = query or TableQuery()
         self._on_query = on_query
         with ui.column().classes("w-full gap-1 min-w-0") as self.element:
             if search:
@@ -104,7 +105,7 @@ class Paged:
                 field.classes("w-full max-w-xs").on_value_change(self._searched).mark("table-search")
             self.table = ui.table(rows=[], columns=self._headings(columns), row_key=key, pagination=self._pagination(0))
             self.table.props("flat dense wrap-cells binary-state-sort").classes("w-full")
-            self.table.on("request", told(self._requested))
+            self.table.on("request", notify_errors(self._requested))
             if link is not None:
                 self.table.add_slot(
                     f"body-cell-{key}",
@@ -135,7 +136,9 @@ class Paged:
 
     def _headings(self, columns: Sequence[str | tuple[str, str]]) -> list[dict[str, Any]]:
         pairs = [(each, each.replace("_", " ")) if isinstance(each, str) else each for each in columns]
-        return [{"name": n, "label": shown(h, 60), "field": n, "sortable": True, "align": "left"} for n, h in pairs]
+        return [
+            {"name": n, "label": display_text(h, 60), "field": n, "sortable": True, "align": "left"} for n, h in pairs
+        ]
 
     def _requested(self, event: events.GenericEventArguments) -> None:
         wanted = event.args["pagination"]
@@ -153,7 +156,7 @@ class Paged:
     def _searched(self, event: events.ValueChangeEventArguments[str | None]) -> None:
         self._ask(replace(self.query, page=1, search=(event.value or "").strip()))
 
-    def _ask(self, query: Query) -> None:
+    def _ask(self, query: TableQuery) -> None:
         self.query = query
         self.refresh()
         if self._on_query is not None:
@@ -168,4 +171,4 @@ def _cell(value: Any) -> Any:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return value if isinstance(value, int) else shown(value, 300)
+    return value if isinstance(value, int) else display_text(value, 300)

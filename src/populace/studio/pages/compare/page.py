@@ -8,16 +8,17 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
+from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.compare import data as view
 from populace.studio.pages.compare.data import Together
 from populace.studio.pages.compare.partings import show_partings
-from populace.studio.shell.clock import when
-from populace.studio.shell.frame import Page, chip, empty, frame, later, page_at, run_link, section, tested
-from populace.studio.shell.text import shown
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import Page, after_load, chip, empty_state, frame, page_at, run_link, section, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import COLOURS, Chart, line_options, lines
-from populace.studio.widgets.redraw import Redrawing
+from populace.studio.widgets.charts import COLOURS, Chart, line_chart, line_options
+from populace.studio.widgets.redraw import Redrawer
 
 _MOST_CHARTS = 12
 _MOST_OFFERED = 1_000
@@ -69,19 +70,19 @@ class _Comparing:
         self.partings = ui.column().classes("w-full gap-3")
         self.settings = ui.column().classes("w-full gap-3")
         self.show_settings()
-        changed = Redrawing(self.follow)
+        changed = Redrawer(self.follow)
         for name in self.names:
             if not set(name) & set("/\\\0"):
                 self.studio.changes.listen(name, changed)
         if len(self.side.runs) > 1:
             with self.partings, section("First difference"):
                 ui.spinner()
-            later(self.show_partings)
+            after_load(self.show_partings)
 
     async def read(self) -> None:
         """Read what is there now."""
         library = self.studio.library
-        self.side = await asyncio.to_thread(view.together, self.names, library.run, library.metrics)
+        self.side = await asyncio.to_thread(view.together, self.names, library.run)
 
     async def follow(self) -> None:
         """Show what is there now, and leave what one may be using as it is."""
@@ -105,16 +106,18 @@ class _Comparing:
             for number, run in enumerate(self.side.runs):
                 self._row(run.name, number)
             for gone in self.side.missing:
-                with tested(ui.row().classes("w-full items-center gap-2").props("role=alert"), f"missing-{gone.name}"):
-                    ui.label(shown(gone.name, 80)).style("font-weight: 600")
-                    ui.label(shown(f"{gone.what} {gone.hint}", 400)).classes("small foreign").style("color: var(--bad)")
+                with test_id(ui.row().classes("w-full items-center gap-2").props("role=alert"), f"missing-{gone.name}"):
+                    ui.label(display_text(gone.name, 80)).style("font-weight: 600")
+                    ui.label(display_text(f"{gone.what} {gone.hint}", 400)).classes("small foreign").style(
+                        "color: var(--bad)"
+                    )
                     self._remove(gone.name)
             for relation in view.relations(self.side.runs):
                 where = "" if relation.here else " (not on this page)"
                 told = f"{relation.child} is a fork of {relation.parent}{where}, its own from step {relation.at} on."
-                ui.label(shown(told, 300)).classes("small foreign")
+                ui.label(display_text(told, 300)).classes("small foreign")
             for remark in view.remarks(self.side):
-                ui.label(shown(remark, 600)).classes("small foreign").style("color: var(--warn)")
+                ui.label(display_text(remark, 600)).classes("small foreign").style("color: var(--warn)")
             if not self.names:
                 ui.label("Choose two or more runs to see them side by side.").classes("soft")
             elif len(self.side.runs) == 1:
@@ -123,20 +126,20 @@ class _Comparing:
     def _row(self, name: str, number: int) -> None:
         run = self.side.runs[number]
         regime, status = run.manifest.regime, run.manifest.status
-        with tested(ui.row().classes("w-full items-center gap-2"), f"compared-{name}"):
+        with test_id(ui.row().classes("w-full items-center gap-2"), f"compared-{name}"):
             ui.icon("circle", size="12px").style(f"color: {self._colour(name)}").props("aria-hidden=true")
             run_link(name).style("font-weight: 600")
             chip(self.studio.jobs.condition(self.studio.library.run(name)))
-            decided = regime.model if regime.decider == "model" else f"decided by {regime.decider}"
+            decided = decider_text(regime.decider, regime.model)
             planned = f" of {status.planned}" if status.planned is not None else ""
             facts = f"{decided} · seed {regime.seed} · {status.steps}{planned} steps"
-            ui.label(shown(facts, 200)).classes("soft small foreign")
+            ui.label(display_text(facts, 200)).classes("soft small foreign")
             if number == 0:
                 ui.label("reference").classes("chip soft")
             else:
                 others = [name, *(each for each in self.names if each != name)]
                 button = ui.button("Make reference", on_click=partial(ui.navigate.to, address(others)))
-                tested(button.props("flat dense no-caps size=sm"), f"reference-{name}")
+                test_id(button.props("flat dense no-caps size=sm"), f"reference-{name}")
             self._remove(name)
 
     def _colour(self, name: str) -> str:
@@ -153,8 +156,8 @@ class _Comparing:
     def _remove(self, name: str) -> None:
         left = [each for each in self.names if each != name]
         button = ui.button(on_click=partial(ui.navigate.to, address(left)))
-        button.props["aria-label"] = f"Take {shown(name, 60)} away"
-        tested(button.props("flat round dense size=sm icon=close"), f"remove-{name}")
+        button.props["aria-label"] = f"Take {display_text(name, 60)} away"
+        test_id(button.props("flat round dense size=sm icon=close"), f"remove-{name}")
 
     def _picker(self) -> None:
         offered = [name for name in self.studio.library.names()[:_MOST_OFFERED] if name not in self.names]
@@ -165,9 +168,9 @@ class _Comparing:
 
         if offered:
             picker = ui.select(offered, label="Add a run", with_input=True, on_change=add)
-            tested(picker.props("dense outlined").classes("w-full max-w-md"), "add-run")
+            test_id(picker.props("dense outlined").classes("w-full max-w-md"), "add-run")
         elif not self.names:
-            empty("There are no runs yet.", "New run", "/new")
+            empty_state("There are no runs yet.", "New run", "/new")
 
     def _drawn(self) -> list[str]:
         return view.metrics_with_values(self.side)[:_MOST_CHARTS]
@@ -189,13 +192,13 @@ class _Comparing:
         with self.metrics, section("Metrics over the steps"):
             if any(len(group.runs) > 1 for group in self.side.groups):
                 switch = ui.switch("One line with a band for runs that differ in their seed only", value=self.bands)
-                tested(switch.on_value_change(self._switched), "bands")
+                test_id(switch.on_value_change(self._switched), "bands")
             if mark is not None:
                 ui.label(f"The dashed line stands at step {mark:g}, from which on the fork is its own.").classes(
                     "soft small"
                 )
             if not metrics:
-                empty("These runs have no numeric metric in common.")
+                empty_state("These runs have no numeric metric in common.")
             self.note = ui.label("").classes("soft small foreign")
             with (
                 ui.element("div")
@@ -205,15 +208,15 @@ class _Comparing:
                 for metric in metrics:
                     found = view.overlay(self.side, metric, bands=self.bands)
                     title = metric.replace("_", " ")
-                    made = lines(
+                    made = line_chart(
                         title, found.table, "step", found.lines, bands=found.bands, mark=mark, name=f"compare-{metric}"
                     )
                     self.charts[metric] = made
-                    self.note.set_text(shown(found.note, 400))
+                    self.note.set_text(display_text(found.note, 400))
             left = [name for name in view.metrics_shared(self.side) if name not in metrics]
             if left:
                 told = f"Not drawn, as they have no value yet or there are many: {', '.join(left)}."
-                ui.label(shown(told, 400)).classes("soft small foreign")
+                ui.label(display_text(told, 400)).classes("soft small foreign")
 
     def draw(self) -> None:
         """Put new numbers into the charts."""
@@ -221,7 +224,7 @@ class _Comparing:
             found = view.overlay(self.side, metric, bands=self.bands)
             options = line_options(found.table, "step", found.lines, bands=found.bands, mark=self._mark())
             chart.show(options, found.table)
-            self.note.set_text(shown(found.note, 400))
+            self.note.set_text(display_text(found.note, 400))
 
     def _switched(self, event: events.ValueChangeEventArguments[bool | None]) -> None:
         self.bands = bool(event.value)
@@ -239,13 +242,13 @@ class _Comparing:
         with self.step, section("Differences at a step"):
             with ui.row().classes("w-full items-center gap-4 px-2"):
                 self.slider = ui.slider(min=0, max=self._last(), value=self._at(), step=1)
-                tested(self.slider.style("flex: 1 1 180px").props('label aria-label="Step"'), "at")
+                test_id(self.slider.style("flex: 1 1 180px").props('label aria-label="Step"'), "at")
                 self.moment = ui.label("").classes("small")
             self.slider.on_value_change(self._moved)
             headings = {"metric": "metric", "runs": "runs", "n": "n", "value": "value", "difference": "difference"}
             columns = [{"name": n, "label": h, "field": n, "align": "left"} for n, h in headings.items()]
             made = ui.table(columns=columns, rows=[], row_key="key").props("flat dense wrap-cells")
-            self.gaps = tested(made.classes("w-full"), "differences")
+            self.gaps = test_id(made.classes("w-full"), "differences")
             ui.label(
                 "A difference is the mean of a row minus that of the reference. In brackets: its 95 % t interval over "
                 "seeds, where both sides have two or more runs; runs of equal seeds are compared pair by pair."
@@ -259,7 +262,7 @@ class _Comparing:
         at = self._at()
         self.slider.props(f"max={self._last()}")
         self.slider.set_value(at)
-        self.moment.set_text(next(when(run, at) for run in self.side.runs if at in run.steps))
+        self.moment.set_text(next(step_time(run, at) for run in self.side.runs if at in run.steps))
         self.gaps.rows = _rows(self.side, at)
 
     def _last(self) -> int:
@@ -282,7 +285,7 @@ class _Comparing:
         # What parted stays parted; runs that are equal so far may part later.
         self.parted = all(each.parting is not None for each in found)
         self.partings.clear()
-        with self.partings, section("First difference", note=f"against {shown(reference.name, 80)}"):
+        with self.partings, section("First difference", note=f"against {display_text(reference.name, 80)}"):
             show_partings(reference, {run.name: run for run in others}, found)
 
     def show_settings(self) -> None:
@@ -296,15 +299,19 @@ class _Comparing:
             if len(self.side.runs) > 1 and not differing.height:
                 ui.label("All settings and parameters are the same.").classes("soft")
             everything = ui.switch("Also what is the same", value=len(self.side.runs) == 1)
-            columns = [{"name": n, "label": shown(n, 60), "field": n, "align": "left"} for n in table.columns[:-1]]
+            columns = [
+                {"name": n, "label": display_text(n, 60), "field": n, "align": "left"} for n in table.columns[:-1]
+            ]
 
             def rows() -> list[dict[str, str]]:
                 chosen = table if everything.value else differing
-                return [{n: shown(v, 300) for n, v in row.items() if n != "differs"} for row in chosen.to_dicts()]
+                return [
+                    {n: display_text(v, 300) for n, v in row.items() if n != "differs"} for row in chosen.to_dicts()
+                ]
 
             made = ui.table(columns=columns, rows=rows(), row_key="setting").props("flat dense wrap-cells")
-            tested(made.classes("w-full"), "settings")
-            tested(everything, "all-settings")
+            test_id(made.classes("w-full"), "settings")
+            test_id(everything, "all-settings")
 
             def turned() -> None:
                 made.rows = rows()
@@ -320,6 +327,6 @@ def _rows(side: Together, at: int) -> list[dict[str, str]]:
         if row["low"] is not None:
             gap += f" [{row['low']:.4g}, {row['high']:.4g}]"
         value = "–" if row["value"] is None else f"{row['value']:.4g}"
-        cells = {"metric": shown(row["metric"], 80), "runs": shown(row["runs"], 120), "n": str(row["n"])}
+        cells = {"metric": display_text(row["metric"], 80), "runs": display_text(row["runs"], 120), "n": str(row["n"])}
         made.append(cells | {"value": value, "difference": gap, "key": f"{row['metric']}/{row['runs']}"})
     return made

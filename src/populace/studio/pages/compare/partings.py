@@ -10,9 +10,9 @@ from populace.base.errors import PopulaceError
 from populace.runs.compare import Parting
 from populace.runs.reader import RunReader
 from populace.studio.pages.compare.data import Parted, diffed
-from populace.studio.shell.clock import when
-from populace.studio.shell.frame import run_address, run_link, tested
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import run_address, run_link, test_id
+from populace.studio.shell.text import display_text, prose
 
 _MARKS = {"-": "color: var(--bad)", "+": "color: var(--good)", " ": "color: var(--ink-soft)"}
 _MOST_LINES = 120
@@ -21,11 +21,11 @@ _MOST_LINES = 120
 def show_partings(reference: RunReader, others: Mapping[str, RunReader], found: Sequence[Parted]) -> None:
     """The first difference of every run from the reference; of several, each opens on a click."""
     for parted in found:
-        with tested(ui.column().classes("w-full gap-2 min-w-0"), f"parting-{parted.run}"):
+        with test_id(ui.column().classes("w-full gap-2 min-w-0"), f"parting-{parted.run}"):
             with ui.row().classes("items-center gap-2"):
                 run_link(parted.run).style("font-weight: 600")
                 if parted.parting is None:
-                    ui.label(shown(parted.note, 300)).classes("soft")
+                    ui.label(display_text(parted.note, 300)).classes("soft")
                 else:
                     ui.label(_where(reference, parted.parting)).classes("foreign")
             if parted.parting is not None and len(found) == 1:
@@ -37,7 +37,7 @@ def show_partings(reference: RunReader, others: Mapping[str, RunReader], found: 
 
 def _where(run: RunReader, parting: Parting) -> str:
     whom = f", {_name(run, parting)}" if parting.person is not None else ""
-    return shown(f"{when(run, parting.step)}, at {parting.path}{whom}: the {parting.what} differs", 400)
+    return display_text(f"{step_time(run, parting.step)}, at {parting.path}{whom}: the {parting.what} differs", 400)
 
 
 def _name(run: RunReader, parting: Parting) -> str:
@@ -53,7 +53,7 @@ def _texts(reference: RunReader, other: RunReader, parting: Parting) -> None:
         with ui.column().classes("w-full gap-0 fixed-width"):
             shown_lines = diffed(parting.first, parting.second)
             for mark, line in shown_lines[:_MOST_LINES]:
-                ui.label(f"{mark} {shown(line, 600)}").classes("foreign").style(_MARKS[mark]).props("dir=auto")
+                ui.label(f"{mark} {display_text(line, 600)}").classes("foreign").style(_MARKS[mark]).props("dir=auto")
             if len(shown_lines) > _MOST_LINES:
                 ui.label(f"… {len(shown_lines) - _MOST_LINES} further lines").classes("soft")
     with (
@@ -67,9 +67,9 @@ def _texts(reference: RunReader, other: RunReader, parting: Parting) -> None:
                     target = run_address(
                         run.name, "decision", step=parting.step, person=parting.person, path=parting.path
                     )
-                    opened = ui.link(f"Decision in {shown(run.name, 60)}", target).classes("plain small")
-                    tested(opened, f"decision-{run.name}")
+                    opened = ui.link(f"Decision in {display_text(run.name, 60)}", target).classes("plain small")
+                    test_id(opened, f"decision-{run.name}")
                 else:
-                    ui.label(shown(run.name, 60)).classes("soft small")
+                    ui.label(display_text(run.name, 60)).classes("soft small")
                 if parting.what != "prompt":
                     prose(text, fixed=True)

@@ -12,8 +12,8 @@ from populace.runs.reader import Decision
 from populace.studio.jobs import command
 from populace.studio.pages.decision.data import Opened, again_beside, settings_changed, usable
 from populace.studio.pages.decision.panels import draw_line, probability_chart, prompt_text, value_text
-from populace.studio.shell.frame import chip, section, tested, told
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.frame import chip, notify_errors, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.command_line import command_line
 
@@ -36,11 +36,11 @@ class AskAgain:
         decision = opened.decision
         first = decision.prompts[0] if decision.prompts else {}
         self.was = {
-            "--wording": shown(decision.question["text"], _LONGEST),
-            "--given": shown(opened.given, _LONGEST),
-            "--system": shown(first.get("system") or "", _LONGEST),
-            "--text": shown(first.get("user") or "", _LONGEST),
-            "--model": shown(first.get("model") or ""),
+            "--wording": display_text(decision.question["text"], _LONGEST),
+            "--given": display_text(opened.given, _LONGEST),
+            "--system": display_text(first.get("system") or "", _LONGEST),
+            "--text": display_text(first.get("user") or "", _LONGEST),
+            "--model": display_text(first.get("model") or ""),
             "--temperature": f"{decision.temperature:g}",
         }
         with section("Ask again with this changed") as panel:
@@ -51,12 +51,12 @@ class AskAgain:
                     "It never changes the run: the record stays as it is, and known replies cost nothing."
                 ).classes("small")
             self._form(decision, bool(first))
-            self.result = tested(ui.column().classes("w-full gap-3"), "again-result")
+            self.result = test_id(ui.column().classes("w-full gap-3"), "again-result")
 
     def _form(self, decision: Decision, prompted: bool) -> None:
         self.fields: dict[str, Any] = {}
         self.part = ui.toggle({"parts": "Change parts", "whole": "Write the whole text"}, value="parts")
-        tested(self.part.props("no-caps dense"), "again-part")
+        test_id(self.part.props("no-caps dense"), "again-part")
         self.part.set_visibility(prompted)
         with ui.column().classes("w-full gap-2").bind_visibility_from(self.part, "value", value="parts"):
             self._text("--wording", "Wording of the question; {fields} may stand in it", "again-wording")
@@ -68,10 +68,12 @@ class AskAgain:
         self._text("--system", "The whole system text: who they are, word for word", "again-system")
         with ui.row().classes("w-full items-end gap-2"):
             model = ui.input("Model", value=self.was["--model"]).props("outlined dense").style("flex: 1 1 220px")
-            self.fields["--model"] = tested(model, "again-model")
+            self.fields["--model"] = test_id(model, "again-model")
             degree = ui.number("Temperature", value=decision.temperature, min=0, step=0.1).props("outlined dense")
-            self.fields["--temperature"] = tested(degree.style("width: 130px"), "again-temperature")
-            self.send = tested(ui.button("Ask again", on_click=told(self._ask)).props("no-caps"), "again-send")
+            self.fields["--temperature"] = test_id(degree.style("width: 130px"), "again-temperature")
+            self.send = test_id(
+                ui.button("Ask again", on_click=notify_errors(self._ask)).props("no-caps"), "again-send"
+            )
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
         self.line = command_line("again-command")
@@ -83,16 +85,16 @@ class AskAgain:
         field = ui.textarea(label, value=self.was[flag]).props(
             "outlined dense autogrow input-style='max-height: 14rem'"
         )
-        self.fields[flag] = tested(field.classes("w-full"), marker)
+        self.fields[flag] = test_id(field.classes("w-full"), marker)
 
     def _orders(self, values: list[str]) -> None:
         with ui.row().classes("w-full items-end gap-2"):
             order = ui.select(_ORDERS, value="", label="Order of the options").props("outlined dense")
-            self.fields["order"] = tested(order.style("min-width: 190px"), "again-order")
+            self.fields["order"] = test_id(order.style("min-width: 190px"), "again-order")
             joint = "|" if any("," in value for value in values) else ","
             own = ui.input(f"All options, with {joint} between", value=joint.join(values)).props("outlined dense")
             own.style("flex: 1 1 220px").bind_visibility_from(order, "value", value="own")
-            self.fields["own"] = tested(own, "again-own-order")
+            self.fields["own"] = test_id(own, "again-own-order")
 
     def arguments(self) -> tuple[str, ...]:
         """The command that asks what the form says: only what differs from the record is named."""
@@ -111,7 +113,7 @@ class AskAgain:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(shown(command(*self.arguments())))
+        self.line.set_text(display_text(command(*self.arguments())))
 
     async def _ask(self) -> None:
         if self.fields["--temperature"].value is None:
@@ -131,11 +133,11 @@ class AskAgain:
         recorded, asked = self.opened.decision, again_beside(self.opened.decision, found["asked"])
         same = "They would have answered the same." if found["same_answer"] else "They would have answered otherwise."
         paid = "no call was needed" if not found["calls"] else f"{found['calls']} call{'s' * (found['calls'] > 1)} made"
-        tested(ui.label(f"{same} ({paid}, {found['reused']} reused)").classes("panel-title"), "again-outcome")
+        test_id(ui.label(f"{same} ({paid}, {found['reused']} reused)").classes("panel-title"), "again-outcome")
         self._chart(recorded, asked)
         with ui.element("div").classes("sides"):
             for decision, name, marker in ((recorded, "As recorded", "recorded"), (asked, "Asked again", "asked")):
-                with tested(ui.column().classes("w-full gap-2"), f"again-{marker}"):
+                with test_id(ui.column().classes("w-full gap-2"), f"again-{marker}"):
                     ui.label(name).classes("panel-title").props("role=heading aria-level=3")
                     with ui.row().classes("items-center gap-3"):
                         value_text(decision)
@@ -147,11 +149,11 @@ class AskAgain:
         with ui.column().classes("w-full gap-1"):
             ui.label("What changed").classes("panel-title").props("role=heading aria-level=3")
             for name, then, now in settings_changed(recorded, asked):
-                ui.label(shown(f"{name}: {then}  →  {now}", 300)).classes("small")
+                ui.label(display_text(f"{name}: {then}  →  {now}", 300)).classes("small")
             if not found["lines"]:
                 ui.label("Not a word: the prompt is the same.").classes("soft")
             for line in found["lines"][:200]:
-                ui.label(shown(line, 1000)).classes("diff come" if line.startswith("+") else "diff gone").props(
+                ui.label(display_text(line, 1000)).classes("diff come" if line.startswith("+") else "diff gone").props(
                     "dir=auto"
                 )
         with ui.expansion("The new prompt, exactly").classes("w-full"):

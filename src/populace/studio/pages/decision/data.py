@@ -228,7 +228,7 @@ def _shared(run: RunReader, decision: Decision) -> int:
 def _cleaning(decision: Decision) -> list[dict[str, Any]]:
     if decision.question.get("kind") != Utterance.kind:
         return []
-    question = Utterance.described(decision.question)
+    question = Utterance.from_description(decision.question)
     made = []
     for prompt in decision.prompts:
         for reply in prompt["replies"] or []:

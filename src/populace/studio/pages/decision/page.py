@@ -16,9 +16,9 @@ from populace.studio.pages.decision.data import Opened, beside, opened
 from populace.studio.pages.decision.panels import answer, calls, charts, memories, prompts, situation
 from populace.studio.pages.person.data import decided, found
 from populace.studio.pages.person.page import STYLE, number
-from populace.studio.shell.clock import when
-from populace.studio.shell.frame import empty, frame, page_at, run_address, section, tested
-from populace.studio.shell.text import shown
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import empty_state, frame, page_at, run_address, section, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 
 
@@ -77,7 +77,7 @@ def _page(studio: Studio, name: str, seen: _Seen) -> None:
     _steps(name, seen, told.decision)
     with ui.element("div").classes("sides"):
         with ui.column().classes("gap-4"):
-            answer(told, when(seen.run, seen.step))
+            answer(told, step_time(seen.run, seen.step))
             situation(told)
             memories(told)
         with ui.column().classes("gap-4"):
@@ -101,21 +101,23 @@ def _steps(name: str, seen: _Seen, decision: Decision) -> None:
             (after, "Decision after", "decision-after"),
         ):
             if row is not None:
-                tested(ui.link(word, address(row)).classes("plain chip"), marker)
+                test_id(ui.link(word, address(row)).classes("plain chip"), marker)
         if same.height > 1:
-            listed = {row["path"]: shown(f"{row['path']}  {row['question']}", 90) for row in same.iter_rows(named=True)}
+            listed = {
+                row["path"]: display_text(f"{row['path']}  {row['question']}", 90) for row in same.iter_rows(named=True)
+            }
             choice = ui.select(listed, value=decision.path, label=f"{same.height} decisions in this step")
-            tested(choice.props("outlined dense").classes("min-w-0").style("flex: 0 1 520px"), "decision-of-step")
+            test_id(choice.props("outlined dense").classes("min-w-0").style("flex: 0 1 520px"), "decision-of-step")
             choice.on_value_change(lambda event: ui.navigate.to(address({"step": decision.step, "path": event.value})))
 
 
 def _nothing(name: str, seen: _Seen) -> None:
     with section("Nothing was decided"):
-        empty(
+        empty_state(
             f"They decided nothing in step {seen.step}.",
             "Open the person",
             run_address(name, "person", seen.person, step=seen.step),
         )
         for row in seen.decisions.head(20).iter_rows(named=True):
             target = run_address(name, "decision", step=row["step"], person=seen.person, path=row["path"])
-            ui.link(shown(f"step {row['step']}: {row['question']}", 120), target).classes("plain")
+            ui.link(display_text(f"step {row['step']}: {row['question']}", 120), target).classes("plain")

@@ -10,8 +10,8 @@ from nicegui import ui
 from populace.questions import LOW_MASS
 from populace.runs.reader import Decision
 from populace.studio.pages.decision.data import Call, Opened, cumulative, distribution, form_fields, usable
-from populace.studio.shell.frame import chip, empty, figure, section, tested
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.frame import chip, empty_state, figure, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
 
 _SCORES = ("recency", "importance", "relevance")
@@ -27,12 +27,14 @@ def answer(told: Opened, clock: str) -> None:
         with ui.row().classes("items-center gap-3"):
             fields = form_fields(decision.value) if decision.question.get("kind") == "form" else None
             if fields is None:
-                tested(value_text(decision), "answer")
+                test_id(value_text(decision), "answer")
             chip(decision.status)
         if fields is not None:
             _fields(fields)
         kind = decision.question.get("kind", "question")
-        ui.label(f"{kind}, counted under “{shown(decision.purpose, 60)}”, at {decision.path}").classes("soft small")
+        ui.label(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}").classes(
+            "soft small"
+        )
 
 
 def value_text(decision: Decision) -> ui.column:
@@ -58,7 +60,7 @@ def situation(told: Opened) -> None:
 def _fields(fields: dict[str, str]) -> None:
     with ui.element("div").classes("facts"):
         for name, value in fields.items():
-            ui.label(shown(name.replace("_", " "), 60)).classes("soft small")
+            ui.label(display_text(name.replace("_", " "), 60)).classes("soft small")
             prose(value, 400)
 
 
@@ -66,17 +68,17 @@ def memories(told: Opened) -> None:
     """What came to mind, with its scores as bars."""
     with section("What came to mind", note="recalled for this decision and shown in the prompt"):
         if not told.memories.height:
-            empty("No memory was recalled for this decision.")
+            empty_state("No memory was recalled for this decision.")
             return
         most = {name: max(float(told.memories[name].max() or 0), 1e-9) for name in (*_SCORES, "score")}  # type: ignore[arg-type]
-        with tested(ui.element("div").classes("mind"), "mind"):
+        with test_id(ui.element("div").classes("mind"), "mind"):
             ui.label("memory").classes("head what")
             for name in (*_SCORES, "score"):
                 ui.label(name).classes("head")
             for row in told.memories.head(60).iter_rows(named=True):
                 with ui.column().classes("what gap-0 min-w-0"):
                     prose(row["text"], 300)
-                    ui.label(shown(f"{row['kind']} {row['memory']}", 60)).classes("soft small")
+                    ui.label(display_text(f"{row['kind']} {row['memory']}", 60)).classes("soft small")
                 for name in (*_SCORES, "score"):
                     _meter(row[name], most[name], total=name == "score")
 
@@ -94,7 +96,7 @@ def prompts(decision: Decision) -> None:
         "Exact prompt" if len(decision.prompts) < 2 else f"Exact prompts, {len(decision.prompts)} orders averaged"
     ):
         if not decision.prompts:
-            empty("A rule or a recording decided: there is no prompt. Ask a model below.")
+            empty_state("A rule or a recording decided: there is no prompt. Ask a model below.")
         for at, prompt in enumerate(decision.prompts):
             prompt_text(prompt, f"prompt-{at}")
 
@@ -103,11 +105,11 @@ def prompt_text(prompt: dict[str, Any], marker: str) -> None:
     """One prompt as it went to the model, and what came back in words."""
     parts = [("system", prompt["system"]), ("user", prompt["user"]), ("reasoning", prompt["reasoning"])]
     parts += [("the reply begins with", prompt["lead"])]
-    with tested(ui.column().classes("w-full gap-1"), marker):
+    with test_id(ui.column().classes("w-full gap-1"), marker):
         how = METHODS.get(prompt["method"], prompt["method"])
         shown_as = ", options as letters" if prompt["labels"] else ""
         with ui.row().classes("w-full items-center justify-between no-wrap"):
-            ui.label(shown(f"{prompt['model']}, {how}{shown_as}", 160)).classes("soft small")
+            ui.label(display_text(f"{prompt['model']}, {how}{shown_as}", 160)).classes("soft small")
             whole = "\n\n".join(text for _, text in parts[:2] if text)
 
             def copy(text: str = whole) -> None:
@@ -155,7 +157,7 @@ def draw_line(decision: Decision, title: str, name: str) -> Chart:
         {
             "type": "bar",
             "stack": "line",
-            "name": shown(option, 40),
+            "name": display_text(option, 40),
             "data": [high - low],
             "barWidth": 26,
             "itemStyle": {"color": COLOURS[at % len(COLOURS)]},
@@ -181,8 +183,8 @@ def draw_line(decision: Decision, title: str, name: str) -> Chart:
     with ui.column().classes("w-full draw-line gap-0"):
         made = Chart(title, options, table, name)
         if decision.draw is not None and decision.value is not None:
-            fell = f"The random number {decision.draw:.4f} fell on “{shown(decision.value, 80)}”."
-            tested(ui.label(fell).classes("small"), f"{name}-fell")
+            fell = f"The random number {decision.draw:.4f} fell on “{display_text(decision.value, 80)}”."
+            test_id(ui.label(fell).classes("small"), f"{name}-fell")
     return made
 
 
@@ -190,7 +192,7 @@ def _replies(told: Opened) -> None:
     with section("Reply", note="as the model wrote it"):
         replies = [reply for prompt in told.decision.prompts for reply in prompt["replies"] or []]
         if not replies:
-            empty("There is no reply in words.")
+            empty_state("There is no reply in words.")
         for at, reply in enumerate(replies):
             if len(replies) > 1:
                 ui.label("reply" if at == 0 else f"after reminder {at}").classes("soft small")
@@ -198,14 +200,14 @@ def _replies(told: Opened) -> None:
         for made in told.cleaning:
             rules = ", ".join(made["rules"]) or "nothing"
             ended = f"; nothing was left: {made['reason']}" if made["left"] is None else ""
-            ui.label(shown(f"Cleaned away by rule: {rules}{ended}.", 400)).classes("small")
+            ui.label(display_text(f"Cleaned away by rule: {rules}{ended}.", 400)).classes("small")
 
 
 def calls(told: Opened) -> None:
     """The calls behind the decision: tokens, money, whether they were known."""
     with section("Calls"):
         if not told.calls:
-            empty("No call to a model lies behind it.")
+            empty_state("No call to a model lies behind it.")
         for call in told.calls:
             _call(call)
 
@@ -225,7 +227,9 @@ def _call(call: Call) -> None:
     ui.label("The call store of this workspace does not hold it." if call.reused is None else known).classes(
         "soft small"
     )
-    tested(ui.label(f"call {call.key} to {shown(call.model, 120)}").classes("soft small commandline w-full"), "call")
+    test_id(
+        ui.label(f"call {call.key} to {display_text(call.model, 120)}").classes("soft small commandline w-full"), "call"
+    )
 
 
 def _price(call: Call) -> str:

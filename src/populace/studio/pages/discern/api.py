@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from populace.community.study import Study, rater_name
-from populace.studio.pages.discern.data import Session, as_json, cards
+from populace.studio.pages.discern.data import DiscernSession, as_json, cards
 from populace.studio.studio import Studio
 
 
@@ -22,12 +22,12 @@ def router(studio: Studio) -> APIRouter:
 
     @made.get("/discern/{name}")
     def task(name: str, rater: str) -> dict[str, Any]:
-        session = Session(Study(studio.workspace, name), rater_name(rater))
+        session = DiscernSession(Study(studio.workspace, name), rater_name(rater))
         found = session.task()
         return {"study": name, "rater": session.rater, "done": session.done, "task": asdict(found) if found else None}
 
     @made.get("/discern/{name}/results")
     def results(name: str, rater: str) -> dict[str, Any]:
-        return {"study": name, **as_json(Session(Study(studio.workspace, name), rater_name(rater)).results())}
+        return {"study": name, **as_json(DiscernSession(Study(studio.workspace, name), rater_name(rater)).results())}
 
     return made

@@ -77,7 +77,7 @@ def _card(workspace: Workspace, name: str) -> StudyCard:
         return StudyCard(name, problem=str(error))
 
 
-class Session:
+class DiscernSession:
     """One rater at one study.
 
     Args:

@@ -13,7 +13,7 @@ from populace.community.study import Study, rater_name
 from populace.studio.jobs import command
 from populace.studio.pages.discern.data import (
     Chosen,
-    Session,
+    DiscernSession,
     Task,
     cards,
     generated_runs,
@@ -24,10 +24,10 @@ from populace.studio.pages.discern.data import (
     study_arguments,
 )
 from populace.studio.pages.forum.post import STYLE
-from populace.studio.shell.frame import Page, empty, frame, page_at, section, tested, told
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import bars
+from populace.studio.widgets.charts import bar_chart
 
 _KEYS: dict[str, Chosen] = {"1": "first", "ArrowLeft": "first", "2": "second", "ArrowRight": "second"}
 _SPOKEN = re.compile(r"[A-Z]: ")
@@ -57,13 +57,13 @@ def register(studio: Studio) -> None:
             found = await asyncio.to_thread(cards, studio.workspace)
             with section("Studies"):
                 if not found:
-                    empty("There is none yet. Make one below, from runs of a forum and a file of real threads.")
+                    empty_state("There is none yet. Make one below, from runs of a forum and a file of real threads.")
                 for card in found:
                     with ui.row().classes("items-center gap-3 w-full"):
                         link = ui.link(card.name, study_address(card.name)).classes("plain thread-title")
-                        tested(link, f"study-{card.name}")
+                        test_id(link, f"study-{card.name}")
                         facts = f"{card.pairs} pairs · {card.raters} raters · {card.answers} answers"
-                        ui.label(shown(card.problem) or facts).classes("soft small foreign")
+                        ui.label(display_text(card.problem) or facts).classes("soft small foreign")
             await _new(studio)
 
     @page_at("/discern/{name}")
@@ -74,7 +74,7 @@ def register(studio: Studio) -> None:
         crumbs = [("Real or generated?", "/discern")]
         with frame(studio, f"Study {name}", command=shows, crumbs=crumbs) as page:
             opened = await asyncio.to_thread(Study, studio.workspace, name)
-            Rating(opened, page).build(rater)
+            DiscernPanel(opened, page).build(rater)
 
 
 async def _new(studio: Studio) -> None:
@@ -83,17 +83,17 @@ async def _new(studio: Studio) -> None:
     files = await asyncio.to_thread(real_files, studio.workspace)
     with section("A new study"):
         if not runs:
-            empty(
+            empty_state(
                 "The generated conversations come from runs of a forum, and there is none.",
                 "Run a forum",
                 "/new?scenario=forum",
             )
             return
-        name = tested(ui.input("Name of the study").props("dense outlined").classes("w-full"), "study-name")
+        name = test_id(ui.input("Name of the study").props("dense outlined").classes("w-full"), "study-name")
         chosen = ui.select(runs, label="Runs that generated conversations", multiple=True, value=runs[:1])
-        tested(chosen.props("dense outlined use-chips").classes("w-full"), "study-runs")
+        test_id(chosen.props("dense outlined use-chips").classes("w-full"), "study-runs")
         real = ui.select(files, label="File of real threads in the workspace", value=files[0] if files else None)
-        tested(real.props("dense outlined").classes("w-full"), "study-real")
+        test_id(real.props("dense outlined").classes("w-full"), "study-real")
         ui.label("JSONL with one thread a line, or CSV with one post a row; a Reddit dump is two files.").classes(
             "soft small"
         )
@@ -103,7 +103,7 @@ async def _new(studio: Studio) -> None:
         comments.props("dense outlined").classes("w-full")
         community = ui.input("Name of the real community, where it differs").props("dense outlined").classes("w-full")
         most = ui.number("Pairs at most, for each way to generate", value=None, min=1, step=1, format="%d")
-        tested(most.props("dense outlined clearable").classes("w-full"), "study-pairs")
+        test_id(most.props("dense outlined clearable").classes("w-full"), "study-pairs")
         line = ui.label().classes("commandline wrapped w-full")
 
         def wanted() -> tuple[str, ...]:
@@ -116,7 +116,7 @@ async def _new(studio: Studio) -> None:
                 most=int(most.value) if most.value else None,
             )
 
-        @told
+        @notify_errors
         async def make() -> None:
             if not chosen.value:
                 raise UsageError("no run is chosen.", "Its threads are the generated conversations.")
@@ -136,12 +136,12 @@ async def _new(studio: Studio) -> None:
             ui.navigate.to(study_address(made["study"]))
 
         for field in (name, chosen, real, comments, community, most):
-            field.on_value_change(lambda: line.set_text(shown(command(*wanted()))))
-        line.set_text(shown(command(*wanted())))
-        button = tested(ui.button("Make the study", on_click=make).props("outline no-caps"), "study-make")
+            field.on_value_change(lambda: line.set_text(display_text(command(*wanted()))))
+        line.set_text(display_text(command(*wanted())))
+        button = test_id(ui.button("Make the study", on_click=make).props("outline no-caps"), "study-make")
 
 
-class Rating:
+class DiscernPanel:
     """One study, one rater.
 
     Args:
@@ -151,7 +151,7 @@ class Rating:
 
     def __init__(self, study: Study, page: Page) -> None:
         self.study, self.page = study, page
-        self.session: Session | None = None
+        self.session: DiscernSession | None = None
 
     def build(self, rater: str) -> None:
         """Ask for a name, or go on where this rater stopped."""
@@ -166,14 +166,14 @@ class Rating:
         with self.place, section("Who rates?"):
             ui.label(f"{len(self.study.pairs)} pairs. One of the two was written by people: which? You can stop at any "
                      "time and go on later under the same name.").classes("soft")  # fmt: skip
-            name = tested(ui.input("Your name, or a number").props("dense outlined"), "rater").classes("w-full")
-            begin = told(lambda: self.begin(name.value or ""))
+            name = test_id(ui.input("Your name, or a number").props("dense outlined"), "rater").classes("w-full")
+            begin = notify_errors(lambda: self.begin(name.value or ""))
             name.on("keydown.enter", begin)
-            tested(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
+            test_id(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
 
     def begin(self, rater: str) -> None:
         """Show this rater what is left."""
-        self.session = Session(self.study, rater_name(rater))
+        self.session = DiscernSession(self.study, rater_name(rater))
         self.page.address(rater=self.session.rater)
         self.page.command(command("discern", "--study", self.study.name, "--rater", self.session.rater))
         self.draw()
@@ -196,26 +196,26 @@ class Rating:
             bar = ui.linear_progress((task.number - 1) / task.of, show_value=False, size="8px")
             bar.classes("stretch").props('aria-label="Progress"')
         with ui.column().classes("gap-0"):
-            ui.label(shown(task.community, 120)).classes("thread-title").props("dir=auto")
+            ui.label(display_text(task.community, 120)).classes("thread-title").props("dir=auto")
             if task.goal:
-                ui.label(shown(task.goal, 400)).classes("soft small foreign").props("dir=auto")
+                ui.label(display_text(task.goal, 400)).classes("soft small foreign").props("dir=auto")
         with ui.element("div").classes("pair"):
             for number, text in ((1, task.first), (2, task.second)):
-                with tested(ui.column().classes("panel conversation"), f"conversation-{number}"):
+                with test_id(ui.column().classes("panel conversation"), f"conversation-{number}"):
                     ui.label(f"Conversation {number}").classes("panel-title").props("role=heading aria-level=2")
                     _conversation(text)
         with ui.element("div").classes("answers"):
-            tested(ui.button("1 is real", on_click=lambda: self.answer("first")), "first").props(
+            test_id(ui.button("1 is real", on_click=lambda: self.answer("first")), "first").props(
                 "no-caps unelevated icon=west"
             )
-            tested(ui.button("2 is real", on_click=lambda: self.answer("second")), "second").props(
+            test_id(ui.button("2 is real", on_click=lambda: self.answer("second")), "second").props(
                 "no-caps unelevated icon-right=east"
             )
             ui.label("Keys: 1 or ←, 2 or →. To stop, close the page; every answer is kept at once.").classes(
                 "soft small"
             )
 
-    @told
+    @notify_errors
     def answer(self, chosen: Chosen) -> None:
         """Keep an answer and show the next pair."""
         if self.session is not None and self.session.task() is not None:
@@ -234,25 +234,27 @@ def _conversation(text: str) -> None:
         words = line.lstrip(" ")
         depth = min((len(line) - len(words)) // 2, _DEEPEST)
         title = number == 0 and not _SPOKEN.match(line)
-        label = ui.label(shown(words, 4_000)).classes("foreign line" + (" thread-title" if title else ""))
+        label = ui.label(display_text(words, 4_000)).classes("foreign line" + (" thread-title" if title else ""))
         label.style(f"padding-left: {14 * depth}px").props("dir=auto")
 
 
-def _results(session: Session) -> None:
+def _results(session: DiscernSession) -> None:
     mine = session.own_error()
     with section("Done"):
         ui.label(
-            f"{shown(session.rater, 60)} rated all {mine.count} pairs and took {mine.wrong} generated "
+            f"{display_text(session.rater, 60)} rated all {mine.count} pairs and took {mine.wrong} generated "
             f"{'conversation' if mine.wrong == 1 else 'conversations'} for real: {mine.told}."
         )
-        ui.label(f"The pairs and all answers are kept in {shown(session.study.folder)}.").classes("soft small foreign")
+        ui.label(f"The pairs and all answers are kept in {display_text(session.study.folder)}.").classes(
+            "soft small foreign"
+        )
     found = session.results()
     table = rates_table(found)
     with section("Error rates so far, of all raters", note="50 % is chance"):
         columns = [{"name": key, "label": text, "field": key, "align": "left"} for key, text in _COLUMNS.items()]
         rows = [{name: "–" if value is None else str(value) for name, value in row.items()} for row in table.to_dicts()]
         made = ui.table(columns=columns, rows=rows).props("flat dense hide-pagination")
-        tested(made.classes("w-full"), "results")
+        test_id(made.classes("w-full"), "results")
         ui.label(f"Published: Park and others, UIST 2022; 50 raters in each arm. {PUBLISHED_TEST}").classes(
             "soft small foreign"
         )
@@ -260,4 +262,4 @@ def _results(session: Session) -> None:
             ui.label(note).classes("soft small foreign")
     with ui.column().classes("panel"):
         drawn = table.select("arm", "low", "high", here="error_share", published="published_share")
-        bars("Taken for real though generated", drawn, "arm", ["here", "published"], unit="share", name="discern")
+        bar_chart("Taken for real though generated", drawn, "arm", ["here", "published"], unit="share", name="discern")

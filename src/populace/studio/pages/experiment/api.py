@@ -53,7 +53,7 @@ def router(studio: Studio) -> APIRouter:
     return made
 
 
-def _found(found: data.Found) -> dict[str, Any]:
+def _found(found: data.ResultTable) -> dict[str, Any]:
     return {"table": _rows(found.table), "note": found.note}
 
 

@@ -12,9 +12,9 @@ import polars as pl
 from populace.base.errors import PopulaceError, RunNotFoundError, nearest
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
-from populace.experiments.folder import Folder, home, names
-from populace.experiments.reporting.of_experiment import band, meaning, written
-from populace.experiments.running import keep_of
+from populace.experiments.execution import default_keep
+from populace.experiments.folder import ExperimentFolder, experiment_names, experiments_folder
+from populace.experiments.reports.experiment_report import experiment_yaml, mean_band, outcome_meaning
 from populace.experiments.validation import ValidityCard, validity
 from populace.studio.pages.compare.data import Overlay, joined
 
@@ -23,7 +23,7 @@ MOST_LINES = 8
 
 
 @dataclass(frozen=True)
-class Overview:
+class ExperimentOverview:
     """Where an experiment stands.
 
     Attributes:
@@ -70,7 +70,7 @@ class Overview:
 
 
 @dataclass(frozen=True)
-class Found:
+class ResultTable:
     """A table, or why there is none."""
 
     table: pl.DataFrame | None
@@ -79,24 +79,24 @@ class Found:
 
 def opened(workspace: Workspace, name: str) -> Results:
     """An experiment by its whole name; nothing outside the workspace can be named."""
-    known = names(workspace)
+    known = experiment_names(workspace)
     if name not in known:
         guess = nearest(name, known)
         raise RunNotFoundError(
-            f"there is no experiment {name!r} in {home(workspace)}.",
+            f"there is no experiment {name!r} in {experiments_folder(workspace)}.",
             (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
         )
-    return Results(Folder.open(home(workspace) / name))
+    return Results(ExperimentFolder.open(experiments_folder(workspace) / name))
 
 
-def overview(results: Results) -> Overview:
+def overview(results: Results) -> ExperimentOverview:
     """Where an experiment stands."""
     experiment, manifest = results.experiment, results.folder.manifest
     replicates = manifest.replicates or experiment.replicates
     file = f"{experiment.name}.yaml"
     again = " --retry" if results.failures.height else ""
     place = results.folder.path.parent.parent
-    return Overview(
+    return ExperimentOverview(
         name=results.name,
         question=experiment.question,
         scenario=experiment.scenario,
@@ -110,12 +110,12 @@ def overview(results: Results) -> Overview:
         design=experiment.design.kind,
         paired=experiment.paired,
         stop=_stop(results),
-        keep=keep_of(experiment, results.folder.arms),
-        outcomes={outcome.name: meaning(outcome, experiment) for outcome in experiment.outcomes},
+        keep=default_keep(experiment, results.folder.arms),
+        outcomes={outcome.name: outcome_meaning(outcome, experiment) for outcome in experiment.outcomes},
         primary=experiment.primary.name,
         created=manifest.created,
         resume=f"populace experiment {file}{again} --workspace {shlex.quote(str(place))}",
-        file=written(experiment),
+        file=experiment_yaml(experiment),
     )
 
 
@@ -124,16 +124,16 @@ def is_text(results: Results, outcome: str) -> bool:
     return results.runs[outcome].dtype == pl.String
 
 
-def effects(results: Results, outcome: str, reference: str | None = None) -> Found:
+def effects(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
     """Every other arm against the reference, with 95 % intervals and adjusted p values."""
     if results.experiment.design.sampled:
-        return Found(None, f"A {results.experiment.design.kind} design has points, not arms to compare.")
+        return ResultTable(None, f"A {results.experiment.design.kind} design has points, not arms to compare.")
     if is_text(results, outcome):
-        return Found(None, f"{outcome} is a word; see how often each came about.")
+        return ResultTable(None, f"{outcome} is a word; see how often each came about.")
     return _or_note(lambda: results.effects(outcome, reference))
 
 
-def summary(results: Results, outcome: str) -> Found:
+def summary(results: Results, outcome: str) -> ResultTable:
     """The outcome in every arm: mean with its interval, or how often each end came about."""
     if is_text(results, outcome):
         return _or_note(lambda: results.probabilities(outcome))
@@ -145,17 +145,17 @@ def distribution(results: Results, outcome: str) -> pl.DataFrame:
     return results.runs.select("arm", "replicate", "seed", pl.col(outcome).alias("value")).drop_nulls("value")
 
 
-def precision(results: Results, outcome: str, reference: str | None = None) -> Found:
+def precision(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
     """How many replicates each comparison needs to find the effect seen with a probability of 0.8."""
     if results.experiment.design.sampled or is_text(results, outcome):
-        return Found(None, "There are no effects to plan for.")
+        return ResultTable(None, "There are no effects to plan for.")
     return _or_note(lambda: results.precision(outcome, baseline=reference).drop("seeds"))
 
 
-def sensitivity(results: Results, outcome: str) -> Found:
+def sensitivity(results: Results, outcome: str) -> ResultTable:
     """How much of the variance each factor of a Sobol design accounts for, with intervals."""
     if results.experiment.design.kind != "sobol":
-        return Found(None)
+        return ResultTable(None)
     return _or_note(
         lambda: (
             results.sensitivity(outcome)
@@ -176,7 +176,7 @@ def over_time(results: Results) -> dict[str, Overlay]:
         for arm in arms[:MOST_LINES]:
             paths = [row["paths"][metric] for row in results.rows if row["arm"] == arm.number and "paths" in row]
             try:
-                table = band([path for path in paths if path])
+                table = mean_band([path for path in paths if path])
             except PopulaceError as error:
                 return {metric: Overlay(joined([]), [], {}, str(error))}
             if table.height:
@@ -224,8 +224,8 @@ def _stop(results: Results) -> str:
     return "; ".join(parts) or f"after {results.experiment.replicates} replicates"
 
 
-def _or_note(make: Callable[[], pl.DataFrame]) -> Found:
+def _or_note(make: Callable[[], pl.DataFrame]) -> ResultTable:
     try:
-        return Found(make())
+        return ResultTable(make())
     except PopulaceError as error:
-        return Found(None, str(error))
+        return ResultTable(None, str(error))

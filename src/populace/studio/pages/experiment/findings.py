@@ -8,9 +8,9 @@ from nicegui import ui
 from populace.experiments import Results
 from populace.studio.pages.experiment import data as view
 from populace.studio.pages.experiment.forest import forest
-from populace.studio.shell.frame import section, tested
-from populace.studio.shell.text import shown
-from populace.studio.widgets.charts import Chart, bars, lines
+from populace.studio.shell.frame import section, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.charts import Chart, bar_chart, line_chart
 
 _MOST_DRAWN = 40
 
@@ -19,7 +19,7 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
     """Every other arm against the reference: intervals as a chart, and in figures."""
     found = view.effects(results, outcome, reference)
     if found.table is None:
-        ui.label(shown(f"No effects can be told: {found.note}", 600)).classes("soft foreign")
+        ui.label(display_text(f"No effects can be told: {found.note}", 600)).classes("soft foreign")
         return
     drawn = found.table.head(_MOST_DRAWN)
     how = "paired by replicate" if found.table["paired"][0] else "independent runs"
@@ -33,7 +33,7 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
     columns = ["arm", "mean", "effect", "interval", "p adjusted", "n"]
     rows = [
         {
-            "arm": shown(row["arm"], 120),
+            "arm": display_text(row["arm"], 120),
             "mean": f"{row['mean']:.4g}",
             "effect": f"{row['effect']:+.4g}",
             "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
@@ -50,7 +50,7 @@ def show_distribution(results: Results, outcome: str) -> None:
     summary = view.summary(results, outcome)
     if view.is_text(results, outcome):
         if summary.table is None:
-            ui.label(shown(summary.note, 600)).classes("soft foreign")
+            ui.label(display_text(summary.note, 600)).classes("soft foreign")
             return
         _ends(summary.table, outcome)
         return
@@ -59,7 +59,7 @@ def show_distribution(results: Results, outcome: str) -> None:
         return
     means = summary.table
     if means is None:
-        ui.label(shown(f"No intervals: {summary.note}", 600)).classes("soft foreign")
+        ui.label(display_text(f"No intervals: {summary.note}", 600)).classes("soft foreign")
         means = dots.group_by("arm", maintain_order=True).agg(mean=pl.col("value").mean())
         means = means.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
     drawn = means.head(_MOST_DRAWN)
@@ -72,11 +72,11 @@ def show_distribution(results: Results, outcome: str) -> None:
 def _ends(table: pl.DataFrame, outcome: str) -> None:
     shares = table.pivot(on=outcome, index="arm", values="probability").fill_null(0.0)
     ends = [name for name in shares.columns if name != "arm"]
-    bars(f"How often each {outcome} came about, by arm", shares, "arm", ends, unit="share of runs", name="ends")
+    bar_chart(f"How often each {outcome} came about, by arm", shares, "arm", ends, unit="share of runs", name="ends")
     rows = [
         {
-            "arm": shown(row["arm"], 120),
-            outcome: shown(row[outcome], 80),
+            "arm": display_text(row["arm"], 120),
+            outcome: display_text(row[outcome], 80),
             "share": f"{row['probability']:.3g} [{row['low']:.3g}, {row['high']:.3g}]",
             "n": row["n"],
         }
@@ -93,7 +93,7 @@ def show_precision(results: Results, outcome: str, reference: str) -> None:
         return
     rows = [
         {
-            "arm": shown(row["arm"], 120),
+            "arm": display_text(row["arm"], 120),
             "effect seen": f"{row['seen']:+.4g}",
             "spread": "–" if row["sd"] is None else f"{row['sd']:.4g}",
             "replicates so far": row["n"],
@@ -106,7 +106,7 @@ def show_precision(results: Results, outcome: str, reference: str) -> None:
             "soft small"
         )
         _table(["arm", "effect seen", "spread", "replicates so far", "replicates needed"], rows, "precision")
-    tested(opened, "power")
+    test_id(opened, "power")
 
 
 def show_over_time(results: Results) -> None:
@@ -118,8 +118,8 @@ def show_over_time(results: Results) -> None:
         for metric, overlay in found.items():
             if overlay.lines:
                 title = f"{metric.replace('_', ' ')} over the steps"
-                lines(title, overlay.table, "step", overlay.lines, bands=overlay.bands, name=f"over-time-{metric}")
-            ui.label(shown(overlay.note, 400)).classes("soft small foreign")
+                line_chart(title, overlay.table, "step", overlay.lines, bands=overlay.bands, name=f"over-time-{metric}")
+            ui.label(display_text(overlay.note, 400)).classes("soft small foreign")
 
 
 def _tall(chart: Chart, rows: int) -> None:
@@ -134,6 +134,6 @@ def _p(p: float) -> str:
 
 
 def _table(columns: list[str], rows: list[dict[str, object]], name: str) -> None:
-    headings = [{"name": n, "label": shown(n, 60), "field": n, "align": "left"} for n in columns]
+    headings = [{"name": n, "label": display_text(n, 60), "field": n, "align": "left"} for n in columns]
     made = ui.table(columns=headings, rows=rows, row_key=columns[0], pagination=25 if len(rows) > 25 else None)
-    tested(made.props("flat dense wrap-cells").classes("w-full"), f"{name}-table")
+    test_id(made.props("flat dense wrap-cells").classes("w-full"), f"{name}-table")

@@ -14,11 +14,11 @@ from populace.studio.jobs import command
 from populace.studio.pages.experiment import data as view
 from populace.studio.pages.experiment.findings import show_distribution, show_effects, show_over_time, show_precision
 from populace.studio.pages.experiment.validity_card import show_card
-from populace.studio.shell.frame import Page, chip, empty, figure, frame, page_at, section, tested, told
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import bars, lines
-from populace.studio.widgets.redraw import Redrawing
+from populace.studio.widgets.charts import bar_chart, line_chart
+from populace.studio.widgets.redraw import Redrawer
 
 _SHOWN_ROWS = 10
 _BREATH_S = 1.5
@@ -43,7 +43,7 @@ def register(studio: Studio) -> None:
             results = await asyncio.to_thread(view.opened, studio.workspace, name)
             shown_experiment = _Showing(studio, page, name, _Choice(outcome, reference))
             await shown_experiment.build(results)
-            studio.changes.listen(f"experiments/{name}", Redrawing(shown_experiment.follow))
+            studio.changes.listen(f"experiments/{name}", Redrawer(shown_experiment.follow))
 
 
 class _Showing:
@@ -98,17 +98,17 @@ class _Showing:
         with self.findings:
             if not self.overview.done:
                 with section("Findings"):
-                    empty("No run has ended yet. What is found appears here as runs end.")
+                    empty_state("No run has ended yet. What is found appears here as runs end.")
                 return
             _findings(self.results, self.overview, self.choice)
             show_over_time(self.results)
 
-    def _head(self, overview: view.Overview) -> None:
+    def _head(self, overview: view.ExperimentOverview) -> None:
         with section("Where it stands"):
             if overview.question:
                 prose(overview.question)
             with ui.row().classes("items-center gap-6"):
-                tested(chip(overview.state), "state")
+                test_id(chip(overview.state), "state")
                 figure(f"{overview.done:,} of {overview.total:,}", "runs ended")
                 figure(f"{overview.failed:,}", "failed")
                 figure(f"{overview.arms:,}", "arms")
@@ -117,7 +117,7 @@ class _Showing:
                 bar = ui.linear_progress(min(1.0, overview.done / overview.total), show_value=False).props("rounded")
                 bar.classes("w-full")
             if overview.reason:
-                ui.label(shown(overview.reason, 400)).classes("soft small foreign")
+                ui.label(display_text(overview.reason, 400)).classes("soft small foreign")
             if overview.state == "died":
                 ui.label("Its process is gone, and did not say why. Runs that ended are kept.").classes("small").style(
                     "color: var(--bad)"
@@ -127,16 +127,16 @@ class _Showing:
                 f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it ends "
                 f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}"
             )
-            ui.label(shown(facts, 800)).classes("soft small foreign")
+            ui.label(display_text(facts, 800)).classes("soft small foreign")
 
-    def _go_on(self, overview: view.Overview) -> None:
+    def _go_on(self, overview: view.ExperimentOverview) -> None:
         """How to go on with one that is not complete, or to run failed runs again."""
         if overview.state == "running" or (overview.state == "complete" and not overview.failed):
             return
         file = f".studio/{overview.name}.yaml"
         arguments = ["experiment", file, *(["--retry"] if overview.failed else [])]
 
-        @told
+        @notify_errors
         async def go_on() -> None:
             place = self.studio.workspace.folder / ".studio"
             place.mkdir(parents=True, exist_ok=True)
@@ -145,25 +145,27 @@ class _Showing:
             ui.notify("It goes on by itself: this page may be closed.")
             await asyncio.sleep(2)
             if job.state == "failed":
-                ui.notify(shown(job.error, 600), type="negative", multi_line=True, close_button="Close", timeout=0)
+                ui.notify(
+                    display_text(job.error, 600), type="negative", multi_line=True, close_button="Close", timeout=0
+                )
 
         title = "Run failed runs again" if overview.state == "complete" else "Go on"
         with section(title):
             ui.label("No run that came through is repeated.").classes("soft small")
             ui.label(command(*arguments)).classes("commandline foreign")
             with ui.row().classes("gap-2"):
-                tested(ui.button(title, on_click=go_on).props("no-caps unelevated"), "go-on")
+                test_id(ui.button(title, on_click=go_on).props("no-caps unelevated"), "go-on")
 
                 def save() -> None:
                     ui.download.content(overview.file, f"{overview.name}.yaml", "text/yaml")
 
                 ui.button("Save its file", on_click=save).props("no-caps outline")
 
-    def _choices(self, overview: view.Overview, arms: list[str]) -> None:
+    def _choices(self, overview: view.ExperimentOverview, arms: list[str]) -> None:
         outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.choice.outcome)
-        tested(outcome.props("dense outlined").classes("w-full max-w-xs"), "outcome")
+        test_id(outcome.props("dense outlined").classes("w-full max-w-xs"), "outcome")
         reference = ui.select(arms, label="Reference arm", value=self.choice.reference, with_input=len(arms) > 12)
-        tested(reference.props("dense outlined").classes("w-full max-w-xs"), "reference")
+        test_id(reference.props("dense outlined").classes("w-full max-w-xs"), "reference")
 
         def chosen() -> None:
             self.choice.outcome = outcome.value or self.choice.outcome
@@ -178,7 +180,7 @@ class _Showing:
         reference.on_value_change(chosen)
 
     def _report(self) -> None:
-        @told
+        @notify_errors
         async def write() -> None:
             button.disable()
             try:
@@ -190,15 +192,15 @@ class _Showing:
         with section("Report", note="one HTML page with all of this, and the same as Markdown"):
             ui.label(command("report", self.name)).classes("commandline foreign")
             with ui.row().classes("items-center gap-3"):
-                button = tested(ui.button("Write the report", on_click=write).props("no-caps outline"), "write-report")
+                button = test_id(ui.button("Write the report", on_click=write).props("no-caps outline"), "write-report")
                 target = f"/api/experiments/{quote(self.name, safe='')}/report"
-                link = tested(ui.link("Open the report", target, new_tab=True).classes("plain"), "open-report")
+                link = test_id(ui.link("Open the report", target, new_tab=True).classes("plain"), "open-report")
                 link.set_visibility((view.report_file(self.studio.workspace, self.name)).is_file())
 
 
-def _findings(results: Results, overview: view.Overview, choice: _Choice) -> None:
+def _findings(results: Results, overview: view.ExperimentOverview, choice: _Choice) -> None:
     said = overview.outcomes[choice.outcome]
-    with section(f"Outcome: {shown(choice.outcome, 80)}", note=shown(said, 300)):
+    with section(f"Outcome: {display_text(choice.outcome, 80)}", note=display_text(said, 300)):
         if results.experiment.design.sampled:
             _points(results, choice.outcome)
             return
@@ -216,9 +218,9 @@ def _points(results: Results, outcome: str) -> None:
         title = f"{outcome} against {factor}: a dot is a run, n = {table.height}"
         if not (table[factor].dtype.is_numeric() and table[outcome].dtype.is_numeric()):
             counted = table.group_by(factor, maintain_order=True).len("runs")
-            bars(title, counted, factor, ["runs"], name=f"points-{factor}")
+            bar_chart(title, counted, factor, ["runs"], name=f"points-{factor}")
             continue
-        made = lines(title, table, factor, [outcome], name=f"points-{factor}")
+        made = line_chart(title, table, factor, [outcome], name=f"points-{factor}")
         for series in made.chart.options["series"]:
             series["type"] = "scatter"
         made.chart.options["xAxis"].pop("minInterval", None)
@@ -226,14 +228,14 @@ def _points(results: Results, outcome: str) -> None:
     shares = view.sensitivity(results, outcome)
     if shares.table is not None:
         ui.label("How much of the variance each factor accounts for, alone (first) and in all (total)").classes("small")
-        tested(rows_table(shares.table, "key"), "sensitivity")
+        test_id(rows_table(shares.table, "key"), "sensitivity")
     elif shares.note:
-        ui.label(shown(shares.note, 400)).classes("soft small foreign")
+        ui.label(display_text(shares.note, 400)).classes("soft small foreign")
 
 
 def _arms(results: Results) -> None:
     with section("Arms"):
-        tested(rows_table(results.arms, "arm"), "arms")
+        test_id(rows_table(results.arms, "arm"), "arms")
 
 
 def _failures(results: Results) -> None:
@@ -243,7 +245,7 @@ def _failures(results: Results) -> None:
             return
         ui.label("These ended with an error and are in no figure above.").classes("soft small")
         numbered = results.failures.with_row_index("number", 1)
-        tested(rows_table(numbered, "number"), "failures")
+        test_id(rows_table(numbered, "number"), "failures")
 
 
 def _kept(results: Results, name: str) -> None:
@@ -255,16 +257,16 @@ def _kept(results: Results, name: str) -> None:
             ).classes("soft")
             return
         ui.label("They lie in the folder of the experiment, and open with these commands.").classes("soft small")
-        tested(rows_table(kept, "run"), "kept")
+        test_id(rows_table(kept, "run"), "kept")
         ui.label(command("studio", "--workspace", str(results.folder.path))).classes("commandline foreign")
         judged = ui.link("Judge their answers, blind to the arm", f"/feedback?run={quote(name, safe='')}")
-        tested(judged.classes("plain"), "judge")
+        test_id(judged.classes("plain"), "judge")
 
 
 def rows_table(table: pl.DataFrame, key: str) -> ui.table:
     """A table that turns its pages in the browser; for tables of some hundred rows."""
     columns = [
-        {"name": n, "label": shown(n.replace("_", " "), 60), "field": n, "align": "left", "sortable": True}
+        {"name": n, "label": display_text(n.replace("_", " "), 60), "field": n, "align": "left", "sortable": True}
         for n in table.columns
     ]
     rows = [{name: _cell(value) for name, value in row.items()} for row in table.iter_rows(named=True)]
@@ -278,4 +280,4 @@ def _cell(value: object) -> object:
         return "–"
     if isinstance(value, float):
         return float(f"{value:.4g}") if value == value else "–"
-    return value if isinstance(value, int) else shown(value, 300)
+    return value if isinstance(value, int) else display_text(value, 300)

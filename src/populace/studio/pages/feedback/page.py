@@ -9,16 +9,16 @@ from urllib.parse import unquote, urlencode
 from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.experiments.folder import names as experiments
+from populace.experiments.folder import experiment_names as experiments
 from populace.feedback import Feedback, Queue
-from populace.feedback.feedback import checked_rater
-from populace.feedback.items import KINDS, Kind, purposes
-from populace.feedback.sources import sources
+from populace.feedback.feedback import check_rater
+from populace.feedback.items import KINDS, ItemKind, purposes
+from populace.feedback.sources import read_sources
 from populace.studio.jobs import command
-from populace.studio.pages.feedback.rating import Rating
-from populace.studio.pages.feedback.rating_session import Sitting
-from populace.studio.shell.frame import Page, empty, frame, page_at, section, tested, told
-from populace.studio.shell.text import shown
+from populace.studio.pages.feedback.rating import RatingPanel
+from populace.studio.pages.feedback.rating_session import RatingSession
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 
 _RATER = "populace-rater"
@@ -34,11 +34,11 @@ def register(studio: Studio) -> None:
     ) -> None:
         with frame(studio, "Feedback", command="populace feedback") as page:
             if queue and rater:
-                name = checked_rater(rater)
-                sitting = await asyncio.to_thread(Sitting.begin, studio.workspace, queue, seed, name)
+                name = check_rater(rater)
+                sitting = await asyncio.to_thread(RatingSession.begin, studio.workspace, queue, seed, name)
                 if n is not None:
                     sitting.go_to(n - 1)
-                Rating(page, sitting).build()
+                RatingPanel(page, sitting).build()
             elif queue:
                 _who(queue, seed)
             else:
@@ -50,12 +50,12 @@ def register(studio: Studio) -> None:
 def _rater_field() -> ui.input:
     known = unquote(context.client.request.cookies.get(_RATER, ""))
     field = ui.input("Your name", value=known).props("dense outlined maxlength=64").classes("w-full max-w-xs")
-    return tested(field, "rater")
+    return test_id(field, "rater")
 
 
 def _go(queue: str, seed: int, rater: str) -> None:
     """Open the queue for a rater, whose name the browser keeps."""
-    name = checked_rater(rater)
+    name = check_rater(rater)
     ui.run_javascript(f'populaceKeep("{_RATER}", {json.dumps(name)})')
     ui.navigate.to(f"/feedback?{urlencode({'queue': queue, 'seed': seed, 'rater': name})}")
 
@@ -65,23 +65,23 @@ def _who(queue: str, seed: int) -> None:
         ui.label("What you say is kept under this name, apart from what others say.").classes("soft")
         field = _rater_field()
 
-        @told
+        @notify_errors
         def begin() -> None:
             _go(queue, seed, field.value or "")
 
         field.on("keydown.enter", begin)
-        tested(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
+        test_id(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
 
 
 def _prepare(studio: Studio, page: Page, chosen: list[str], kind: str, seed: int) -> None:
     offered = [*studio.library.names()[:_MOST_OFFERED], *experiments(studio.workspace)]
     with section("Judge answers", note="blind: neither run, arm nor model is shown while judging"):
         if not offered:
-            empty("There are no runs whose answers could be judged.", "New run", "/new")
+            empty_state("There are no runs whose answers could be judged.", "New run", "/new")
             return
         unknown = [name for name in chosen if name not in offered]
         if unknown:
-            ui.label(shown(f"Not here any more: {', '.join(unknown)}.", 400)).style("color: var(--bad)")
+            ui.label(display_text(f"Not here any more: {', '.join(unknown)}.", 400)).style("color: var(--bad)")
         runs = ui.select(
             offered,
             label="Runs, and experiments that keep their runs",
@@ -89,22 +89,22 @@ def _prepare(studio: Studio, page: Page, chosen: list[str], kind: str, seed: int
             with_input=True,
             value=[name for name in chosen if name in offered],
         )
-        tested(runs.props("dense outlined use-chips").classes("w-full"), "runs")
+        test_id(runs.props("dense outlined use-chips").classes("w-full"), "runs")
         with ui.row().classes("w-full items-center gap-4"):
-            what = tested(ui.toggle({"decision": "Decisions", "utterance": "Utterances"}, value=kind), "kind")
+            what = test_id(ui.toggle({"decision": "Decisions", "utterance": "Utterances"}, value=kind), "kind")
             what.props("no-caps")
             size = ui.number("How many", value=20, min=1, max=2000, precision=0).props("dense outlined")
-            tested(size.classes("w-28"), "size")
+            test_id(size.classes("w-28"), "size")
             which = ui.number("Seed", value=seed, precision=0).props("dense outlined")
-            tested(which.classes("w-28"), "seed")
+            test_id(which.classes("w-28"), "seed")
             purpose = ui.select(["any"], label="Asked for", value="any").props("dense outlined").classes("w-48")
-            tested(purpose, "purpose")
+            test_id(purpose, "purpose")
         field = _rater_field()
         _follow(studio, page, runs, what, size, which, purpose)
 
-        @told
+        @notify_errors
         async def begin() -> None:
-            name = checked_rater(field.value or "")
+            name = check_rater(field.value or "")
             place, seed_now = studio.workspace, int(which.value or 0)
             wanted = "" if purpose.value in (None, "any") else str(purpose.value)
             asked = (place, list(runs.value or []), str(what.value), int(size.value or 0), wanted)
@@ -117,7 +117,7 @@ def _prepare(studio: Studio, page: Page, chosen: list[str], kind: str, seed: int
             queue.save(place)
             _go(queue.name, seed_now, name)
 
-        tested(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
+        test_id(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
         ui.label(
             "Answers are drawn by the seed, evenly over the runs. Send the address of the next page to others without "
             "your name in it, and they judge the same answers."
@@ -165,9 +165,9 @@ def _follow(
 
 def _purposes(studio: Studio, runs: list[str], kind: str) -> list[str]:
     """What the questions of the first chosen run were counted under; none where it cannot be read."""
-    wanted: Kind = "utterance" if kind == "utterance" else "decision"
+    wanted: ItemKind = "utterance" if kind == "utterance" else "decision"
     try:
-        first = sources(studio.workspace, runs[:1])[0]
+        first = read_sources(studio.workspace, runs[:1])[0]
         return purposes(first.open(studio.workspace), wanted)
     except PopulaceError:
         return []  # the button says what is wrong with it
@@ -180,24 +180,24 @@ async def _so_far(studio: Studio) -> None:
     accord = await asyncio.to_thread(feedback.agreement)
     with section("Judged so far"):
         if not counts.height:
-            empty("Nobody judged anything yet.")
+            empty_state("Nobody judged anything yet.")
             return
         headings = {"rater": "rater", "scored": "scored", "rewritten": "rewritten", "skipped": "skipped"}
         headings |= {"mean_score": "mean score", "last": "last, by the wall clock"}
         columns = [{"name": n, "label": h, "field": n, "align": "left"} for n, h in headings.items()]
         rows = [
-            row | {"rater": shown(row["rater"], 80), "mean_score": _score(row["mean_score"])}
+            row | {"rater": display_text(row["rater"], 80), "mean_score": _score(row["mean_score"])}
             for row in counts.iter_rows(named=True)
         ]
         made = ui.table(columns=columns, rows=rows, row_key="rater").props("flat dense wrap-cells").classes("w-full")
-        tested(made, "raters")
+        test_id(made, "raters")
         found = accord.found
         if found is not None and found.alpha.value == found.alpha.value:
             said = f"Agreement: Krippendorff's alpha for ordered scores {found.alpha} answers, 95 % interval."
-            tested(ui.label(shown(said, 300)), "agreement")
+            test_id(ui.label(display_text(said, 300)), "agreement")
             equal = found.share
             ui.label(f"Equal scores: {equal} answers. 1 is full agreement, 0 what chance would give.").classes("small")
-        ui.label(shown(accord.note, 300)).classes("soft small")
+        ui.label(display_text(accord.note, 300)).classes("soft small")
 
 
 def _score(mean: float | None) -> str:

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from nicegui import context, events, ui
 
 from populace.feedback import Item
-from populace.studio.pages.feedback.rating_session import Sitting
-from populace.studio.shell.frame import Page, empty, section, tested, told
-from populace.studio.shell.text import prose, shown
+from populace.studio.pages.feedback.rating_session import RatingSession
+from populace.studio.shell.frame import Page, empty_state, notify_errors, section, test_id
+from populace.studio.shell.text import display_text, prose
 
 _MEANINGS = {1: "not at all", 2: "hardly", 3: "partly", 4: "mostly", 5: "fully"}
 _KEYS = {
@@ -27,7 +27,7 @@ _KEYS = {
 }
 
 
-class Rating:
+class RatingPanel:
     """The page of a rater.
 
     Args:
@@ -35,7 +35,7 @@ class Rating:
         sitting: What is judged; nothing but its texts goes to the browser.
     """
 
-    def __init__(self, page: Page, sitting: Sitting) -> None:
+    def __init__(self, page: Page, sitting: RatingSession) -> None:
         self.page, self.sitting = page, sitting
         self.rewriting: ui.textarea | None = None
         self.choice: str | None = None
@@ -44,14 +44,14 @@ class Rating:
     def build(self) -> None:
         """Make the parts of the page, and listen to the keyboard."""
         with ui.row().classes("w-full items-center gap-4 no-wrap"):
-            self.count = tested(ui.label("").classes("small").style("flex: 0 0 auto"), "progress")
+            self.count = test_id(ui.label("").classes("small").style("flex: 0 0 auto"), "progress")
             self.bar = ui.linear_progress(0, show_value=False).props("rounded aria-label=Progress")
             self.bar.style("flex: 1 1 60px; min-width: 0")
-            ui.label(shown(self.sitting.rater, 80)).classes("chip soft")
+            ui.label(display_text(self.sitting.rater, 80)).classes("chip soft")
             link = ui.button(on_click=self._share).props(
                 'flat round dense icon=share aria-label="Copy a link for others"'
             )
-            with tested(link, "share"):
+            with test_id(link, "share"):
                 ui.tooltip("Copy a link to these answers, for others to judge them too")
         if self.sitting.missing:
             text = f"{self.sitting.missing} of the runs of this queue are gone; their answers are left out."
@@ -63,8 +63,8 @@ class Rating:
                 with ui.row().classes("no-wrap gap-3"):
                     ui.label(key).classes("chip soft")
                     ui.label(meaning)
-        tested(self.help, "keys")
-        tested(ui.keyboard(on_key=self._key, repeating=False, ignore=["input", "select", "textarea"]), "keyboard")
+        test_id(self.help, "keys")
+        test_id(ui.keyboard(on_key=self._key, repeating=False, ignore=["input", "select", "textarea"]), "keyboard")
         self.show()
 
     def _share(self) -> None:
@@ -91,9 +91,9 @@ class Rating:
     def _over(self, total: int) -> None:
         with section("All judged"):
             if not total:
-                empty("This queue holds no answers any more.", "Make another", "/feedback")
+                empty_state("This queue holds no answers any more.", "Make another", "/feedback")
                 return
-            tested(ui.label(f"Thank you. You judged all {total} answers of this queue."), "all-judged")
+            test_id(ui.label(f"Thank you. You judged all {total} answers of this queue."), "all-judged")
             ui.label("u goes back to the last one.").classes("soft small")
             with ui.row().classes("gap-2"):
                 self._button("Back", self._back, "back")
@@ -107,7 +107,7 @@ class Rating:
         ):
             with (
                 section("The situation, as the person was told it"),
-                tested(ui.column().classes("w-full"), "situation"),
+                test_id(ui.column().classes("w-full"), "situation"),
             ):
                 if item.system:
                     prose(item.system, fixed=True)
@@ -117,7 +117,7 @@ class Rating:
                         for memory in item.memories:
                             prose(memory, 600)
             with section("The answer"):
-                with tested(ui.column().classes("w-full text-lg"), "answer"):
+                with test_id(ui.column().classes("w-full text-lg"), "answer"):
                     prose(item.said)
                 if self.sitting.before:
                     ui.label(self.sitting.before).classes("soft small")
@@ -125,7 +125,7 @@ class Rating:
                 with ui.row().classes("gap-2"):
                     for score, meaning in _MEANINGS.items():
                         button = ui.button(f"{score} {meaning}", on_click=partial(self._do, "score", score))
-                        tested(button.props("no-caps outline"), f"score-{score}")
+                        test_id(button.props("no-caps outline"), f"score-{score}")
                 with ui.row().classes("gap-2"):
                     self._button("Rewrite (r)", self._rewrite, "rewrite")
                     self._button("Skip (s)", partial(self._do, "skip"), "skip")
@@ -134,7 +134,7 @@ class Rating:
                 self.place = ui.column().classes("w-full gap-2")
 
     def _button(self, text: str, act: Callable[..., Any], name: str) -> None:
-        tested(ui.button(text, on_click=act).props("no-caps flat dense"), name)
+        test_id(ui.button(text, on_click=act).props("no-caps flat dense"), name)
 
     def _rewrite(self) -> None:
         """Open a place to write, or the options to choose from."""
@@ -153,22 +153,22 @@ class Rating:
                 area.props("outlined autogrow autofocus").classes("w-full")
                 area.on("keydown.enter.exact.prevent", self._save)
                 area.on("keydown.escape", self.show)
-                self.rewriting = tested(area, "rewriting")
+                self.rewriting = test_id(area, "rewriting")
                 area.run_method("focus")
             with ui.row().classes("gap-2"):
-                tested(ui.button("Save (Enter)", on_click=self._save).props("no-caps unelevated"), "save")
+                test_id(ui.button("Save (Enter)", on_click=self._save).props("no-caps unelevated"), "save")
                 self._button("Leave (Escape)", self.show, "leave")
 
     def _options(self, options: list[str]) -> None:
         self.choice = ""
         ui.label("Choose what the person should have answered, by its number or with the mouse.").classes("small")
-        radio = ui.radio({each: f"{place}: {shown(each, 120)}" for place, each in enumerate(options, 1)})
+        radio = ui.radio({each: f"{place}: {display_text(each, 120)}" for place, each in enumerate(options, 1)})
 
         def chosen(event: events.ValueChangeEventArguments[Any]) -> None:
             self.choice = str(event.value or "")
 
         radio.on_value_change(chosen)
-        self.radio = tested(radio, "options")
+        self.radio = test_id(radio, "options")
 
     async def _save(self) -> None:
         text = self.choice if self.rewriting is None else self.rewriting.value
@@ -177,7 +177,7 @@ class Rating:
     async def _back(self) -> None:
         await self._do("back")
 
-    @told
+    @notify_errors
     async def _do(self, what: str, *said: Any) -> None:
         """Have the sitting do something; while that is being written, further keys are left out."""
         if self.saving or (self.sitting.item is None and what != "back"):

@@ -10,7 +10,7 @@ from populace.feedback import Feedback, Item, Queue
 
 
 @dataclass
-class Sitting:
+class RatingSession:
     """A rater at work; nothing in it tells where an answer comes from.
 
     Attributes:
@@ -35,7 +35,7 @@ class Sitting:
     _done: list[int] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, workspace: Workspace, queue: str, seed: int, rater: str) -> Sitting:
+    def begin(cls, workspace: Workspace, queue: str, seed: int, rater: str) -> RatingSession:
         """Sit down before a queue, at the first answer that this rater has not judged."""
         drawn = Queue.open(workspace, queue).draw(workspace, seed)
         feedback = Feedback(workspace)

@@ -11,11 +11,11 @@ from nicegui import ui
 from populace.base.errors import InterventionError
 from populace.people import People
 from populace.studio.pages.fork.data import Beginning
-from populace.studio.pages.fork.selection import SIGNS, Column, Condition, column_value, selection
-from populace.studio.shell.frame import tested
-from populace.studio.shell.text import shown
-from populace.studio.widgets.fields import field, fields
-from populace.studio.widgets.form_values import text_of, value_of
+from populace.studio.pages.fork.selection import SIGNS, Column, ColumnCondition, column_value, selection
+from populace.studio.shell.frame import test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.fields import field, field_grid
+from populace.studio.widgets.form_values import format_value, parse_value
 from populace.tools.describe import Parameter
 
 KINDS = {
@@ -50,16 +50,16 @@ def change_form(kind: str, start: Beginning, parameters: tuple[Parameter, ...]) 
 
 
 def _announce(start: Beginning) -> Read:
-    text = tested(ui.textarea("What people are told"), "announce-text")
+    text = test_id(ui.textarea("What people are told"), "announce-text")
     text.classes("w-full").props("outlined dense autogrow")
     long = Parameter("steps", "int", optional=True, ge=1, help="For how many steps it is told; nothing: for good.")
     typed: dict[str, str] = {}
     whom = _Whom(start)
-    with fields():
+    with field_grid():
         field(long, "", typed.__setitem__, name="announce-steps")
 
     def read(people: People) -> dict[str, Any]:
-        steps = value_of(long, typed.get("steps", ""))
+        steps = parse_value(long, typed.get("steps", ""))
         made = {"kind": "announce", "text": (text.value or "").strip(), "to": whom.read(people)}
         return made | ({"steps": steps} if steps is not None else {})
 
@@ -70,12 +70,12 @@ def _set(start: Beginning) -> Read:
     columns = {each.name: each for each in start.columns if each.name != "id"}
     with ui.row().classes("w-full gap-2 items-start"):
         select = _choose("Column", [*columns, *({"decider", "model"} - set(columns))], "set-column")
-        value = tested(ui.input("Value"), "set-value").classes("grow").props("outlined dense")
+        value = test_id(ui.input("Value"), "set-value").classes("grow").props("outlined dense")
     hint = ui.label("").classes("soft small foreign")
 
     def follow() -> None:
         column = columns.get(select.value or "")
-        known = f"{column.kind}, such as {shown(column.example, 80)}" if column and column.example else "text"
+        known = f"{column.kind}, such as {display_text(column.example, 80)}" if column and column.example else "text"
         hint.set_text(f"{known}; nothing typed empties it" if select.value else "")
 
     select.on_value_change(follow)
@@ -96,7 +96,7 @@ def _add(start: Beginning) -> Read:
     count = Parameter("how_many", "int", 1, ge=1, le=100_000, help="How many people like this join.")
     typed: dict[str, str] = {}
     ui.label("A person like this joins; what is left empty is empty for them. Ids are given.").classes("soft small")
-    with fields():
+    with field_grid():
         for each in columns:
             parameter = Parameter(each.name, each.kind if each.kind != "bool" else "text", optional=True)
             example = replace(parameter, help=f"such as {each.example}" if each.example else "")
@@ -108,7 +108,7 @@ def _add(start: Beginning) -> Read:
         row = {name: column_value(known[name], text) for name, text in typed.items() if name in known and text.strip()}
         if not row:
             raise InterventionError("Who joins?", "Fill in at least one column.")
-        number = value_of(count, typed.get("\0count", "1"))
+        number = parse_value(count, typed.get("\0count", "1"))
         rows = [dict(row) for _ in range(number)]
         if number > 1 and "name" in row:
             rows = [row | {"name": f"{row['name']} {place}"} for place, row in enumerate(rows, 1)]
@@ -127,7 +127,7 @@ def _change(start: Beginning, parameters: tuple[Parameter, ...]) -> Read:
     now = {each.name: replace(each, default=start.parameters.get(each.name, each.default)) for each in parameters}
     typed: dict[str, str] = {}
     select = _choose("Parameter", list(now), "change-parameter")
-    place = fields()
+    place = field_grid()
 
     def follow() -> None:
         place.clear()
@@ -142,18 +142,18 @@ def _change(start: Beginning, parameters: tuple[Parameter, ...]) -> Read:
         if select.value not in now:
             raise InterventionError("Which parameter is to change?", "Choose one.")
         parameter = now[select.value]
-        held = text_of(parameter.default)
+        held = format_value(parameter.default)
         text = typed.get(parameter.name, held)
-        value = value_of(parameter, text)
+        value = parse_value(parameter, text)
         if text == held or value == parameter.default:
-            raise InterventionError(f"{parameter.name} is {shown(held, 200)} already.", "Type another value.")
+            raise InterventionError(f"{parameter.name} is {display_text(held, 200)} already.", "Type another value.")
         return {"kind": "change", "parameters": {parameter.name: value}}
 
     return read
 
 
 def _swap(start: Beginning) -> Read:
-    model = tested(ui.input("Model", placeholder=start.model), "swap-model")
+    model = test_id(ui.input("Model", placeholder=start.model), "swap-model")
     model.classes("w-full").props("outlined dense").set_autocomplete(["embedded", "scripted:uniform", "scripted:first"])
     ui.label("embedded, embedded:PATH, openai:NAME, http://HOST:PORT/v1#NAME or scripted:NAME").classes("soft small")
     whom = _Whom(start, "For whom?")
@@ -180,8 +180,8 @@ class _Whom:
                 ui.label("Everybody, unless something is said here.").classes("soft small")
             self._place = ui.column().classes("w-full gap-2")
             more = ui.button("Add a condition", on_click=self._condition).props("flat dense no-caps icon=add")
-            tested(more, "whom-condition")
-            with fields():
+            test_id(more, "whom-condition")
+            with field_grid():
                 ids = Parameter("people", "text", "", help="Names or ids, with commas between.")
                 share = Parameter("share", "number", optional=True, gt=0, le=1, help="Only a share of them, at random.")
                 field(ids, "", self._typed.__setitem__, name="whom-people")
@@ -191,8 +191,8 @@ class _Whom:
         number = len(self._rows)
         with self._place, ui.row().classes("w-full gap-2 items-center") as row:
             column = _choose("Column", self._columns, f"whom-column-{number}")
-            sign = tested(ui.select(SIGNS, value="eq"), f"whom-sign-{number}").props("outlined dense options-dense")
-            value = tested(ui.input("Value"), f"whom-value-{number}").classes("grow").props("outlined dense")
+            sign = test_id(ui.select(SIGNS, value="eq"), f"whom-sign-{number}").props("outlined dense options-dense")
+            value = test_id(ui.input("Value"), f"whom-value-{number}").classes("grow").props("outlined dense")
             entry = (column, sign, value)
             self._rows.append(entry)
 
@@ -204,10 +204,10 @@ class _Whom:
 
     def read(self, people: People) -> dict[str, Any]:
         """The selection that was typed."""
-        conditions = [Condition(c.value, s.value, v.value or "") for c, s, v in self._rows if c.value]
+        conditions = [ColumnCondition(c.value, s.value, v.value or "") for c, s, v in self._rows if c.value]
         return selection(conditions, self._typed.get("people", ""), self._typed.get("share", ""), people)
 
 
 def _choose(label: str, names: list[str], test: str) -> ui.select:
-    select = ui.select({name: shown(name, 80) for name in names}, label=label, with_input=len(names) > 12)
-    return tested(select, test).props("outlined dense options-dense").style("min-width: 180px")
+    select = ui.select({name: display_text(name, 80) for name in names}, label=label, with_input=len(names) > 12)
+    return test_id(select, test).props("outlined dense options-dense").style("min-width: 180px")

@@ -22,11 +22,11 @@ from populace.engine.interventions import (
     read_interventions,
     set_columns,
 )
-from populace.models import FORMS
+from populace.models import model_kind
 from populace.people import People
 from populace.runs.reader import RunReader
 from populace.studio.pages.fork.selection import Column, columns_of, plain, whom
-from populace.studio.widgets.form_values import options, problem, problems, text_of
+from populace.studio.widgets.form_values import command_options, format_value, input_error, input_errors
 from populace.tools.describe import Parameter
 
 
@@ -140,9 +140,9 @@ class Fork:
                 change["at"] = at
         self.at = at
 
-    def problems(self) -> dict[str, str]:
+    def input_errors(self) -> dict[str, str]:
         """Settings that will not do."""
-        return problems(SETTINGS, self.settings)
+        return input_errors(SETTINGS, self.settings)
 
     def command(self) -> list[str]:
         """The command that starts it, without `populace`.
@@ -155,12 +155,12 @@ class Fork:
             begins = change["at"] == self.at
             if begins and change["kind"] == "change":
                 for name, value in change["parameters"].items():
-                    made += ["--set", f"{name}={text_of(value)}"]
+                    made += ["--set", f"{name}={format_value(value)}"]
             elif begins and change["kind"] == "swap" and change.get("to") is None:
                 made += ["--model", change["model"]]
             else:
                 later.append(change)
-        made += options(SETTINGS, self.settings)
+        made += command_options(SETTINGS, self.settings)
         for change in later:
             made += ["--intervention", json.dumps(change, ensure_ascii=False)]
         return made
@@ -213,7 +213,7 @@ def _try(intervention: Intervention, people: People, meant: People | None, param
         case ChangeParameters():
             _check_parameters(intervention.parameters, parameters)
         case SwapModel():
-            check_model(intervention.model)
+            model_kind(intervention.model)  # Raises where the string has no known form.
 
 
 def _check_parameters(given: Mapping[str, Any], parameters: Iterable[Parameter]) -> None:
@@ -221,16 +221,9 @@ def _check_parameters(given: Mapping[str, Any], parameters: Iterable[Parameter])
     for name, value in given.items():
         if name not in known:
             raise UnknownNameError("parameter", name, known)
-        said = problem(known[name], text_of(value))
+        said = input_error(known[name], format_value(value))
         if said:
             raise InterventionError(f"{name}: {said}.")
-
-
-def check_model(spec: str) -> None:
-    """Refuse what is no form of a model string; whether the model is there, the command finds out."""
-    kinds = {form.partition(":")[0] for form in FORMS} | {"https"}
-    if spec.partition(":")[0].partition("?")[0] not in kinds:
-        raise UnknownNameError("kind of model", spec, FORMS)
 
 
 def sentence(intervention: Intervention, meant: int | None, people: int) -> str:
@@ -246,7 +239,9 @@ def sentence(intervention: Intervention, meant: int | None, people: int) -> str:
             long = f", for {_count(intervention.steps, 'step', 'steps')}" if intervention.steps else ""
             return f"{at} tell {whom(intervention.to, meant, people)}: “{intervention.text}”{long}"
         case SetColumns():
-            values = ", ".join(f"{name} to {text_of(plain(v)) or 'nothing'}" for name, v in intervention.values.items())
+            values = ", ".join(
+                f"{name} to {format_value(plain(v)) or 'nothing'}" for name, v in intervention.values.items()
+            )
             return f"{at} set {values} for {whom(intervention.to, meant, people)}"
         case AddPeople():
             names = [str(row["name"]) for row in intervention.people if row.get("name")]
@@ -255,7 +250,9 @@ def sentence(intervention: Intervention, meant: int | None, people: int) -> str:
         case RemovePeople():
             return f"{at} {whom(intervention.to, meant, people)} leave"
         case ChangeParameters():
-            values = ", ".join(f"{name} becomes {text_of(value)}" for name, value in intervention.parameters.items())
+            values = ", ".join(
+                f"{name} becomes {format_value(value)}" for name, value in intervention.parameters.items()
+            )
             return f"{at} {values}"
         case SwapModel():
             all_or_some = "everybody" if intervention.to is None else whom(intervention.to, meant, people)

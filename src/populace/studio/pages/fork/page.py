@@ -14,24 +14,24 @@ from populace.studio.catalogue import Catalogue
 from populace.studio.jobs import command
 from populace.studio.pages.fork.change_forms import KINDS, Read, change_form
 from populace.studio.pages.fork.data import SETTINGS, Beginning, Fork, beginning, checked
-from populace.studio.shell.clock import when
+from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import (
     Page,
+    after_load,
     error_card,
     figure,
     frame,
-    later,
+    notify_errors,
     page_at,
     run_address,
     section,
-    tested,
-    told,
+    test_id,
 )
-from populace.studio.shell.text import shown
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.fields import field, fields, form_style
-from populace.studio.widgets.form_values import guessed, read_parameters
-from populace.studio.widgets.start_dialog import follow
+from populace.studio.widgets.fields import add_form_style, field, field_grid
+from populace.studio.widgets.form_values import infer_parameters, read_parameters
+from populace.studio.widgets.start_dialog import show_start
 from populace.tools.describe import Parameter
 
 
@@ -42,22 +42,22 @@ def register(studio: Studio) -> None:
     @page_at("/run/{name}/fork")
     async def fork_page(name: str) -> None:
         query = dict(context.client.request.query_params)
-        form_style()
+        add_form_style()
         with frame(studio, "Intervene and fork", crumbs=[(name, run_address(name))]) as page:
             parent = studio.library.run(name)
             start = await asyncio.to_thread(beginning, parent, _step(query.get("at")))
             fork = Fork.read(parent.name, start.at, query)
             fork.move(start.at)
-            built = _ForkPage(studio, page, fork, guessed(start.parameters))
+            built = _ForkPage(studio, page, fork, infer_parameters(start.parameters))
             await built.show(start)
-            later(lambda: built.learn(catalogue, parent.manifest.scenario))
+            after_load(lambda: built.learn(catalogue, parent.manifest.scenario))
 
 
 def _step(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdecimal():
-        raise UsageError(f"at={shown(text, 40)} is no step.", "Write a whole number.")
+        raise UsageError(f"at={display_text(text, 40)} is no step.", "Write a whole number.")
     return int(text)
 
 
@@ -87,24 +87,24 @@ class _ForkPage:
             with ui.row().classes("w-full items-center gap-4 no-wrap"):
                 slider = ui.slider(min=1, max=start.last, value=start.at, step=1)
                 slider.props('label aria-label="The first step that differs"')
-                self._slider = tested(slider, "fork-slider").classes("grow")
-                self._number = tested(ui.number("From step", value=start.at, format="%d"), "fork-at")
+                self._slider = test_id(slider, "fork-slider").classes("grow")
+                self._number = test_id(ui.number("From step", value=start.at, format="%d"), "fork-at")
                 self._number.props(f"outlined dense min=1 max={start.last}").classes("w-28")
             self._slider.on_value_change(lambda event: self._slid(event.value))
-            self._number.on_value_change(told(self._numbered))
-            self._summary = tested(ui.column().classes("w-full gap-2"), "fork-parent")
+            self._number.on_value_change(notify_errors(self._numbered))
+            self._summary = test_id(ui.column().classes("w-full gap-2"), "fork-parent")
         with section("Changes", note="what is done to the society from outside"):
             self._unasked = ui.column().classes("w-full")
             self._unasked.set_visibility(False)
-            self._list = tested(ui.element("div").classes("changes"), "changes")
+            self._list = test_id(ui.element("div").classes("changes"), "changes")
             self._show_adding()
-        with section("The fork itself", note="left empty, it keeps what its parent has"), fields():
+        with section("The fork itself", note="left empty, it keeps what its parent has"), field_grid():
             for each in SETTINGS:
                 field(each, self.fork.settings.get(each.name, ""), self._set, name=f"fork-{each.name}")
         with ui.column().classes("startbar"):
-            self._start = tested(ui.button("Start the fork", on_click=told(self._begin)), "fork-start")
+            self._start = test_id(ui.button("Start the fork", on_click=notify_errors(self._begin)), "fork-start")
             self._start.props("no-caps unelevated icon=call_split")
-            self._hindered = tested(ui.column().classes("w-full").props("aria-live=polite"), "refused")
+            self._hindered = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
         self._show_beginning()
         await self._follow()
         self.studio.changes.listen(self.fork.run, self._grown)
@@ -112,7 +112,7 @@ class _ForkPage:
     def _show_adding(self) -> None:
         with ui.column().classes("w-full gap-2"):
             kind = ui.select(KINDS, label="Add a change", on_change=lambda event: self._open(event.value))
-            self._kind = tested(kind, "change-kind").props("outlined dense options-dense clearable")
+            self._kind = test_id(kind, "change-kind").props("outlined dense options-dense clearable")
             self._kind.style("min-width: 240px")
             self._form = ui.column().classes("w-full gap-3")
 
@@ -126,10 +126,12 @@ class _ForkPage:
             self._read = change_form(kind, self._beginning, self.parameters)
             step = Parameter("at", "int", self.fork.at, ge=self.fork.at, help="The step at whose beginning it happens.")
             self._later = ""
-            with fields():
+            with field_grid():
                 field(step, None, self._put_off, name="change-at")
             self._refused = ui.column().classes("w-full")
-            tested(ui.button("Add this change", on_click=told(self._add)), "change-add").props("outline no-caps")
+            test_id(ui.button("Add this change", on_click=notify_errors(self._add)), "change-add").props(
+                "outline no-caps"
+            )
 
     def _put_off(self, name: str, text: str) -> None:
         self._later = text.strip()
@@ -142,7 +144,7 @@ class _ForkPage:
         parent = self.studio.library.run(self.fork.run)
         try:
             if self._later and not self._later.isdecimal():
-                raise UsageError(f"{shown(self._later, 40)} is no step.", "Write a whole number.")
+                raise UsageError(f"{display_text(self._later, 40)} is no step.", "Write a whole number.")
             people = await asyncio.to_thread(parent.people, self.fork.at - 1)
             change = {"at": int(self._later or self.fork.at), **self._read(people)}
             tried = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
@@ -193,16 +195,17 @@ class _ForkPage:
         self._summary.clear()
         with self._summary:
             ui.label(
-                f"It shares {when(parent, start.at - 1)} and all before, and goes its own way from step {start.at}."
+                f"It shares {step_time(parent, start.at - 1)} and all before, and goes its own way "
+                f"from step {start.at}."
             )
             with ui.row().classes("gap-6"):
                 figure(f"{start.people:,}", "people")
                 for name, value in list(start.metrics.items())[:6]:
-                    figure(_shown(value), shown(name.replace("_", " "), 60))
+                    figure(_shown(value), display_text(name.replace("_", " "), 60))
             held = f"seed {start.seed} · temperature {start.temperature:g}"
-            ui.label(f"{shown(start.model, 120)} decides · {held} · can be left at step 1 to {start.last}").classes(
-                "soft small"
-            )
+            ui.label(
+                f"{display_text(start.model, 120)} decides · {held} · can be left at step 1 to {start.last}"
+            ).classes("soft small")
 
     async def _follow(self) -> None:
         """Let the list, the command and the address follow the fork."""
@@ -229,10 +232,12 @@ class _ForkPage:
             del self.fork.changes[number]
             await self._follow()
 
-        with tested(ui.element("div").classes("change"), f"change-{number}"):
-            ui.label(shown(sentence, 600)).classes("foreign").props("dir=auto")
-            button = ui.button(on_click=told(drop)).props('flat round dense icon=close aria-label="Remove this change"')
-            tested(button, f"change-remove-{number}")
+        with test_id(ui.element("div").classes("change"), f"change-{number}"):
+            ui.label(display_text(sentence, 600)).classes("foreign").props("dir=auto")
+            button = ui.button(on_click=notify_errors(drop)).props(
+                'flat round dense icon=close aria-label="Remove this change"'
+            )
+            test_id(button, f"change-remove-{number}")
 
     def _tell(self) -> None:
         self.page.command(command(*self.fork.command()))
@@ -240,7 +245,7 @@ class _ForkPage:
         self._hindered.clear()
 
     async def _begin(self) -> None:
-        wrong = self.fork.problems()
+        wrong = self.fork.input_errors()
         try:
             if self._read is not None:
                 raise UsageError(
@@ -258,7 +263,7 @@ class _ForkPage:
             return
         self._start.disable()
         try:
-            await follow(self.studio.jobs.start(*self.fork.command()), self._beside)
+            await show_start(self.studio.jobs.start(*self.fork.command()), self._beside)
         finally:
             self._start.enable()
 
@@ -270,4 +275,4 @@ class _ForkPage:
 def _shown(value: float | str | None) -> str:
     if value is None:
         return "–"
-    return shown(value, 60) if isinstance(value, str) else f"{value:,.4g}"
+    return display_text(value, 60) if isinstance(value, str) else f"{value:,.4g}"

@@ -11,7 +11,7 @@ import polars as pl
 from populace.base.errors import InterventionError, UnknownNameError
 from populace.engine.interventions import Selection
 from populace.people import People
-from populace.studio.widgets.form_values import text_of, value_of
+from populace.studio.widgets.form_values import format_value, parse_value
 from populace.tools.describe import Kind, Parameter
 
 SIGNS = {
@@ -37,7 +37,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ColumnCondition:
     """A condition as it was typed."""
 
     column: str
@@ -54,14 +54,14 @@ def columns_of(people: People) -> list[Column]:
     """
     frame = people.frame
     first = frame.row(0, named=True) if frame.height else {}
-    return [Column(name, _kind(dtype), text_of(plain(first.get(name)))) for name, dtype in frame.schema.items()]
+    return [Column(name, _kind(dtype), format_value(plain(first.get(name)))) for name, dtype in frame.schema.items()]
 
 
 def column_value(column: Column, text: str) -> Any:
     """What was typed for a column, as a value of its kind; nothing typed is nothing."""
     if not text.strip():
         return None
-    return value_of(Parameter(column.name, column.kind, optional=True), text)
+    return parse_value(Parameter(column.name, column.kind, optional=True), text)
 
 
 def plain(value: Any) -> Any:
@@ -69,12 +69,12 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | list | dict) or value is None else str(value)
 
 
-def selection(conditions: Iterable[Condition], who: str, share: str, people: People) -> dict[str, Any]:
+def selection(conditions: Iterable[ColumnCondition], who: str, share: str, people: People) -> dict[str, Any]:
     """A selection from what was typed: conditions on columns, ids or names, a share at random.
 
     Example:
         >>> ages = People.named(3).with_columns(age=[20, 30, 40])
-        >>> selection([Condition("age", "ge", "30")], "", "0.5", ages)
+        >>> selection([ColumnCondition("age", "ge", "30")], "", "0.5", ages)
         {'where': {'age': {'ge': 30}}, 'share': 0.5}
     """
     made: dict[str, Any] = {}
@@ -92,11 +92,11 @@ def selection(conditions: Iterable[Condition], who: str, share: str, people: Peo
     if named:
         made["ids"] = [people.person(name).id for name in named]
     if share.strip():
-        made["share"] = value_of(Parameter("share", "number", gt=0, le=1), share)
+        made["share"] = parse_value(Parameter("share", "number", gt=0, le=1), share)
     return made
 
 
-def _wanted(column: Column, condition: Condition) -> Any:
+def _wanted(column: Column, condition: ColumnCondition) -> Any:
     if condition.sign == "empty":
         return None
     if condition.sign == "in":

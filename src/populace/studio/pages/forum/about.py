@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.forum.data import ForumView
-from populace.studio.shell.frame import section, tested, told
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.frame import notify_errors, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 
 _KINDS = {"prescriptive": "wanted", "restrictive": "not wanted"}
@@ -20,7 +21,7 @@ def masthead(view: ForumView) -> None:
     """The name of the community, what it is for, and that it is none."""
     design = view.community.design
     with ui.column().classes("panel masthead").style(f"--hue:{zlib.crc32(design.name.encode()) % 360}"):
-        ui.label(shown(design.name, 120)).classes("page-title").props("role=heading aria-level=2 dir=auto")
+        ui.label(display_text(design.name, 120)).classes("page-title").props("role=heading aria-level=2 dir=auto")
         if design.goal:
             prose(design.goal, 600)
         ui.label("A simulation: the people do not exist, and a model wrote what does not say otherwise.").classes(
@@ -54,13 +55,13 @@ def _figures(view: ForumView) -> None:
         ("posts", str(posts.height)),
         ("removed", str(int(posts["removed"].sum()))),
         ("votes", str(view.community.votes.height)),
-        ("model", regime.model if regime.decider == "model" else regime.decider),
+        ("model", decider_text(regime.decider, regime.model)),
         ("seed", str(regime.seed)),
     ]
     with section("Figures"), ui.element("div").classes("facts"):
         for name, value in rows:
             ui.label(name).classes("soft")
-            ui.label(shown(value, 120))
+            ui.label(display_text(value, 120))
 
 
 class Judging:
@@ -79,12 +80,14 @@ class Judging:
         self.done: Callable[[], Awaitable[None]] | None = None
         with section("Judges"):
             self.told = ui.label().classes("foreign")
-            self.model = tested(ui.input("Model that judges", value=self.regime.model), "judge-model")
+            self.model = test_id(ui.input("Model that judges", value=self.regime.model), "judge-model")
             self.model.props("dense outlined").classes("w-full").on_value_change(self._follow)
             self.line = ui.label().classes("commandline wrapped w-full")
             with ui.row().classes("items-center gap-2"):
-                self.button = ui.button("Judge every post", on_click=told(self._judge)).props("outline no-caps")
-                tested(self.button, "judge")
+                self.button = ui.button("Judge every post", on_click=notify_errors(self._judge)).props(
+                    "outline no-caps"
+                )
+                test_id(self.button, "judge")
                 self.waiting = ui.spinner(size="sm")
             self.waiting.set_visibility(False)
         self._follow()
@@ -93,7 +96,7 @@ class Judging:
         """Say who judged so far."""
         count = view.posts.filter(view.posts["flags"] > 0).height
         posts = f"{count} {'post is' if count == 1 else 'posts are'} flagged"
-        judges = f"{posts} by {shown(', '.join(view.judges), 300)}. A judge may err."
+        judges = f"{posts} by {display_text(', '.join(view.judges), 300)}. A judge may err."
         nobody = "Nobody has judged this run. A model can: it is asked about every post."
         self.told.set_text(judges if view.judges else nobody)
 
@@ -101,7 +104,7 @@ class Judging:
         return ("judge", self.run, "--model", (self.model.value or "").strip() or self.regime.model)
 
     def _follow(self) -> None:
-        self.line.set_text(shown(command(*self._arguments())))
+        self.line.set_text(display_text(command(*self._arguments())))
 
     async def _judge(self) -> None:
         self.button.disable()

@@ -50,7 +50,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Utterance:
+class ForumPost:
     """One post as a researcher reads it.
 
     Attributes:
@@ -199,12 +199,12 @@ class ForumView:
         )
         return listed.filter(pl.col("flags") > 0) if flagged else listed
 
-    def thread(self, post: int) -> list[Utterance]:
+    def thread(self, post: int) -> list[ForumPost]:
         """The thread that holds a post, in the order in which it is read."""
         number = self.community.thread(post).number
         return self._utterances(self.posts.filter(pl.col("thread") == number).sort("place"))
 
-    def said(self, posts: Sequence[int]) -> list[Utterance]:
+    def said(self, posts: Sequence[int]) -> list[ForumPost]:
         """Some utterances, in the order of writing."""
         return self._utterances(self.posts.filter(pl.col("post").is_in(list(posts))))
 
@@ -233,7 +233,7 @@ class ForumView:
         given = cast.filter(pl.col("person") == row["id"]).height if cast.height else 0
         return Member(**row | {name: row[name] or "" for name in _TOLD}, cast=given, wrote=wrote)
 
-    def _utterances(self, posts: pl.DataFrame) -> list[Utterance]:
+    def _utterances(self, posts: pl.DataFrame) -> list[ForumPost]:
         numbers = posts["post"].implode()
         flags: dict[int, list[Flag]] = {}
         for row in self.flagged.filter(pl.col("post").is_in(numbers)).iter_rows(named=True):
@@ -244,7 +244,7 @@ class ForumView:
         marks = self._marks(numbers)
         paths = decision_paths(self.run, posts)
         return [
-            Utterance(
+            ForumPost(
                 **{name: row[name] for name in _PLAIN},
                 title=row["title"] or "",
                 text=row["text"] or "",
@@ -298,7 +298,7 @@ def decision_paths(run: RunReader, posts: pl.DataFrame) -> list[str]:
     return paths.to_list()
 
 
-def thread_facts(utterances: Sequence[Utterance]) -> dict[str, Any]:
+def thread_facts(utterances: Sequence[ForumPost]) -> dict[str, Any]:
     """How many replies, people, removed and flagged utterances a thread has."""
     return {
         "replies": len(utterances) - 1,

@@ -18,11 +18,11 @@ from populace.studio.pages.forum.member import member_panel, members_panel
 from populace.studio.pages.forum.post import STYLE, Reader, opened, post_card, tag, votes
 from populace.studio.pages.whatif.data import continuations, counted, fork_manifests
 from populace.studio.pages.whatif.dialog import Turning
-from populace.studio.shell.clock import when
-from populace.studio.shell.frame import Page, empty, frame, page_at, run_address, tested
-from populace.studio.shell.text import shown
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import Page, empty_state, frame, page_at, run_address, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.redraw import Redrawing
+from populace.studio.widgets.redraw import Redrawer
 
 SORTINGS = {"new": "New", "top": "Top", "hot": "Hot"}
 _LISTED = 30
@@ -94,7 +94,7 @@ class ForumPage:
 
     async def build(self) -> None:
         """Read the community and draw everything."""
-        self.refresh = Redrawing(self._again)
+        self.refresh = Redrawer(self._again)
         await self._read()
         turning = Turning(self.studio, self.name, lambda: self.view)
         self.reader.turn = turning.ask
@@ -136,29 +136,29 @@ class ForumPage:
         with ui.column().classes("panel gap-2"):
             with ui.element("div").classes("bar"):
                 way = ui.toggle(SORTINGS, value=self.wanted.sort or self.view.community.design.sorting)
-                tested(way, "sort").props("no-caps unelevated padding='4px 12px'").on_value_change(
+                test_id(way, "sort").props("no-caps unelevated padding='4px 12px'").on_value_change(
                     lambda e: self._sort(e.value)
                 )
                 words = ui.input(placeholder="Search posts and people", value=self.wanted.search)
-                tested(words, "search").props('dense outlined debounce=300 clearable type=search aria-label="Search"')
+                test_id(words, "search").props('dense outlined debounce=300 clearable type=search aria-label="Search"')
                 words.classes("grow").style("min-width: 180px").on_value_change(lambda e: self._search(e.value or ""))
                 hide = ui.switch("Hide offensive words", value=self.wanted.filtered)
-                tested(hide, "filter").on_value_change(lambda e: self._filter(e.value))
+                test_id(hide, "filter").on_value_change(lambda e: self._filter(e.value))
                 only = ui.switch("Only flagged", value=self.wanted.flagged)
-                tested(only, "flagged").on_value_change(lambda e: self._flagged(e.value))
+                test_id(only, "flagged").on_value_change(lambda e: self._flagged(e.value))
             with ui.row().classes("items-center w-full gap-3"):
                 self.clock = ui.label("").classes("small soft").style("min-width: 210px")
                 self.slider = ui.slider(
                     min=0, max=max(last, 1), value=last if self.wanted.at is None else self.wanted.at
                 )
-                tested(self.slider, "as-of").classes("stretch").props('aria-label="As of which step"')
+                test_id(self.slider, "as-of").classes("stretch").props('aria-label="As of which step"')
                 self.slider.on("change", lambda e: self._as_of(int(e.args)))
 
     def draw(self) -> None:
         """Draw what is seen, from what was read."""
         run = self.view.run
         at = self.wanted.at if self.wanted.at is not None else self._last
-        self.clock.set_text(f"As of {when(run, at)}")
+        self.clock.set_text(f"As of {step_time(run, at)}")
         self.main.clear()
         with self.main:
             if self.wanted.member:
@@ -183,7 +183,7 @@ class ForumPage:
         back = self.reader.address(
             sort=self.wanted.sort, q=self.wanted.search, flagged="yes" if self.wanted.flagged else ""
         )
-        tested(ui.link("← All threads", back).classes("plain"), "all-threads")
+        test_id(ui.link("← All threads", back).classes("plain"), "all-threads")
 
     def _list(self) -> None:
         threads = self.view.threads(self.wanted.sort, search=self.wanted.search, flagged=self.wanted.flagged)
@@ -198,26 +198,28 @@ class ForumPage:
 
     def _nothing(self) -> None:
         if self.wanted.search or self.wanted.flagged:
-            empty("No thread fits.", "Show all threads", self.reader.address())
+            empty_state("No thread fits.", "Show all threads", self.reader.address())
         elif self.view.run.manifest.status.state == "running":
-            empty("Nobody has written yet. Posts appear here as the run goes on.")
+            empty_state("Nobody has written yet. Posts appear here as the run goes on.")
         else:
-            empty("Nobody had written by then. Move the slider to a later step.")
+            empty_state("Nobody had written by then. Move the slider to a later step.")
 
     def _row(self, row: dict[str, Any]) -> None:
         with ui.element("div").classes("thread-row"):
             votes(row["score"])
             with ui.column().classes("gap-1 min-w-0"):
                 target = self.reader.address(thread=row["thread"], sort=self.wanted.sort, q=self.wanted.search)
-                link = ui.link(shown(row["heading"], 160), target).classes("plain thread-title").props("dir=auto")
-                tested(link, f"thread-{row['thread']}")
+                link = (
+                    ui.link(display_text(row["heading"], 160), target).classes("plain thread-title").props("dir=auto")
+                )
+                test_id(link, f"thread-{row['thread']}")
                 replies, people = row["posts"] - 1, row["participants"]
                 with ui.row().classes("items-center gap-2 small soft"):
                     ui.label("by")
-                    ui.link(shown(row["name"], 60), self.reader.address(member=row["author"])).classes("who")
+                    ui.link(display_text(row["name"], 60), self.reader.address(member=row["author"])).classes("who")
                     ui.label(f"{replies} {'reply' if replies == 1 else 'replies'}")
                     ui.label(f"{people} {'person' if people == 1 else 'people'}")
-                    ui.label(f"last {self.reader.moment(row['last'])}")
+                    ui.label(f"last {self.reader.time_text(row['last'])}")
                     if row["status"] == "locked":
                         tag("locked", "warn")
                     if row["status"] == "removed":
@@ -234,7 +236,9 @@ class ForumPage:
         locked = any(mark.power == "lock" for each in said for mark in each.marks)
         with ui.column().classes("panel gap-1"):
             if first.title and not (first.hidden or first.removed):
-                ui.label(shown(first.title, 300)).classes("page-title").props("role=heading aria-level=2 dir=auto")
+                ui.label(display_text(first.title, 300)).classes("page-title").props(
+                    "role=heading aria-level=2 dir=auto"
+                )
             with ui.row().classes("items-center gap-2 small soft"):
                 ui.label(f"{facts['replies']} replies · {facts['people']} people")
                 if locked:

@@ -11,10 +11,10 @@ from nicegui import ui
 
 from populace.community.profiles import hue
 from populace.runs.reader import RunReader
-from populace.studio.pages.forum.data import Mark, Utterance
-from populace.studio.shell.clock import moment
-from populace.studio.shell.frame import run_address, tested
-from populace.studio.shell.text import prose, shown
+from populace.studio.pages.forum.data import ForumPost, Mark
+from populace.studio.shell.clock import time_text
+from populace.studio.shell.frame import run_address, test_id
+from populace.studio.shell.text import display_text, prose
 
 _PLACES = {"whatif": "what-if", "multiverse": "universe"}
 STYLE = '<link rel="stylesheet" href="/studio-static/forum/forum.css">'
@@ -37,12 +37,12 @@ class Reader:
     start: datetime
     query: dict[str, str] = field(default_factory=dict)
     revealed: set[int] = field(default_factory=set)
-    turn: Callable[[Utterance, bool], None] | None = None
+    turn: Callable[[ForumPost, bool], None] | None = None
     continued: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def moment(self, seconds: int | None) -> str:
+    def time_text(self, seconds: int | None) -> str:
         """A time of the community in words."""
-        return "" if seconds is None else moment((self.start + timedelta(seconds=int(seconds))).isoformat())
+        return "" if seconds is None else time_text((self.start + timedelta(seconds=int(seconds))).isoformat())
 
     def address(self, **parts: object) -> str:
         """A place in this forum, with what is kept."""
@@ -70,7 +70,7 @@ def face(author: object, name: str) -> None:
 
 def tag(text: str, kind: str = "") -> ui.label:
     """A small mark."""
-    return ui.label(shown(text, 80)).classes(f"tag {kind}")
+    return ui.label(display_text(text, 80)).classes(f"tag {kind}")
 
 
 def votes(score: int, detail: str = "") -> None:
@@ -84,7 +84,7 @@ def votes(score: int, detail: str = "") -> None:
 
 
 def post_card(
-    said: Utterance, reader: Reader, *, focus: bool = False, kind: str = "", nested: bool = True
+    said: ForumPost, reader: Reader, *, focus: bool = False, kind: str = "", nested: bool = True
 ) -> ui.column:
     """An utterance as a card.
 
@@ -98,14 +98,14 @@ def post_card(
     classes = ["post", kind, "focus" if focus else "", "flagged" if said.flags else ""]
     classes += ["opening" if said.parent is None and not kind else ""]
     with ui.column().classes(" ".join(classes)).style(f"--depth:{said.depth if nested else 0}") as card:
-        tested(card.props(f"id=post-{said.post}"), f"post-{said.post}")
+        test_id(card.props(f"id=post-{said.post}"), f"post-{said.post}")
         with ui.element("div").classes("post-head"):
             face(said.author, said.name)
-            ui.link(shown(said.name, 60), reader.address(member=said.author, thread=None)).classes("who").props(
+            ui.link(display_text(said.name, 60), reader.address(member=said.author, thread=None)).classes("who").props(
                 "dir=auto"
             )
             answers = f" · answers #{said.parent}" if not nested and said.parent is not None else ""
-            ui.label(f"#{said.post} · {reader.moment(said.time)}{answers}").classes("soft small")
+            ui.label(f"#{said.post} · {reader.time_text(said.time)}{answers}").classes("soft small")
             votes(said.score, f"{said.ups} for, {said.downs} against")
             if said.origin == "hand":
                 tag("written by hand", "good")
@@ -114,7 +114,7 @@ def post_card(
             for text in dict.fromkeys(flag.text for flag in said.flags):
                 tag(text, "bad")
         if said.title and (kind or not nested) and not (said.hidden or said.removed):
-            ui.label(shown(said.title, 300)).classes("thread-title").props("dir=auto")
+            ui.label(display_text(said.title, 300)).classes("thread-title").props("dir=auto")
         _words(said, reader)
         for mark in said.marks:
             ui.label(_told(mark)).classes("act foreign").props("dir=auto")
@@ -123,7 +123,7 @@ def post_card(
     return card
 
 
-def _words(said: Utterance, reader: Reader) -> None:
+def _words(said: ForumPost, reader: Reader) -> None:
     """The words, or a button in their place; hidden words are not sent before they are asked for."""
     with ui.column().classes("w-full gap-1 min-w-0") as place:
         if not (said.hidden or said.removed) or said.post in reader.revealed:
@@ -137,50 +137,53 @@ def _words(said: Utterance, reader: Reader) -> None:
             with place:
                 _plainly(said)
 
-        tested(ui.button(f"{why} Show it", on_click=reveal), f"reveal-{said.post}").props(
+        test_id(ui.button(f"{why} Show it", on_click=reveal), f"reveal-{said.post}").props(
             "outline dense no-caps icon=visibility_off"
         )
 
 
-def _plainly(said: Utterance) -> None:
+def _plainly(said: ForumPost) -> None:
     if said.title and (said.hidden or said.removed):
-        ui.label(shown(said.title, 300)).classes("thread-title").props("dir=auto")
+        ui.label(display_text(said.title, 300)).classes("thread-title").props("dir=auto")
     prose(said.text)
 
 
 def _told(mark: Mark) -> str:
     rule = f", rule {mark.rule}" if mark.rule is not None else ""
-    wording = f" (“{shown(mark.rule_text, 300)}”)" if mark.rule_text else ""
-    reason = f": {shown(mark.reason, 500)}" if mark.reason and mark.reason != mark.rule_text else ""
-    return f"⚑ {shown(mark.power, 40)} by {shown(mark.moderator, 60)} in step {mark.step}{rule}{wording}{reason}"
+    wording = f" (“{display_text(mark.rule_text, 300)}”)" if mark.rule_text else ""
+    reason = f": {display_text(mark.reason, 500)}" if mark.reason and mark.reason != mark.rule_text else ""
+    power, moderator = display_text(mark.power, 40), display_text(mark.moderator, 60)
+    return f"⚑ {power} by {moderator} in step {mark.step}{rule}{wording}{reason}"
 
 
-def _found(said: Utterance) -> None:
+def _found(said: ForumPost) -> None:
     if not said.flags:
         return
     with ui.expansion("Why it is flagged").classes("w-full found").props("dense header-class=q-pa-none") as opened_up:
-        tested(opened_up, f"why-{said.post}")
+        test_id(opened_up, f"why-{said.post}")
         for flag in said.flags:
             sure = f" ({100 * flag.chance:.0f} %)" if flag.chance is not None else ""
-            asked = shown(flag.wording, 600)
-            told = f"{flag.text}: {shown(flag.judge, 80)} says {shown(flag.answer, 20)}{sure} to “{asked}”"
+            asked = display_text(flag.wording, 600)
+            told = (
+                f"{flag.text}: {display_text(flag.judge, 80)} says {display_text(flag.answer, 20)}{sure} to “{asked}”"
+            )
             ui.label(told).classes("foreign small").props("dir=auto")
         ui.label("A judge may err.").classes("soft small")
 
 
-def _actions(said: Utterance, reader: Reader) -> None:
+def _actions(said: ForumPost, reader: Reader) -> None:
     turn = reader.turn
     with ui.row().classes("items-center gap-x-3 gap-y-1 w-full"):
         if turn is not None:
             first = ui.button("What if…", on_click=lambda: turn(said, False))
-            tested(first, f"whatif-{said.post}").props("flat dense no-caps icon=call_split")
+            test_id(first, f"whatif-{said.post}").props("flat dense no-caps icon=call_split")
             second = ui.button("Multiverse", on_click=lambda: turn(said, True))
-            tested(second, f"multiverse-{said.post}").props("flat dense no-caps icon=account_tree")
+            test_id(second, f"multiverse-{said.post}").props("flat dense no-caps icon=account_tree")
         for count, (place, name) in zip(reader.continued.get(said.post, ()), _PLACES.items(), strict=False):
             if count:
                 text = f"{count} {name}{'' if count == 1 else 's'}"
                 link = ui.link(text, forum_address(reader.run, place, post=said.post)).classes("plain small")
-                tested(link, f"{place}s-{said.post}")
+                test_id(link, f"{place}s-{said.post}")
         if said.origin != "hand":
             target = run_address(reader.run, "decision", step=said.step, person=said.author, path=said.path or None)
-            tested(ui.link("decision", target).classes("plain small"), f"decision-{said.post}")
+            test_id(ui.link("decision", target).classes("plain small"), f"decision-{said.post}")

@@ -11,15 +11,15 @@ from nicegui import ui
 
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
-from populace.statistics import proportion
+from populace.runs.overview import RunOverview
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.pages.home import example
-from populace.studio.shell.frame import chip, empty, frame, page_at, run_link, section, tested, told
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import chip, empty_state, frame, notify_errors, page_at, run_link, section, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import lines, spark
-from populace.studio.widgets.redraw import Redrawing
-from populace.studio.widgets.start_dialog import follow
+from populace.studio.widgets.charts import line_chart, sparkline
+from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.start_dialog import show_start
 
 SIZE = 20
 
@@ -31,7 +31,7 @@ def register(studio: Studio) -> None:
     async def home(search: str = "", page: int = 1) -> None:
         with frame(studio, "Runs", command="populace list") as here:
             field = ui.input(placeholder="Search name, scenario, model, author, state or tag", value=search)
-            tested(
+            test_id(
                 field.props('dense outlined clearable debounce=200 aria-label="Search runs"').classes("w-full"),
                 "search",
             )
@@ -51,7 +51,9 @@ def register(studio: Studio) -> None:
                     if not names and not words:
                         _welcome(studio)
                     elif not names:
-                        empty(f"No run fits “{shown(words, 80)}”.", "Show all runs", lambda: field.set_value(""))
+                        empty_state(
+                            f"No run fits “{display_text(words, 80)}”.", "Show all runs", lambda: field.set_value("")
+                        )
                     for card in cards:
                         _row(studio, card, fill)
                     if pages > 1:
@@ -71,37 +73,41 @@ def register(studio: Studio) -> None:
                 await fill()
 
             field.on_value_change(searched)
-            redraw = Redrawing(fill)
+            redraw = Redrawer(fill)
             studio.changes.listen("", redraw)
             await redraw.first()
 
 
 def _row(studio: Studio, card: RunCard, refresh: object) -> None:
-    with tested(ui.column().classes("panel"), f"run-{card.name}"):
+    seen = card.overview
+    with test_id(ui.column().classes("panel"), f"run-{card.name}"):
         with ui.row().classes("w-full items-center gap-3"):
             with ui.column().classes("gap-0 min-w-0").style("flex: 1 1 240px"):
                 with ui.row().classes("items-center gap-2"):
                     run_link(card.name).style("font-weight: 600")
-                    chip(card.condition)
+                    chip(card.state)
                     _menu(studio, card, refresh)
-                if card.problem:
-                    ui.label(shown(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
+                if seen is None:
+                    ui.label(display_text(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
                 else:
-                    fork = f" · fork of {card.parent}" if card.parent else ""
-                    what = f"{card.scenario} · {card.model} · seed {card.seed}{fork}"
-                    ui.label(shown(f"{what} · {card.author}, {_date(card.created)}", 300)).classes("soft small foreign")
+                    fork = f" · fork of {seen.parent.run}" if seen.parent else ""
+                    scenario = seen.scenario.rpartition("/")[2]
+                    what = f"{scenario} · {seen.decided_by} · seed {seen.regime.seed}{fork}"
+                    ui.label(display_text(f"{what} · {seen.author}, {_date(seen.created)}", 300)).classes(
+                        "soft small foreign"
+                    )
             if card.trend:
                 with ui.column().classes("gap-0 items-center"):
-                    spark(card.trend)
+                    sparkline(card.trend)
                     last = card.trend[-1]
                     value = "–" if last is None else f"{last:.3g}"
-                    ui.label(f"{shown(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
-            if not card.problem:
-                _numbers(card)
+                    ui.label(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
+            if seen is not None:
+                _numbers(seen)
         if card.tags:
             with ui.row().classes("gap-1"):
                 for tag in card.tags:
-                    ui.label(shown(tag, 60)).classes("chip soft")
+                    ui.label(display_text(tag, 60)).classes("chip soft")
 
 
 def _date(iso: str) -> str:
@@ -113,30 +119,30 @@ def _date(iso: str) -> str:
     return f"{made.day} {made:%b %Y, %H:%M}"
 
 
-def _numbers(card: RunCard) -> None:
+def _numbers(seen: RunOverview) -> None:
     with ui.column().classes("gap-0 small").style("width: 270px; max-width: 100%"):
-        planned = f" of {card.planned}" if card.planned is not None else ""
-        ui.label(f"{card.steps}{planned} steps")
-        if card.condition in ("running", "pausing", "paused") and card.planned:
-            ui.linear_progress(card.steps / card.planned, show_value=False).props("rounded").classes("w-full")
-        cost = f", cost {card.cost:.4g}" if card.cost else ", no cost known"
-        ui.label(f"{card.calls:,} calls{cost}").classes("soft")
-        if card.answers:
-            share = proportion(card.invalid, card.answers)
-            bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if card.invalid else ""
-            ui.label(f"{100 * share.value:.1f} % of {card.answers:,} answers invalid{bounds}").classes("soft")
+        planned = f" of {seen.planned}" if seen.planned is not None else ""
+        ui.label(f"{seen.steps}{planned} steps")
+        if seen.state in ("running", "pausing", "paused") and seen.planned:
+            ui.linear_progress(seen.steps / seen.planned, show_value=False).props("rounded").classes("w-full")
+        cost = f", cost {seen.usage.cost:.4g}" if seen.usage.cost else ", no cost known"
+        ui.label(f"{seen.usage.calls:,} calls{cost}").classes("soft")
+        if seen.invalid is not None:
+            share = seen.invalid
+            bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if share.value else ""
+            ui.label(f"{100 * share.value:.1f} % of {seen.answers:,} answers invalid{bounds}").classes("soft")
 
 
 def _menu(studio: Studio, card: RunCard, refresh: object) -> None:
     assert callable(refresh)
 
-    @told
+    @notify_errors
     async def delete() -> None:
         studio.library.remove(card.name)
-        ui.notify(f"{shown(card.name, 80)} is deleted. It can be brought back at the end of the list.")
+        ui.notify(f"{display_text(card.name, 80)} is deleted. It can be brought back at the end of the list.")
         await refresh()
 
-    @told
+    @notify_errors
     async def keep_tags(field: ui.input, dialog: ui.dialog) -> None:
         studio.library.tag(card.name, (field.value or "").split(","))
         dialog.close()
@@ -144,30 +150,32 @@ def _menu(studio: Studio, card: RunCard, refresh: object) -> None:
 
     def ask_tags() -> None:
         with ui.dialog(value=True) as dialog, ui.card().classes("w-full max-w-md"):
-            ui.label(f"Tags of {shown(card.name, 80)}").classes("panel-title")
-            field = tested(ui.input("Tags, with commas between them", value=", ".join(card.tags)), "tags").classes(
+            ui.label(f"Tags of {display_text(card.name, 80)}").classes("panel-title")
+            field = test_id(ui.input("Tags, with commas between them", value=", ".join(card.tags)), "tags").classes(
                 "w-full"
             )
             with ui.row().classes("w-full justify-end"):
                 ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                tested(ui.button("Keep", on_click=partial(keep_tags, field, dialog)), "keep-tags").props("no-caps")
+                test_id(ui.button("Keep", on_click=partial(keep_tags, field, dialog)), "keep-tags").props("no-caps")
 
     button = ui.button().props("flat round dense icon=more_vert")
-    button.props["aria-label"] = f"More about {shown(card.name, 80)}"
-    with tested(button, f"menu-{card.name}"), ui.menu():
+    button.props["aria-label"] = f"More about {display_text(card.name, 80)}"
+    with test_id(button, f"menu-{card.name}"), ui.menu():
         if not card.problem:
             ui.menu_item("Compare with…", lambda: ui.navigate.to(f"/compare?runs={card.name}"))
             ui.menu_item("Tags…", ask_tags)
-        tested(ui.menu_item("Delete", delete), f"delete-{card.name}")
+        test_id(ui.menu_item("Delete", delete), f"delete-{card.name}")
 
 
 def _experiments(cards: list[ExperimentCard]) -> None:
     with section("Experiments"):
         for card in cards:
             with ui.row().classes("w-full items-center gap-3"):
-                ui.link(shown(card.name, 80), f"/experiment/{card.name}").classes("plain").style("font-weight: 600")
+                ui.link(display_text(card.name, 80), f"/experiment/{card.name}").classes("plain").style(
+                    "font-weight: 600"
+                )
                 if card.problem:
-                    ui.label(shown(card.problem, 300)).classes("small foreign").style("color: var(--bad)")
+                    ui.label(display_text(card.problem, 300)).classes("small foreign").style("color: var(--bad)")
                     continue
                 chip(card.state)
                 failed = f", {card.failed} failed" if card.failed else ""
@@ -181,17 +189,17 @@ def _removed(studio: Studio, refresh: object) -> None:
     if not names:
         return
 
-    @told
+    @notify_errors
     async def undo(name: str) -> None:
         studio.library.restore(name)
         await refresh()
 
     with ui.expansion(f"Deleted: {len(names)}", icon="delete").classes("w-full soft") as opened:
-        tested(opened, "removed")
+        test_id(opened, "removed")
         for name in names:
             with ui.row().classes("items-center gap-2"):
-                ui.label(shown(name, 80)).classes("foreign")
-                tested(ui.button("Undo", on_click=partial(undo, name)), f"undo-{name}").props("flat dense no-caps")
+                ui.label(display_text(name, 80)).classes("foreign")
+                test_id(ui.button("Undo", on_click=partial(undo, name)), f"undo-{name}").props("flat dense no-caps")
 
 
 def _welcome(studio: Studio) -> None:
@@ -201,9 +209,9 @@ def _welcome(studio: Studio) -> None:
         name = example.place(studio.workspace)
         ui.navigate.to(f"/run/{name}")
 
-    @told
+    @notify_errors
     async def start() -> None:
-        await follow(studio.jobs.start("run", "norms", "--seed", "1"))
+        await show_start(studio.jobs.start("run", "norms", "--seed", "1"))
 
     with section("Nothing was run here yet"):
         ui.label(
@@ -214,7 +222,7 @@ def _welcome(studio: Studio) -> None:
             place = Workspace(folder)
             shown_run = Run(place.open(example.place(place)))
             metrics = shown_run.metrics
-        lines(
+        line_chart(
             "A finished example: share in blue, by day (norms, embedded 135M model, seed 1)",
             metrics,
             "step",
@@ -224,8 +232,8 @@ def _welcome(studio: Studio) -> None:
         )
         with ui.row().classes("gap-2"):
             run_it = ui.button("Run norms", on_click=start)
-            tested(run_it.props("no-caps unelevated"), "run-norms")
-            tested(ui.button("Open the example", on_click=look).props("no-caps outline"), "open-example")
+            test_id(run_it.props("no-caps unelevated"), "run-norms")
+            test_id(ui.button("Open the example", on_click=look).props("no-caps outline"), "open-example")
         ui.label("The embedded model is small and weak: it shows how things work, not how people are.").classes(
             "soft small"
         )

@@ -8,7 +8,8 @@ from typing import Any
 
 from populace.base.formatting import duration
 from populace.deciders import DECIDERS
-from populace.studio.widgets.form_values import changed, free, options, problems
+from populace.models import ModelKind, model_kind
+from populace.studio.widgets.form_values import changed_texts, command_options, input_errors, option_name
 from populace.tools.describe import Parameter
 
 SETTINGS = (
@@ -41,7 +42,7 @@ _KEYS = _OF_RUN | {"scenario"}
 
 
 @dataclass
-class Form:
+class RunForm:
     """A new run as it was typed.
 
     Attributes:
@@ -57,22 +58,22 @@ class Form:
     settings: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, scenario: str, parameters: tuple[Parameter, ...], query: Mapping[str, str]) -> Form:
+    def read(cls, scenario: str, parameters: tuple[Parameter, ...], query: Mapping[str, str]) -> RunForm:
         """The form that an address describes; what it does not name is as by default."""
-        texts = {each.name: query[key] for each in parameters if (key := free(each.name, _KEYS)) in query}
+        texts = {each.name: query[key] for each in parameters if (key := option_name(each.name, _KEYS)) in query}
         return cls(
             scenario, parameters, texts, {e.name: query[e.name] for e in (*SETTINGS, *BUDGET) if e.name in query}
         )
 
     def query(self) -> dict[str, str]:
         """What the address holds: the scenario, and whatever differs from the default."""
-        own = {free(name, _KEYS): text for name, text in changed(self.parameters, self.texts).items()}
-        return {"scenario": self.scenario, **own, **changed((*SETTINGS, *BUDGET), self.settings)}
+        own = {option_name(name, _KEYS): text for name, text in changed_texts(self.parameters, self.texts).items()}
+        return {"scenario": self.scenario, **own, **changed_texts((*SETTINGS, *BUDGET), self.settings)}
 
-    def problems(self) -> dict[str, str]:
+    def input_errors(self) -> dict[str, str]:
         """Everything that will not do, by its name in the address."""
-        own = {free(name, _KEYS): said for name, said in problems(self.parameters, self.texts).items()}
-        found = own | problems((*SETTINGS, *BUDGET), self.settings)
+        own = {option_name(name, _KEYS): said for name, said in input_errors(self.parameters, self.texts).items()}
+        found = own | input_errors((*SETTINGS, *BUDGET), self.settings)
         if self.settings.get("decider") == "replay" and not self.settings.get("recording", "").strip():
             found["recording"] = "a run is needed to answer from"
         return found
@@ -84,13 +85,13 @@ class Form:
 
     def run(self) -> list[str]:
         """The command that starts it, without `populace`."""
-        own = options(self.parameters, self.texts, _OF_RUN)
-        return ["run", self.scenario, *own, *options((*SETTINGS, *BUDGET), self.settings)]
+        own = command_options(self.parameters, self.texts, _OF_RUN)
+        return ["run", self.scenario, *own, *command_options((*SETTINGS, *BUDGET), self.settings)]
 
     def estimate(self) -> list[str]:
         """The command that says what it will take, without `populace`."""
-        own = options(self.parameters, self.texts, _OF_ESTIMATE)
-        return ["estimate", self.scenario, *own, *options(SETTINGS[:1], self.settings)]
+        own = command_options(self.parameters, self.texts, _OF_ESTIMATE)
+        return ["estimate", self.scenario, *own, *command_options(SETTINGS[:1], self.settings)]
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Expected:
     note: str = ""
 
 
-def expected(found: Mapping[str, Any], form: Form) -> list[Expected]:
+def expected(found: Mapping[str, Any], form: RunForm) -> list[Expected]:
     """What a run will take, in words; what is not known is said."""
     model, asked = form.setting("model"), form.setting("decider") == "model"
     rows = [Expected("Decisions", f"{_span(found['decisions'])} decisions", "answers that people give")]
@@ -131,7 +132,7 @@ def _time(seconds: list[float] | None, model: str) -> Expected:
 def _cost(cost: list[float] | None, model: str) -> Expected:
     if cost is not None and any(cost):
         return Expected("Cost", _span(cost, "{:,.4f}"), "in the money of your price table")
-    if model.startswith(("embedded", "scripted")):
+    if model_kind(model, ModelKind()).local:
         return Expected("Cost", "nothing", "the model runs on this machine")
     if cost is not None:
         return Expected("Cost", "nothing", "by your price table")

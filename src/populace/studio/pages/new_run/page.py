@@ -11,16 +11,16 @@ from nicegui import background_tasks, context, ui
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.engine.discovery import known_scenarios
-from populace.models import FORMS
+from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, Offer
 from populace.studio.jobs import command
-from populace.studio.pages.new_run.data import BUDGET, SETTINGS, Form, expected
-from populace.studio.shell.frame import Page, error_card, frame, page_at, section, tested, told
-from populace.studio.shell.text import prose, shown
+from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, expected
+from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.fields import field, fields, form_style
+from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import read_parameters
-from populace.studio.widgets.start_dialog import follow
+from populace.studio.widgets.start_dialog import show_start
 
 _PAUSE_S = 0.7
 """How long nobody types before an estimate begins."""
@@ -36,7 +36,7 @@ def register(studio: Studio) -> None:
     @page_at("/new")
     async def new_run() -> None:
         query = dict(context.client.request.query_params)
-        form_style()
+        add_form_style()
         with frame(studio, "New run") as page:
             offers = await asyncio.to_thread(catalogue.offers)
             chosen = query.get("scenario", offers[0].name)
@@ -44,11 +44,11 @@ def register(studio: Studio) -> None:
             # Only here, below the scenarios, so that another can be picked where one cannot be loaded.
             try:
                 described = await _described(catalogue, chosen)
-                form = Form.read(described["name"], read_parameters(described), query)
+                form = RunForm.read(described["name"], read_parameters(described), query)
             except PopulaceError as error:
                 page.command(command("scenarios", chosen))
                 error_card(error)
-                tested(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
+                test_id(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
                 return
             models = await asyncio.to_thread(_models, studio)
             _NewRun(studio, page, form).show(described, models)
@@ -60,7 +60,7 @@ async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
         return await catalogue.described(name)
     with ui.row().classes("items-center gap-2") as waiting:
         ui.spinner(size="sm")
-        ui.label(f"Loading {shown(name, 120)}…").classes("soft")
+        ui.label(f"Loading {display_text(name, 120)}…").classes("soft")
     await context.client.connected()
     try:
         return await catalogue.described(name)
@@ -78,9 +78,9 @@ def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
                 card = ui.element("button").classes("offer chosen" if here else "offer")
                 card.props(f"type=button aria-pressed={'true' if here else 'false'}")
                 card.on("click", lambda _, target=target: ui.navigate.to(target))
-                with tested(card, f"scenario-{offer.name}"):
-                    ui.label(shown(offer.name, 80)).classes("offer-name")
-                    ui.label(shown(offer.summary, 240)).classes("soft small")
+                with test_id(card, f"scenario-{offer.name}"):
+                    ui.label(display_text(offer.name, 80)).classes("offer-name")
+                    ui.label(display_text(offer.summary, 240)).classes("soft small")
         if not any(offer.file for offer in offers):
             ui.label("`populace new mine`, typed in the folder of this workspace, writes one of your own.").classes(
                 "soft small"
@@ -89,26 +89,29 @@ def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
 
 def _models(studio: Studio) -> list[str]:
     """Models that can be named at once: those of this machine, and those of earlier runs."""
-    used = [studio.library.card(name).model for name in studio.library.names()[:50]]
+    runs = [studio.library.card(name).overview for name in studio.library.names()[:50]]
+    used = [run.decided_by for run in runs if run is not None]
     return list(dict.fromkeys([*_KNOWN_MODELS, *(model for model in used if ":" in model)]))
 
 
 class _NewRun:
     """The form of one scenario, on one page."""
 
-    def __init__(self, studio: Studio, page: Page, form: Form) -> None:
+    def __init__(self, studio: Studio, page: Page, form: RunForm) -> None:
         self.studio, self.page, self.form = studio, page, form
         self._estimating: asyncio.Task[Any] | None = None
         context.client.on_delete(self._stop_estimating)
 
     def show(self, described: dict[str, Any], models: list[str]) -> None:
         """Build the page below the scenarios."""
-        with section(shown(described["title"], 80)):
+        with section(display_text(described["title"], 80)):
             prose(described["purpose"] or "This scenario says nothing about itself.")
             with ui.row().classes("items-center gap-3"):
-                ui.label(f"Main metrics: {shown(', '.join(described['chart']), 200) or 'none'}").classes("soft small")
+                ui.label(f"Main metrics: {display_text(', '.join(described['chart']), 200) or 'none'}").classes(
+                    "soft small"
+                )
                 _card(described)
-            with fields():
+            with field_grid():
                 for each in self.form.parameters:
                     field(each, self.form.texts.get(each.name), self._typed)
             if not self.form.parameters:
@@ -116,16 +119,16 @@ class _NewRun:
         self._show_settings(models)
         self._show_estimate()
         with ui.column().classes("startbar"):
-            self._start = tested(ui.button("Start the run", on_click=told(self._begin)), "start-run")
+            self._start = test_id(ui.button("Start the run", on_click=notify_errors(self._begin)), "start-run")
             self._start.props("no-caps unelevated icon=play_arrow")
-            self._refused = tested(ui.column().classes("w-full").props("aria-live=polite"), "refused")
+            self._refused = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
         self._follow()
 
     def _show_settings(self, models: list[str]) -> None:
         model, seed, temperature, decider, recording = SETTINGS
         held = self.form.settings.get
         with section("Model and chance"):
-            with fields():
+            with field_grid():
                 box = field(model, held("model"), self._set, name="model")
                 if isinstance(box, ui.input):
                     box.set_autocomplete(models)
@@ -137,26 +140,26 @@ class _NewRun:
                 with ui.row().classes("items-center gap-1"):
                     ui.label("Known here:").classes("soft small")
                     for name in models:
-                        take = ui.button(shown(name, 80), on_click=lambda _, name=name: box.set_value(name))
-                        tested(take.props("flat dense no-caps size=sm"), f"model-{name}")
+                        take = ui.button(display_text(name, 80), on_click=lambda _, name=name: box.set_value(name))
+                        test_id(take.props("flat dense no-caps size=sm"), f"model-{name}")
             with ui.expansion("How models are named").classes("w-full").props("dense"), ui.column().classes("gap-1"):
-                for form, meaning in FORMS.items():
+                for form, meaning in MODEL_FORMS.items():
                     with ui.row().classes("gap-2 items-baseline"):
                         ui.label(form).classes("commandline").style("flex: 0 0 auto")
                         ui.label(meaning).classes("soft small")
             opened = any(held(each.name) for each in BUDGET)
             with ui.expansion("Budget", value=opened).classes("w-full").props("dense") as budget:
-                tested(budget, "budget")
+                test_id(budget, "budget")
                 ui.label("At a limit the run stops; it can be resumed, and nothing is paid for twice.").classes("soft")
-                with fields():
+                with field_grid():
                     for each in BUDGET:
                         field(each, held(each.name), self._set, name=each.name)
 
     def _show_estimate(self) -> None:
         with section("What it will take", note="judged from trial runs on random answers; nothing is spent"):
-            self._estimate = tested(ui.element("div").classes("expected").props("aria-live=polite"), "estimate")
+            self._estimate = test_id(ui.element("div").classes("expected").props("aria-live=polite"), "estimate")
             again = ui.button("Estimate again", on_click=self._estimate_soon).props("flat dense no-caps icon=refresh")
-            tested(again, "estimate-again")
+            test_id(again, "estimate-again")
 
     def _typed(self, name: str, text: str) -> None:
         self.form.texts[name] = text
@@ -188,12 +191,12 @@ class _NewRun:
             self._estimating.cancel()
 
     async def _do_estimate(self, pause: float) -> None:
-        wrong = self.form.problems()
+        wrong = self.form.input_errors()
         self._estimate.clear()
         with self._estimate:
             if wrong:
                 name, said = next(iter(wrong.items()))
-                ui.label(f"It waits for {shown(name, 80)}: {shown(said, 300)}.").classes("soft")
+                ui.label(f"It waits for {display_text(name, 80)}: {display_text(said, 300)}.").classes("soft")
                 return
             with ui.row().classes("items-center gap-2"):
                 ui.spinner(size="sm")
@@ -212,10 +215,10 @@ class _NewRun:
                 with ui.column().classes("gap-0 expected-row"):
                     ui.label(row.what).classes("soft small")
                     ui.label(row.amount).classes("figure")
-                    ui.label(shown(row.note, 200)).classes("soft small")
+                    ui.label(display_text(row.note, 200)).classes("soft small")
 
     async def _begin(self) -> None:
-        wrong = self.form.problems()
+        wrong = self.form.input_errors()
         if wrong:
             said = "; ".join(f"{name} {why}" for name, why in wrong.items())
             self._refused.clear()
@@ -224,7 +227,7 @@ class _NewRun:
             return
         self._start.disable()
         try:
-            await follow(self.studio.jobs.start(*self.form.run()))
+            await show_start(self.studio.jobs.start(*self.form.run()))
         finally:
             self._start.enable()
 
@@ -241,4 +244,4 @@ def _card(described: dict[str, Any]) -> None:
         else:
             prose(written, 20_000)
         ui.button("Close", on_click=dialog.close).props("flat no-caps")
-    tested(ui.button("Read its card", on_click=dialog.open), "card").props("flat dense no-caps icon=article")
+    test_id(ui.button("Read its card", on_click=dialog.open), "card").props("flat dense no-caps icon=article")

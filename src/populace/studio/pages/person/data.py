@@ -17,7 +17,7 @@ from populace.journal import collected
 from populace.people import Id
 from populace.runs.biography import SCORES, Life, in_words, life_of
 from populace.runs.reader import RunReader
-from populace.studio.shell.clock import moment
+from populace.studio.shell.clock import time_text
 
 _FIXED = ("id", "name")
 DECISIONS = {
@@ -178,7 +178,7 @@ def stream(run: RunReader, person: Portrait, step: int) -> pl.DataFrame:
     if not memories.height:
         return pl.DataFrame()
     known = memories.filter(pl.col("step") <= step).sort("memory", descending=True)
-    clocks = {each: moment(run.record.facts(each)["now"]) for each in known["step"].unique().to_list()}
+    clocks = {each: time_text(run.record.facts(each)["now"]) for each in known["step"].unique().to_list()}
     known = known.with_columns(when=pl.col("step").replace_strict(clocks, return_dtype=pl.String))
     scores = ("recency", "relevance", "score")
     recalled = person.recalled

@@ -10,9 +10,9 @@ from nicegui import ui
 from populace.base.errors import UsageError
 from populace.studio.jobs import command
 from populace.studio.pages.person.data import Portrait, interviews_with
-from populace.studio.shell.clock import when
-from populace.studio.shell.frame import chip, empty, section, tested, told
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import chip, empty_state, notify_errors, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.command_line import command_line
 
@@ -44,25 +44,25 @@ class Interview:
                 ui.label("This is no part of the run: nobody else hears it, and nothing in the run changes.").classes(
                     "small"
                 )
-            self.held = tested(ui.column().classes("w-full gap-2"), "interviews")
+            self.held = test_id(ui.column().classes("w-full gap-2"), "interviews")
             self._form()
 
     def _form(self) -> None:
         with ui.row().classes("w-full items-end gap-2"):
             self.question = ui.input("Question").props("outlined dense maxlength=4000").style("flex: 1 1 260px")
-            tested(self.question, "ask-question").on("keydown.enter", told(self._ask))
+            test_id(self.question, "ask-question").on("keydown.enter", notify_errors(self._ask))
             self.kind = ui.select(KINDS, value="text", label="How they answer").props("outlined dense")
-            tested(self.kind.style("min-width: 190px"), "ask-kind")
+            test_id(self.kind.style("min-width: 190px"), "ask-kind")
             self.options = ui.input("Options, with commas between").props("outlined dense").style("flex: 1 1 200px")
-            tested(self.options.bind_visibility_from(self.kind, "value", value="options"), "ask-options")
+            test_id(self.options.bind_visibility_from(self.kind, "value", value="options"), "ask-options")
             self.scale = ui.input("From-to", value="1-7").props("outlined dense").style("width: 110px")
-            tested(self.scale.bind_visibility_from(self.kind, "value", value="scale"), "ask-scale")
+            test_id(self.scale.bind_visibility_from(self.kind, "value", value="scale"), "ask-scale")
         with ui.row().classes("w-full items-end gap-2"):
             self.given = ui.input("Told before it (optional)").props("outlined dense").style("flex: 2 1 260px")
-            tested(self.given, "ask-given")
+            test_id(self.given, "ask-given")
             self.model = ui.input("Model (the run's own)").props("outlined dense").style("flex: 1 1 180px")
-            tested(self.model, "ask-model")
-            self.send = tested(ui.button("Ask", on_click=told(self._ask)).props("no-caps"), "ask-send")
+            test_id(self.model, "ask-model")
+            self.send = test_id(ui.button("Ask", on_click=notify_errors(self._ask)).props("no-caps"), "ask-send")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
         self.line = command_line("ask-command")
@@ -88,7 +88,7 @@ class Interview:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(shown(command(*self.arguments())))
+        self.line.set_text(display_text(command(*self.arguments())))
 
     def show(self, person: Portrait, step: int) -> None:
         """Show what was asked so far, and ask as of another step."""
@@ -105,16 +105,18 @@ class Interview:
         self.held.clear()
         with self.held:
             if not interviews:
-                empty("Nobody has asked them anything on the side yet. Ask below: they answer as of the step above.")
+                empty_state(
+                    "Nobody has asked them anything on the side yet. Ask below: they answer as of the step above."
+                )
             for entry in interviews[-30:]:
                 with ui.column().classes("bubble gap-1"):
-                    ui.label(f"asked as of {when(run, entry['step'])}").classes("soft small")
+                    ui.label(f"asked as of {step_time(run, entry['step'])}").classes("soft small")
                     if entry["given"]:
                         prose(entry["given"], 400).classes("soft")
                     prose(entry["question"], 800)
                 with ui.column().classes("bubble theirs gap-1"):
                     with ui.row().classes("items-center gap-2"):
-                        ui.label(shown(f"{self.person.name}, by {entry['model']}", 120)).classes("soft small")
+                        ui.label(display_text(f"{self.person.name}, by {entry['model']}", 120)).classes("soft small")
                         if entry["status"] != "ok":
                             chip(entry["status"])
                     prose("no answer" if entry["value"] is None else entry["value"], 1200)

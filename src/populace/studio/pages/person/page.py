@@ -11,8 +11,8 @@ from populace.studio.jobs import command
 from populace.studio.pages.person.data import Portrait, portrait
 from populace.studio.pages.person.interview import Interview
 from populace.studio.pages.person.panels import Panel, panels
-from populace.studio.shell.clock import when
-from populace.studio.shell.frame import Page, empty, frame, page_at, run_address, tested, told
+from populace.studio.shell.clock import step_time
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, run_address, test_id
 from populace.studio.studio import Studio
 
 STYLE = '<link rel="stylesheet" href="/studio-static/person/person.css">'
@@ -62,19 +62,21 @@ class _Shown:
         with ui.column().classes("panel"):
             with ui.row().classes("w-full items-center gap-3 no-wrap"):
                 back = ui.button(on_click=lambda: self.slider.set_value(max(self.step - 1, self.person.steps[0])))
-                tested(back.props('flat round dense icon=chevron_left aria-label="The step before"'), "step-back")
-                self.slider = ui.slider(min=steps[0], max=steps[-1], value=self.step, on_change=told(self._moved))
-                tested(self.slider.props('aria-label="Step"').classes("min-w-0"), "step-slider")
+                test_id(back.props('flat round dense icon=chevron_left aria-label="The step before"'), "step-back")
+                self.slider = ui.slider(
+                    min=steps[0], max=steps[-1], value=self.step, on_change=notify_errors(self._moved)
+                )
+                test_id(self.slider.props('aria-label="Step"').classes("min-w-0"), "step-slider")
                 on = ui.button(on_click=lambda: self.slider.set_value(min(self.step + 1, self.person.steps[-1])))
-                tested(on.props('flat round dense icon=chevron_right aria-label="The step after"'), "step-on")
-            self.clock = tested(ui.label("").classes("soft"), "clock")
+                test_id(on.props('flat round dense icon=chevron_right aria-label="The step after"'), "step-on")
+            self.clock = test_id(ui.label("").classes("soft"), "clock")
             if steps[-1] < run.steps[-1]:
-                empty(f"They were there until step {steps[-1]} and then left.")
+                empty_state(f"They were there until step {steps[-1]} and then left.")
         self._panels = panels(
             self.studio, self.name, lambda: Interview(self.studio, self.name, self.person, lambda: self.step).show
         )
         self._show()
-        self.studio.changes.listen(self.name, told(self._changed))
+        self.studio.changes.listen(self.name, notify_errors(self._changed))
 
     def _moved(self) -> None:
         if int(self.slider.value) != self.step:
@@ -83,7 +85,7 @@ class _Shown:
 
     def _show(self) -> None:
         run = self.studio.library.run(self.name)
-        self.clock.set_text(when(run, self.step))
+        self.clock.set_text(step_time(run, self.step))
         for show in self._panels:
             show(self.person, self.step)
         at = () if self.step == self.person.steps[-1] else ("--step", str(self.step))

@@ -10,12 +10,12 @@ import polars as pl
 from nicegui import ui
 
 from populace.studio.pages.person.data import Portrait, changing, happenings, stream, talk
-from populace.studio.shell.clock import moment
-from populace.studio.shell.frame import empty, run_address, section, tested
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.clock import time_text
+from populace.studio.shell.frame import empty_state, run_address, section, test_id
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_options
-from populace.studio.widgets.tables import Paged, Query, view
+from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
 
 Panel = Callable[[Portrait, int], None]
 """Shows a person at a step."""
@@ -43,7 +43,7 @@ def panels(studio: Studio, name: str, interview: Callable[[], Panel]) -> list[Pa
 
 def _profile() -> Panel:
     with section("Profile", note="after the step"):
-        box = tested(ui.element("div").classes("facts"), "profile")
+        box = test_id(ui.element("div").classes("facts"), "profile")
     before: dict[str, Any] = {}
 
     def show(person: Portrait, step: int) -> None:
@@ -55,7 +55,7 @@ def _profile() -> Panel:
         box.clear()
         with box:
             for column, value in now.items():
-                ui.label(shown(column.replace("_", " "), 60)).classes("soft small")
+                ui.label(display_text(column.replace("_", " "), 60)).classes("soft small")
                 prose("–" if value is None else value, 600)
 
     return show
@@ -87,7 +87,7 @@ def _states() -> Panel:
         rest.set_visibility(bool(left))
         if not drawn:
             with box:
-                empty("Nothing about them changed in this run.")
+                empty_state("Nothing about them changed in this run.")
 
     def show(person: Portrait, step: int) -> None:
         if held.get("states") is not person.states:
@@ -105,7 +105,7 @@ def _states() -> Panel:
 
 def _word_options(table: pl.DataFrame, column: str, mark: int) -> dict[str, Any]:
     """A column of words as steps between named levels; where there are very many, the rare ones share a level."""
-    texts = ["–" if value is None else shown(value, 200) for value in table[column].to_list()]
+    texts = ["–" if value is None else display_text(value, 200) for value in table[column].to_list()]
     levels = list(dict.fromkeys(texts))
     if len(levels) > _VALUES:
         common = {text for text, _ in Counter(texts).most_common(_VALUES - 1)}
@@ -141,13 +141,15 @@ def _decisions(studio: Studio, name: str) -> Panel:
 
     with section("Decisions", note="up to the step, the latest first; open one by its path"):
         columns: list[str | tuple[str, str]] = ["path", ("clock", "when"), "question", ("value", "answer"), "status"]
-        paged = Paged(lambda query: view(held["frame"], query), columns, key="path", link=link, query=Query(size=10))
-        tested(paged.element.classes("decisions"), "decisions")
+        paged = PagedTable(
+            lambda query: page_rows(held["frame"], query), columns, key="path", link=link, query=TableQuery(size=10)
+        )
+        test_id(paged.element.classes("decisions"), "decisions")
 
     def show(person: Portrait, step: int) -> None:
         run = studio.library.run(name)
         frame = person.decisions.filter(pl.col("step") <= step).reverse()
-        clocks = {each: moment(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
+        clocks = {each: time_text(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
         clock = [clocks[each] for each in frame["step"].to_list()]
         held.update(frame=frame.with_columns(pl.Series("clock", clock, dtype=pl.String)), person=person.id)
         paged.refresh()
@@ -160,15 +162,17 @@ def _happenings(studio: Studio, name: str) -> Panel:
     with section("Plans and actions", note="up to the step, the latest first"):
         with ui.column().classes("w-full") as filled:
             columns: list[str | tuple[str, str]] = ["step", ("clock", "when"), "what", "detail"]
-            paged = Paged(lambda query: view(held["frame"], query), columns, key="row", query=Query(size=10))
-            tested(paged.element.classes("events"), "events")
+            paged = PagedTable(
+                lambda query: page_rows(held["frame"], query), columns, key="row", query=TableQuery(size=10)
+            )
+            test_id(paged.element.classes("events"), "events")
         with ui.column() as nothing:
-            empty("No event tells of them up to this step.")
+            empty_state("No event tells of them up to this step.")
 
     def show(person: Portrait, step: int) -> None:
         run = studio.library.run(name)
         frame = happenings(person, step).with_row_index("row")
-        clocks = {each: moment(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
+        clocks = {each: time_text(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
         clock = [clocks[each] for each in frame["step"].to_list()]
         held["frame"] = frame.with_columns(pl.Series("clock", clock, dtype=pl.String))
         filled.set_visibility(frame.height > 0)
@@ -181,18 +185,20 @@ def _happenings(studio: Studio, name: str) -> Panel:
 def _memories(studio: Studio, name: str) -> Panel:
     held: dict[str, Any] = {"frame": pl.DataFrame(), "kinds": []}
 
-    def source(query: Query) -> tuple[pl.DataFrame, int]:
+    def source(query: TableQuery) -> tuple[pl.DataFrame, int]:
         frame = held["frame"]
-        return view(frame.filter(pl.col("kind").is_in(held["kinds"])) if held["kinds"] else frame, query)
+        return page_rows(frame.filter(pl.col("kind").is_in(held["kinds"])) if held["kinds"] else frame, query)
 
     with section("Memory stream", note="what they remember after the step; scores of what came to mind in it"):
         with ui.column().classes("w-full") as filled:
             kinds = ui.select([], multiple=True, label="Kinds", value=[]).props("dense outlined use-chips clearable")
-            tested(kinds.classes("w-full max-w-xs"), "memory-kinds")
-            paged = Paged(source, ["memory"], key="memory", search="Search what they remember", query=Query(size=10))
-            tested(paged.element.classes("memories"), "memories")
+            test_id(kinds.classes("w-full max-w-xs"), "memory-kinds")
+            paged = PagedTable(
+                source, ["memory"], key="memory", search="Search what they remember", query=TableQuery(size=10)
+            )
+            test_id(paged.element.classes("memories"), "memories")
         with ui.column() as nothing:
-            empty("They remember nothing: this scenario gives people no memory, or nothing has happened yet.")
+            empty_state("They remember nothing: this scenario gives people no memory, or nothing has happened yet.")
 
     def chosen() -> None:
         held["kinds"] = list(kinds.value or [])
@@ -222,7 +228,7 @@ def _memories(studio: Studio, name: str) -> Panel:
 
 def _talk(studio: Studio, name: str) -> Panel:
     with section("Conversations", note="what they said and what was said to them, the latest first"):
-        box = tested(ui.column().classes("w-full gap-3"), "talk")
+        box = test_id(ui.column().classes("w-full gap-3"), "talk")
     state: dict[str, Any] = {"most": _TALKS, "shown": None}
 
     def show(person: Portrait, step: int) -> None:
@@ -234,13 +240,13 @@ def _talk(studio: Studio, name: str) -> Panel:
         box.clear()
         with box:
             if not held:
-                empty("Nobody has said anything to them, nor they to anybody, up to this step.")
+                empty_state("Nobody has said anything to them, nor they to anybody, up to this step.")
             for number, lines in held[: state["most"]]:
                 with ui.column().classes("talk gap-1"):
-                    ui.label(f"step {number} · {moment(run.record.facts(number)['now'])}").classes("soft small")
+                    ui.label(f"step {number} · {time_text(run.record.facts(number)['now'])}").classes("soft small")
                     for who, said in lines:
                         with ui.column().classes("gap-0 w-full"):
-                            ui.label(shown(who, 120)).classes("small").style("font-weight: 600")
+                            ui.label(display_text(who, 120)).classes("small").style("font-weight: 600")
                             prose(said, 600)
             if len(held) > state["most"]:
 

@@ -8,14 +8,14 @@ import polars as pl
 from nicegui import ui
 
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import origin_rows, settings_rows
 from populace.studio.jobs import command
 from populace.studio.pages.run import answers_data, usage_data
-from populace.studio.pages.run.data import Overview, overview
 from populace.studio.pages.run.panels import Panel
-from populace.studio.shell.frame import empty, run_address, tested
-from populace.studio.shell.text import shown
-from populace.studio.widgets.charts import bar_options, bars, line_options, lines
-from populace.studio.widgets.tables import Paged, view
+from populace.studio.shell.frame import empty_state, run_address, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.charts import bar_chart, bar_options, line_chart, line_options
+from populace.studio.widgets.tables import PagedTable, page_rows
 
 _BARS = ["share", "predicted"]
 _CHARTED = 6
@@ -51,7 +51,7 @@ class AnswersPanel(Panel):
             self._list.clear()
             with self._list:
                 if not asked:
-                    empty("Nobody was asked anything at this step.")
+                    empty_state("Nobody was asked anything at this step.")
                 self._cards = [_Question(each, self, place < _CHARTED) for place, each in enumerate(asked)]
         for card, each in zip(self._cards, asked, strict=True):
             card.show(each)
@@ -66,24 +66,28 @@ class AnswersPanel(Panel):
 class _Question:
     """One question with its answers."""
 
-    def __init__(self, asked: answers_data.Asked, panel: AnswersPanel, charted: bool) -> None:
+    def __init__(self, asked: answers_data.QuestionSummary, panel: AnswersPanel, charted: bool) -> None:
         self._rows = asked.values
         self._drawn = [name for name in _BARS if name == "share" or asked.values["predicted"].null_count() == 0]
         with ui.column().classes("w-full gap-1 min-w-0"):
-            ui.label(shown(asked.text, 300)).classes("panel-title foreign").props("role=heading aria-level=3 dir=auto")
+            ui.label(display_text(asked.text, 300)).classes("panel-title foreign").props(
+                "role=heading aria-level=3 dir=auto"
+            )
             self._told = ui.label().classes("soft small foreign")
             few = asked.different <= answers_data.MOST_VALUES and asked.values.height > 0
             self._chart = None
             if charted and few:
-                self._chart = bars("Share of the valid answers", asked.values, "value", self._drawn, name="answers")
+                self._chart = bar_chart(
+                    "Share of the valid answers", asked.values, "value", self._drawn, name="answers"
+                )
             columns = [("value", "answer"), ("people", "people"), ("interval", "share of the valid, 95 % interval")]
             columns += [("predicted", "predicted")] if len(self._drawn) > 1 else []
-            self._table = Paged(
-                lambda query: view(self._shown(), query), columns, key="value", link=panel.decision, search=""
+            self._table = PagedTable(
+                lambda query: page_rows(self._shown(), query), columns, key="value", link=panel.decision, search=""
             )
             self._table.table.props("hide-pagination")
 
-    def show(self, asked: answers_data.Asked) -> None:
+    def show(self, asked: answers_data.QuestionSummary) -> None:
         """Show the answers of another step."""
         self._rows = asked.values
         statuses = ", ".join(f"{count:,} {status}" for status, count in asked.statuses.items())
@@ -92,7 +96,7 @@ class _Question:
             told += f" · mean {asked.mean}"
         if asked.different > asked.values.height:
             told += f" · {asked.different:,} different answers, the commonest shown"
-        self._told.set_text(shown(told, 500))
+        self._told.set_text(display_text(told, 500))
         if self._chart is not None:
             self._chart.show(bar_options(asked.values, "value", self._drawn), asked.values)
         self._table.refresh()
@@ -113,8 +117,8 @@ class InvalidPanel(Panel):
     def build(self) -> None:
         """A chart over time, tables by question, and raw replies."""
         self._tables = [pl.DataFrame(), pl.DataFrame(), pl.DataFrame()]
-        self._told = tested(ui.label().classes("foreign"), "invalid-told")
-        self._chart = lines(
+        self._told = test_id(ui.label().classes("foreign"), "invalid-told")
+        self._chart = line_chart(
             "Share of answers that were invalid, by step",
             pl.DataFrame({"step": [], "share": []}),
             "step",
@@ -132,10 +136,12 @@ class InvalidPanel(Panel):
 
     def _table(
         self, place: int, title: str, columns: list[tuple[str, str]], key: str, link: Any = None
-    ) -> tuple[ui.column, Paged]:
+    ) -> tuple[ui.column, PagedTable]:
         with ui.column().classes("min-w-0 gap-1").style("flex: 1 1 320px") as column:
             ui.label(title).classes("panel-title").props("role=heading aria-level=3")
-            made = Paged(lambda query: view(self._tables[place], query), columns, key=key, link=link, search="")
+            made = PagedTable(
+                lambda query: page_rows(self._tables[place], query), columns, key=key, link=link, search=""
+            )
         return column, made
 
     def load(self, run: RunReader, step: int) -> Any:
@@ -180,7 +186,7 @@ class UsagePanel(Panel):
     def build(self) -> None:
         """Totals, a table by purpose, a chart by step, and cleanings."""
         self._purposes, self._cleaned = pl.DataFrame(), pl.DataFrame()
-        self._told = tested(ui.label().classes("foreign"), "usage-told")
+        self._told = test_id(ui.label().classes("foreign"), "usage-told")
         columns: list[str | tuple[str, str]] = [
             "purpose",
             "questions",
@@ -193,18 +199,20 @@ class UsagePanel(Panel):
             ("completion_tokens", "tokens written"),
             ("worth", "at list price"),
         ]
-        self._table = Paged(lambda query: view(self._purposes, query), columns, key="purpose", search="")
-        tested(self._table.table, "usage")
+        self._table = PagedTable(lambda query: page_rows(self._purposes, query), columns, key="purpose", search="")
+        test_id(self._table.table, "usage")
         ui.label(
             "Tokens and list price are of the prompts behind the answers, wherever their replies came from. Calls were "
             "bought by this run; the rest came from the call store."
         ).classes("soft small")
         nothing = pl.DataFrame({"step": [], "calls": [], "reused": []})
-        self._chart = lines("Calls and reused replies, by step", nothing, "step", ["calls", "reused"], name="usage")
+        self._chart = line_chart(
+            "Calls and reused replies, by step", nothing, "step", ["calls", "reused"], name="usage"
+        )
         with ui.column().classes("w-full gap-1") as self._cleanings:
             ui.label("What rules did to utterances so far").classes("panel-title").props("role=heading aria-level=3")
             columns = ["outcome", ("rule", "rule or reason"), "replies"]
-            self._rules = Paged(lambda query: view(self._cleaned, query), columns, key="rule", search="")
+            self._rules = PagedTable(lambda query: page_rows(self._cleaned, query), columns, key="rule", search="")
 
     def load(self, run: RunReader, step: int) -> Any:
         """What was used and cleaned so far."""
@@ -235,13 +243,13 @@ class SettingsPanel(Panel):
     def build(self) -> None:
         """A table, and commands."""
         self._settings = pl.DataFrame()
-        self._table = Paged(
-            lambda query: view(self._settings, query),
+        self._table = PagedTable(
+            lambda query: page_rows(self._settings, query),
             [("name", "name"), ("value", "value")],
             key="name",
             search="Search",
         )
-        tested(self._table.table, "settings")
+        test_id(self._table.table, "settings")
         ui.label("Take it along").classes("panel-title").props("role=heading aria-level=3")
         commands = [
             command("export", self.name, f"{self.name}-csv", "--format", "csv"),
@@ -250,15 +258,14 @@ class SettingsPanel(Panel):
             command("replay", self.name, "--verify"),
         ]
         for line in commands:
-            ui.label(shown(line, 300)).classes("commandline w-full")
+            ui.label(display_text(line, 300)).classes("commandline w-full")
         ui.label("They are run in the folder of the workspace.").classes("soft small")
 
     def load(self, run: RunReader, step: int) -> Any:
         """The settings."""
-        return overview(run)
+        return [*settings_rows(run), *origin_rows(run), ("journal", run.digest)]
 
-    def draw(self, data: Overview) -> None:
+    def draw(self, data: list[tuple[str, str]]) -> None:
         """The rows."""
-        rows = [*data.settings, ("journal", data.digest)]
-        self._settings = pl.DataFrame(rows, schema={"name": pl.String, "value": pl.String}, orient="row")
+        self._settings = pl.DataFrame(data, schema={"name": pl.String, "value": pl.String}, orient="row")
         self._table.refresh()

@@ -21,7 +21,7 @@ MOST_VALUES = 12
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionSummary:
     """One question at a step, and how it was answered.
 
     Attributes:
@@ -52,7 +52,7 @@ class Asked:
         return sum(self.statuses.get(status, 0) for status in VALID)
 
 
-def answers(run: RunReader, step: int, limit: int = 20) -> list[Asked]:
+def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
     """The questions of a step, those that most people answered first.
 
     Args:
@@ -155,7 +155,7 @@ def _asks(run: RunReader, step: int) -> pl.DataFrame:
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
 
-def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> Asked:
+def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
     options: list[str] = json.loads(asks["options"][0])
     kind: str = asks["kind"][0]
     by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
@@ -180,7 +180,7 @@ def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) 
     counted = dict(by_status.iter_rows())
     ordered: dict[str, int] = {status: int(counted[status]) for status in STATUSES if status in counted}
     purposes = ", ".join(asks["purpose"].unique(maintain_order=True))
-    return Asked(asks["text"][0], kind, purposes, sum(ordered.values()), ordered, different, values, average)
+    return QuestionSummary(asks["text"][0], kind, purposes, sum(ordered.values()), ordered, different, values, average)
 
 
 def _mean(values: pl.DataFrame) -> Estimate | None:

@@ -11,19 +11,20 @@ import polars as pl
 from nicegui import ui
 
 from populace.base.errors import PopulaceError, RunNotFoundError
+from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
 from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
-from populace.studio.pages.run.data import charted, metrics, metrics_at, overview
+from populace.studio.pages.run.data import charted, metrics_at
 from populace.studio.pages.run.head import Head
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import Time
-from populace.studio.shell.frame import Page, empty, error_card, frame, page_at, tested
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import Chart, line_options, lines
-from populace.studio.widgets.redraw import Redrawing
-from populace.studio.widgets.tables import Query
+from populace.studio.widgets.charts import Chart, line_chart, line_options
+from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.tables import TableQuery
 
 _GOING = ("running", "pausing", "paused")
 _POINTS = 600
@@ -48,7 +49,7 @@ def register(studio: Studio) -> None:
     ) -> None:
         with frame(studio, name, command=command("show", name), crumbs=[("Runs", "/")]) as here:
             studio.library.run(name)
-            query = Query(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
+            query = TableQuery(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
             sight = Sight(studio, name, here, step)
             again = sight.panel_again
             sight.build(
@@ -82,8 +83,8 @@ class Sight:
         self._studio, self._name, self._page, self._wanted = studio, name, page, step
         self._gone = False
         self._panels: dict[str, Panel] = {}
-        self.changed = Redrawing(self._change)
-        self.moved = Redrawing(self._move)
+        self.changed = Redrawer(self._change)
+        self.moved = Redrawer(self._move)
 
     def build(self, panels: list[Panel], tab: str) -> None:
         """Make the elements, empty as yet."""
@@ -95,7 +96,7 @@ class Sight:
             self._head = Head(self._studio, self._name, lambda: self._time.step, self.changed)
             self._early = ui.column().classes("panel")
             with self._early:
-                empty("No step is committed yet. The first one appears here as soon as it is done.")
+                empty_state("No step is committed yet. The first one appears here as soon as it is done.")
             with ui.column().classes("w-full gap-4") as self._seen:
                 self._time = Time(
                     self._wanted or 0,
@@ -107,7 +108,7 @@ class Sight:
                 with ui.column().classes("panel"):
                     with ui.tabs().props("no-caps align=left outside-arrows mobile-arrows") as self._tabs:
                         for key, panel in self._panels.items():
-                            tested(ui.tab(key, label=panel.title), f"tab-{key}")
+                            test_id(ui.tab(key, label=panel.title), f"tab-{key}")
                     self._tabs.classes("w-full").set_value(chosen)
                     self._tabs.on_value_change(self._opened)
                     self._places = {key: ui.column().classes("w-full gap-3 min-w-0") for key in self._panels}
@@ -136,7 +137,7 @@ class Sight:
         run = self._studio.library.run(self._name)
         condition = self._studio.jobs.condition(run)
         seen = await asyncio.to_thread(overview, run, condition)
-        table = await asyncio.to_thread(metrics, run)
+        table = await asyncio.to_thread(lambda: run.metrics)
         self._head.show(seen)
         self._early.set_visibility(seen.last is None)
         self._seen.set_visibility(seen.last is not None)
@@ -179,7 +180,7 @@ class Sight:
             self._alert.clear()
             with self._alert:
                 if self._gone:
-                    tested(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
+                    test_id(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
                 error_card(error)
             self._whole.set_visibility(not self._gone)
 
@@ -201,11 +202,11 @@ class Metrics:
         self._step = 0
         ui.add_head_html('<script src="/studio-static/run/run.js"></script>')
         with ui.column().classes("panel") as self.element:
-            tested(self.element, "charts")
+            test_id(self.element, "charts")
             self._main = ui.row().classes("w-full gap-4")
             self._others = ui.row().classes("w-full gap-4")
             self._switch = ui.switch("Other metrics", on_change=lambda: self._show_others())
-            tested(self._switch, "other-metrics")
+            test_id(self._switch, "other-metrics")
 
     def show(self, run: RunReader, table: pl.DataFrame, step: int) -> None:
         """Draw the metrics as they are now."""
@@ -239,10 +240,10 @@ class Metrics:
                 chart.show(line_options(points, "step", [name], mark=step), whole)
             else:
                 with place, ui.column().classes("gap-0 min-w-0").style("flex: 1 1 320px"):
-                    chart = lines(name.replace("_", " "), points, "step", [name], mark=step, name=name)
+                    chart = line_chart(name.replace("_", " "), points, "step", [name], mark=step, name=name)
                     chart.table = whole
                     with chart.element:
-                        label = tested(ui.label().classes("small soft"), f"value-{name}")
+                        label = test_id(ui.label().classes("small soft"), f"value-{name}")
                         label.move(chart.element, target_index=1)
                 self._drawn[name] = (chart, label)
             label.set_text(_value(told.get(name), step))
@@ -257,7 +258,7 @@ def _value(row: dict[str, Any] | None, step: int) -> str:
     if row is None:
         return ""
     change = "" if row["change"] is None else f", {row['change']:+,.4g} since the step before"
-    return shown(f"{row['value']} at step {step}{change}", 200)
+    return display_text(f"{row['value']} at step {step}{change}", 200)
 
 
 def _thinned(table: pl.DataFrame) -> pl.DataFrame:

@@ -12,10 +12,10 @@ from populace.base.errors import UsageError
 from populace.runs.reader import RunReader
 from populace.studio.pages.run import events_data, people_data
 from populace.studio.pages.run.columns import people_columns
-from populace.studio.pages.run.data import described, metrics, metrics_at
-from populace.studio.shell.frame import Page, empty, run_address, tested
-from populace.studio.shell.text import shown
-from populace.studio.widgets.tables import Paged, Query, view
+from populace.studio.pages.run.data import described, metrics_at
+from populace.studio.shell.frame import Page, empty_state, run_address, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
 
 _CELL = 60
 """More of a text than this does not stand in a row of people."""
@@ -44,7 +44,7 @@ class Panel:
         """Build it once."""
         if not self.built:
             self.built, self.place = True, place
-            tested(place, f"panel-{self.title.lower()}")
+            test_id(place, f"panel-{self.title.lower()}")
             with place:
                 self.build()
 
@@ -70,7 +70,7 @@ class PeoplePanel(Panel):
 
     title = "People"
 
-    def __init__(self, name: str, page: Page, again: Again, query: Query, where: str) -> None:
+    def __init__(self, name: str, page: Page, again: Again, query: TableQuery, where: str) -> None:
         super().__init__(name, page, again)
         self.query, self.where = query, where
         self._rows = people_data.Rows(pl.DataFrame({"id": []}), 0)
@@ -79,17 +79,17 @@ class PeoplePanel(Panel):
         """A field for words, a field for conditions, and the table."""
         with ui.row().classes("w-full gap-2"):
             self._search = ui.input(placeholder="Search names and texts", value=self.query.search)
-            tested(self._search.props("dense outlined clearable debounce=250"), "people-search")
+            test_id(self._search.props("dense outlined clearable debounce=250"), "people-search")
             self._search.classes("min-w-0").style("flex: 1 1 200px").on_value_change(self._asked)
             self._where = ui.input(placeholder="Only where, e.g. age >= 30 and shirt = blue", value=self.where)
-            tested(self._where.props("dense outlined clearable debounce=400"), "people-where")
+            test_id(self._where.props("dense outlined clearable debounce=400"), "people-where")
             self._where.classes("min-w-0").style("flex: 2 1 260px").on_value_change(self._asked)
-        self._count = tested(ui.label().classes("soft small"), "people-count")
-        self._table = Paged(
+        self._count = test_id(ui.label().classes("soft small"), "people-count")
+        self._table = PagedTable(
             self._page, ["id"], key="id", link=self._link, search="", query=self.query, on_query=self._turned
         )
         # A person is a row, however much is known: whole texts stand on the person's own page.
-        tested(self._table.table.props(remove="wrap-cells"), "people")
+        test_id(self._table.table.props(remove="wrap-cells"), "people")
 
     def load(self, run: RunReader, step: int) -> Any:
         """A page of people; conditions that cannot be read are told beside their field."""
@@ -122,7 +122,7 @@ class PeoplePanel(Panel):
         self._table.columns(names)
         self._table.refresh()
 
-    def _page(self, query: Query) -> tuple[pl.DataFrame, int]:
+    def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
         table = self._rows.table
         long = [name for name, dtype in table.schema.items() if dtype == pl.String]
         cut = [
@@ -133,7 +133,7 @@ class PeoplePanel(Panel):
     def _link(self, row: dict[str, Any]) -> str:
         return run_address(self.name, "person", row["id"], step=self.step)
 
-    def _turned(self, query: Query) -> None:
+    def _turned(self, query: TableQuery) -> None:
         self.query = query
         self._keep()
         background_tasks.create(self.again(), name="another page of people")
@@ -141,7 +141,7 @@ class PeoplePanel(Panel):
     async def _asked(self) -> None:
         self.where = (self._where.value or "").strip()
         query = self.query
-        self.query = Query(1, query.size, query.sort, query.descending, (self._search.value or "").strip())
+        self.query = TableQuery(1, query.size, query.sort, query.descending, (self._search.value or "").strip())
         self._table.query = self.query
         self._keep()
         await self.again()
@@ -162,22 +162,22 @@ class EventsPanel(Panel):
     ) -> None:
         super().__init__(name, page, again)
         self.kind, self.person, self.until = kind, person, until
-        self._query = Query()
+        self._query = TableQuery()
         self._rows = people_data.Rows(pl.DataFrame(), 0)
 
     def build(self) -> None:
         """Filters and the table."""
         with ui.row().classes("w-full gap-2 items-center"):
             self._kind = ui.select({"": "all kinds"}, value="", label="Kind", on_change=self._asked)
-            tested(self._kind.props("dense outlined").style("min-width: 160px"), "event-kind")
+            test_id(self._kind.props("dense outlined").style("min-width: 160px"), "event-kind")
             self._person = ui.input(placeholder="Name or id of a person", value=self.person, on_change=self._asked)
-            tested(self._person.props("dense outlined clearable debounce=300"), "event-person")
+            test_id(self._person.props("dense outlined clearable debounce=300"), "event-person")
             self._until = ui.switch("All up to this step", value=self.until, on_change=self._asked)
-            tested(self._until, "event-until")
-        self._nothing = tested(ui.label().classes("soft"), "events-empty")
+            test_id(self._until, "event-until")
+        self._nothing = test_id(ui.label().classes("soft"), "events-empty")
         columns = [("step", "step"), ("kind", "what"), ("name", "who"), ("details", "details")]
-        self._table = Paged(self._page, columns, key="name", link=self._link, search="", on_query=self._turned)
-        tested(self._table.table, "events")
+        self._table = PagedTable(self._page, columns, key="name", link=self._link, search="", on_query=self._turned)
+        test_id(self._table.table, "events")
 
     def load(self, run: RunReader, step: int) -> Any:
         """A page of events, and which kinds there are."""
@@ -194,7 +194,7 @@ class EventsPanel(Panel):
         """The events, or that there are none."""
         known, self._rows = data
         options = {"": f"all kinds ({sum(known.values()):,})"}
-        options |= {kind: f"{shown(kind, 60)} ({count:,})" for kind, count in known.items()}
+        options |= {kind: f"{display_text(kind, 60)} ({count:,})" for kind, count in known.items()}
         if self._kind.options != options:
             self._kind.set_options(options, value=self.kind if self.kind in options else "")
         nothing = not self._rows.total
@@ -205,7 +205,7 @@ class EventsPanel(Panel):
         self._table.element.set_visibility(not nothing)
         self._table.refresh()
 
-    def _page(self, query: Query) -> tuple[pl.DataFrame, int]:
+    def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
         table = self._rows.table
         if not table.width:
             return table, 0
@@ -217,7 +217,7 @@ class EventsPanel(Panel):
             return "#"
         return run_address(self.name, "person", row["person"], step=row["step"])
 
-    def _turned(self, query: Query) -> None:
+    def _turned(self, query: TableQuery) -> None:
         self._query = query
         background_tasks.create(self.again(), name="another page of events")
 
@@ -226,7 +226,7 @@ class EventsPanel(Panel):
         if (kind, person, until) == (self.kind, self.person, self.until):
             return
         self.kind, self.person, self.until = kind, person, until
-        self._query = Query(1, self._query.size)
+        self._query = TableQuery(1, self._query.size)
         self._table.query = self._query
         self.page.address(kind=kind, who=person, until="yes" if until else None)
         await self.again()
@@ -246,16 +246,16 @@ class MetricsPanel(Panel):
             ("change", "change since the step before"),
             ("about", "what"),
         ]
-        self._table = Paged(lambda query: view(self._rows, query), columns, key="metric", search="")
-        tested(self._table.table, "metrics")
+        self._table = PagedTable(lambda query: page_rows(self._rows, query), columns, key="metric", search="")
+        test_id(self._table.table, "metrics")
         self._nothing = ui.column()
         with self._nothing:
-            empty("This scenario measures nothing. A method with @metric is computed after every step.")
+            empty_state("This scenario measures nothing. A method with @metric is computed after every step.")
 
     def load(self, run: RunReader, step: int) -> Any:
         """The metrics at the step."""
         about = described(run.manifest.scenario)[1]
-        table = metrics_at(metrics(run), step)
+        table = metrics_at(run.metrics, step)
         told = [
             ("–" if c is None else f"{c:+,.4g}", about.get(m, "")) for m, c in table.select("metric", "change").rows()
         ]

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from nicegui import events, ui
 
 from populace.runs.reader import RunReader
-from populace.studio.shell.clock import moment
-from populace.studio.shell.frame import tested
+from populace.studio.shell.clock import time_text
+from populace.studio.shell.frame import test_id
 
 _PLAY_S = 0.6
 
@@ -34,7 +34,7 @@ class Time:
     ) -> None:
         self.step, self.last = step, step
         self._moved, self._busy = moved, busy
-        with tested(ui.row().classes("panel timebar items-center gap-2"), "time"):
+        with test_id(ui.row().classes("panel timebar items-center gap-2"), "time"):
             self._button("skip_previous", "First step", lambda: self.go(0))
             self._button("chevron_left", "One step back", lambda: self._by(-1), "step-back")
             self._play = self._button("play_arrow", "Play", self._toggle, "play")
@@ -42,12 +42,12 @@ class Time:
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
             self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._slid)
             self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
-            tested(self.slider, "slider")
+            test_id(self.slider, "slider")
             with ui.column().classes("gap-0").style("min-width: 170px"):
-                self.number = tested(ui.label().classes("figure"), "step")
-                self.clock = tested(ui.label().classes("soft small"), "clock")
+                self.number = test_id(ui.label().classes("figure"), "step")
+                self.clock = test_id(ui.label().classes("soft small"), "clock")
             self.follow = ui.switch("Follow the newest", value=follow, on_change=self._followed)
-            tested(self.follow, "follow")
+            test_id(self.follow, "follow")
         # Only where no control has the focus: a slider and tabs know their own arrows.
         controls = ["input", "select", "button", "textarea", "a", "div"]
         ui.keyboard(self._key, ignore=controls)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ class Time:
         if self.slider.value != self.step:
             self.slider.set_value(self.step)
         self.number.set_text(f"step {self.step} of {last}")
-        self.clock.set_text(moment(run.record.facts(self.step)["now"]))
+        self.clock.set_text(time_text(run.record.facts(self.step)["now"]))
 
     async def go(self, step: int) -> None:
         """Go to a step that somebody chose."""
@@ -119,4 +119,4 @@ class Time:
 
     def _button(self, icon: str, name: str, act: Callable[[], object], mark: str = "") -> ui.button:
         button = ui.button(on_click=act).props(f'flat round dense icon={icon} aria-label="{name}"').tooltip(name)
-        return tested(button, mark) if mark else button
+        return test_id(button, mark) if mark else button

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from populace.broker import Usage, price_of
-from populace.questions import cleanings as examined
+from populace.questions import cleaning_counts as examined
 from populace.runs.reader import RunReader
 from populace.studio.pages.run import columns as stored
 

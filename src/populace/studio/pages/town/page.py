@@ -18,8 +18,8 @@ from populace.studio.pages.town.frames import positions
 from populace.studio.pages.town.heat import heat, heat_data
 from populace.studio.pages.town.panels import LINES, Followed, Transcript, Warmest
 from populace.studio.pages.town.talk import follows_news, last_said, news, resident, transcript
-from populace.studio.shell.frame import Page, empty, frame, page_at, run_address, section, tested, told
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, run_address, section, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.worlds.town.places import DAY
 
@@ -38,7 +38,7 @@ def register(studio: Studio) -> None:
         with frame(studio, f"Town of {name}", command=command("show", name), crumbs=crumbs) as shell:
             opened = studio.library.run(name)
             if len(opened.steps) < 2:
-                empty(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
+                empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
                 studio.changes.listen(name, lambda: ui.navigate.reload() if len(opened.steps) > 1 else None)
                 return
             town = await asyncio.to_thread(town_of, opened)
@@ -61,7 +61,7 @@ class Seen:
         known = {str(who): row for who, row in town.row.items()}
         if follow and follow not in known:
             raise UsageError(
-                f"nobody in {town.run.name} has the id {shown(follow, 60)}.", "Choose somebody on the map."
+                f"nobody in {town.run.name} has the id {display_text(follow, 60)}.", "Choose somebody on the map."
             )
         self.follow = known[follow] if follow else -1
         self.playing = False
@@ -83,7 +83,7 @@ class TownPage:
         ui.add_head_html('<link rel="stylesheet" href="/studio-static/town/town.css">')
         self._controls()
         with ui.element("div").classes("town-beside"):
-            self.map = tested(
+            self.map = test_id(
                 TownMap(
                     f"/api/runs/{quote(self.name, safe='')}/town",
                     time=self.seen.time,
@@ -99,24 +99,24 @@ class TownPage:
                 self._news_panel()
                 self._heat_panel()
                 self.transcript = Transcript(self.town)
-        self.map.on("time", told(self._moved), args=[["time", "playing", "speed"]])
+        self.map.on("time", notify_errors(self._moved), args=[["time", "playing", "speed"]])
         self.map.on("follow", lambda event: self.follow(int(event.args["row"])))
-        self.map.on("ready", told(self._ready))
-        self.studio.changes.listen(self.name, told(self._changed))
+        self.map.on("ready", notify_errors(self._ready))
+        self.studio.changes.listen(self.name, notify_errors(self._changed))
         await self._panels()
         await self._layered()
 
     def _controls(self) -> None:
-        people = {row: shown(name, 60) for row, name in enumerate(self.town.names)}
+        people = {row: display_text(name, 60) for row, name in enumerate(self.town.names)}
         with ui.row().classes("w-full items-center gap-3"):
-            self.layers = tested(
-                ui.toggle(LAYERS, value=self.seen.layer, on_change=told(self._layer_chosen)).props(
+            self.layers = test_id(
+                ui.toggle(LAYERS, value=self.seen.layer, on_change=notify_errors(self._layer_chosen)).props(
                     "no-caps unelevated"
                 ),
                 "town-layer",
             ).props('aria-label="Layer"')
             chosen = self.seen.follow if self.seen.follow >= 0 else None
-            self.choice = tested(
+            self.choice = test_id(
                 ui.select(people, value=chosen, label="Follow somebody", with_input=True, clearable=True)
                 .props("dense outlined options-dense")
                 .style("min-width: 220px"),
@@ -124,14 +124,14 @@ class TownPage:
             )
             self.choice.on_value_change(self._person_chosen)
             ui.space()
-            with tested(ui.button("Save", icon="download").props("flat no-caps dense"), "town-save"), ui.menu():
+            with test_id(ui.button("Save", icon="download").props("flat no-caps dense"), "town-save"), ui.menu():
                 ui.menu_item("Map as PNG picture", lambda: self.map.save("png"))
                 ui.menu_item("Map as SVG picture", lambda: self.map.save("svg"))
-                ui.menu_item("Positions of this day, CSV", told(self._save_positions))
-                ui.menu_item("What was said this day, CSV", told(self._save_speech))
-                ui.menu_item("Presence, CSV", told(self._save_heat))
+                ui.menu_item("Positions of this day, CSV", notify_errors(self._save_positions))
+                ui.menu_item("What was said this day, CSV", notify_errors(self._save_speech))
+                ui.menu_item("Presence, CSV", notify_errors(self._save_heat))
                 if follows_news(self.town):
-                    ui.menu_item("Who knows the news, CSV", told(self._save_news))
+                    ui.menu_item("Who knows the news, CSV", notify_errors(self._save_news))
         keys = "Space plays; on the map: , and . step, arrows move, + and − zoom, 0 shows all, Esc stops following."
         ui.label(f"{self.town.town.name}, {len(self.town.names)} people. {keys}").classes("soft small")
 
@@ -143,13 +143,13 @@ class TownPage:
                 )
             else:
                 self.tree = None
-                empty("This scenario follows no piece of news. A run of party does.")
+                empty_state("This scenario follows no piece of news. A run of party does.")
         self.news_panel.set_visibility(self.seen.layer == "news")
 
     def _heat_panel(self) -> None:
         with section("Where people spend their time") as self.heat_panel:
-            span = ui.select(SPANS, value=self.span, label="Over", on_change=told(self._span_chosen))
-            tested(span.props("dense outlined options-dense").classes("w-full"), "town-span")
+            span = ui.select(SPANS, value=self.span, label="Over", on_change=notify_errors(self._span_chosen))
+            test_id(span.props("dense outlined options-dense").classes("w-full"), "town-span")
             self.warmest = Warmest(f"{self.name}-presence")
         self.heat_panel.set_visibility(self.seen.layer == "heat")
 
@@ -280,4 +280,4 @@ def _whole(name: str, text: str, otherwise: int) -> int:
     try:
         return int(float(text))
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{name}={shown(text, 60)} in the address is not a number.", "Leave it out.") from error
+        raise UsageError(f"{name}={display_text(text, 60)} in the address is not a number.", "Leave it out.") from error

@@ -10,9 +10,9 @@ from nicegui import ui
 from populace.studio.pages.town.data import TownRun, said_time
 from populace.studio.pages.town.heat import Heat
 from populace.studio.pages.town.talk import Resident
-from populace.studio.shell.frame import run_address, section, tested
-from populace.studio.shell.text import shown
-from populace.studio.widgets.charts import bar_options, bars
+from populace.studio.shell.frame import run_address, section, test_id
+from populace.studio.shell.text import display_text
+from populace.studio.widgets.charts import bar_chart, bar_options
 
 LINES = 12
 _HOTTEST = 10
@@ -26,16 +26,16 @@ class Followed:
         self._seen: Resident | None = None
         with section("Followed") as self._panel:
             with ui.row().classes("w-full items-center justify-between no-wrap"):
-                self._name = tested(ui.link("", "#").classes("plain"), "town-person")
+                self._name = test_id(ui.link("", "#").classes("plain"), "town-person")
                 close = ui.button(on_click=leave).props(
                     'flat round dense size=sm icon=close aria-label="Stop following"'
                 )
-                tested(close, "town-unfollow")
+                test_id(close, "town-unfollow")
             self._about = ui.label().classes("soft small foreign")
-            self._now = tested(ui.label().classes("foreign"), "town-doing")
-            self._said = tested(ui.label().classes("foreign small").props("dir=auto"), "town-last-said")
+            self._now = test_id(ui.label().classes("foreign"), "town-doing")
+            self._said = test_id(ui.label().classes("foreign small").props("dir=auto"), "town-last-said")
             with ui.expansion("Plan of the day", value=True).props("dense").classes("w-full"):
-                self._plan = tested(ui.label().classes("foreign small"), "town-plan")
+                self._plan = test_id(ui.label().classes("foreign small"), "town-plan")
         self._panel.set_visibility(False)
 
     def show(self, person: Resident | None, step: int) -> None:
@@ -51,12 +51,12 @@ class Followed:
         if person == self._seen:
             return
         self._seen = person
-        self._name.set_text(shown(person.name, 80))
-        self._about.set_text(shown(person.about, 200))
-        where = "on the way" if person.place == "on the way" else f"at {shown(person.place, 200)}"
-        self._now.set_text(f"{shown(person.doing, 300)}, {where}")
-        self._said.set_text(f"Said last, {shown(person.said, 400)}" if person.said else "Has said nothing yet.")
-        self._plan.set_text(shown("\n".join(person.plan), 1500) if person.plan else "No plan yet today.")
+        self._name.set_text(display_text(person.name, 80))
+        self._about.set_text(display_text(person.about, 200))
+        where = "on the way" if person.place == "on the way" else f"at {display_text(person.place, 200)}"
+        self._now.set_text(f"{display_text(person.doing, 300)}, {where}")
+        self._said.set_text(f"Said last, {display_text(person.said, 400)}" if person.said else "Has said nothing yet.")
+        self._plan.set_text(display_text("\n".join(person.plan), 1500) if person.plan else "No plan yet today.")
 
 
 class Transcript:
@@ -67,7 +67,7 @@ class Transcript:
         self._lines: list[tuple[ui.column, ui.label, ui.label]] = []
         with section("What is said"):
             self._none = ui.label("Nobody has said anything yet.").classes("soft")
-            with tested(ui.column().classes("town-talk"), "town-talk").props('aria-label="What is said" tabindex=0'):
+            with test_id(ui.column().classes("town-talk"), "town-talk").props('aria-label="What is said" tabindex=0'):
                 for _ in range(LINES):
                     with ui.column().classes("town-line") as line:
                         head = ui.label().classes("soft small foreign")
@@ -83,17 +83,19 @@ class Transcript:
             line.set_visibility(number < len(rows))
             if number < len(rows):
                 time, name, to, words = rows[number]
-                hearers = ", ".join(shown(self._names[row], 40) for row in to[:4]) or "nobody"
-                head.set_text(f"{said_time(time)} · {shown(name, 40)} to {hearers}{' …' if len(to) > 4 else ''}")
-                text.set_text(shown(words, 500))
+                hearers = ", ".join(display_text(self._names[row], 40) for row in to[:4]) or "nobody"
+                head.set_text(f"{said_time(time)} · {display_text(name, 40)} to {hearers}{' …' if len(to) > 4 else ''}")
+                text.set_text(display_text(words, 500))
 
 
 class Warmest:
     """The places where most time is spent."""
 
     def __init__(self, name: str) -> None:
-        self._chart = bars("Person-hours by building", _chosen(None), "place", ["person-hours"], unit="h", name=name)
-        self._note = tested(ui.label().classes("soft small"), "town-heat-note")
+        self._chart = bar_chart(
+            "Person-hours by building", _chosen(None), "place", ["person-hours"], unit="h", name=name
+        )
+        self._note = test_id(ui.label().classes("soft small"), "town-heat-note")
 
     def show(self, found: Heat) -> None:
         """Show a span."""

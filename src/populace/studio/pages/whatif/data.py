@@ -14,7 +14,7 @@ from populace.community.what_if import find_post
 from populace.engine.run import Run
 from populace.journal import Manifest
 from populace.studio.library import Library
-from populace.studio.pages.forum.data import ForumView, Utterance
+from populace.studio.pages.forum.data import ForumPost, ForumView
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Side:
     run: str
     told: str
     state: str
-    said: list[Utterance]
+    said: list[ForumPost]
     differs: int
 
 
@@ -184,5 +184,5 @@ def _has(run: Run, post: int) -> bool:
     return True
 
 
-def _words(said: Utterance) -> tuple[Any, ...]:
+def _words(said: ForumPost) -> tuple[Any, ...]:
     return said.author, said.title, said.text, said.origin

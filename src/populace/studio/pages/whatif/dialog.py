@@ -8,12 +8,12 @@ from weakref import WeakKeyDictionary
 from nicegui import ui
 
 from populace.base.errors import UsageError
-from populace.studio.jobs import Job, command
-from populace.studio.pages.forum.data import ForumView, Utterance
+from populace.studio.jobs import CommandJob, command
+from populace.studio.pages.forum.data import ForumPost, ForumView
 from populace.studio.pages.forum.post import forum_address
 from populace.studio.pages.whatif.data import arguments
-from populace.studio.shell.frame import tested, told
-from populace.studio.shell.text import shown
+from populace.studio.shell.frame import notify_errors, test_id
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 
 _WHO = {
@@ -28,7 +28,7 @@ _WORDS = {"troll": "a troll", "moderator": "a moderator"}
 _MOST_PEOPLE = 1_000
 MOST = 12
 """So many continuations of an utterance are made at once at most."""
-BEFORE: WeakKeyDictionary[Job, frozenset[str]] = WeakKeyDictionary()
+BEFORE: WeakKeyDictionary[CommandJob, frozenset[str]] = WeakKeyDictionary()
 """The forks that there were before a command made more of them."""
 
 
@@ -46,32 +46,32 @@ class Turning:
         # Dialogs live outside of what is drawn again while the run goes on.
         self._host = ui.element("div")
 
-    def ask(self, said: Utterance, several: bool) -> None:
+    def ask(self, said: ForumPost, several: bool) -> None:
         """Open the dialog for an utterance; several for a multiverse."""
         regime = self.view().run.manifest.regime
         choices = {key: text for key, text in _WHO.items() if several or key != "draw"}
         with self._host, ui.dialog() as dialog, ui.card().classes("w-full gap-3").style("max-width: 560px"):
             title = "Multiverse" if several else "What if…"
-            ui.label(f"{title} after #{said.post} by {shown(said.name, 60)}").classes("panel-title").props(
+            ui.label(f"{title} after #{said.post} by {display_text(said.name, 60)}").classes("panel-title").props(
                 "role=heading aria-level=2"
             )
             if several:
                 count = ui.number("How many continuations", value=3, min=1, max=MOST, step=1, format="%d")
-                tested(count, "multiverse-count").props("dense outlined").classes("w-full")
+                test_id(count, "multiverse-count").props("dense outlined").classes("w-full")
             else:
                 count = None
-            who = tested(ui.radio(choices, value="draw" if several else "troll"), "whatif-who").props("dense")
+            who = test_id(ui.radio(choices, value="draw" if several else "troll"), "whatif-who").props("dense")
             person = ui.select(self._people(said), label="Who", with_input=True).props("dense outlined")
-            tested(person, "whatif-person").classes("w-full")
-            described = tested(ui.input("Who, such as “a beginner”"), "whatif-described").props("dense outlined")
+            test_id(person, "whatif-person").classes("w-full")
+            described = test_id(ui.input("Who, such as “a beginner”"), "whatif-described").props("dense outlined")
             described.classes("w-full")
             words = ui.textarea("What they say; empty: the model writes it").props("dense outlined autogrow")
-            tested(words, "whatif-words").classes("w-full")
+            test_id(words, "whatif-words").classes("w-full")
             model = ui.input("Model", value=regime.model if regime.decider == "model" else "").props("dense outlined")
-            tested(model, "whatif-model").classes("w-full")
+            test_id(model, "whatif-model").classes("w-full")
             judge = ui.input("Model that judges all of them; empty: nobody").props("dense outlined").classes("w-full")
-            tested(judge, "multiverse-judge").set_visibility(several)
-            line = tested(ui.label().classes("commandline wrapped w-full"), "whatif-command")
+            test_id(judge, "multiverse-judge").set_visibility(several)
+            line = test_id(ui.label().classes("commandline wrapped w-full"), "whatif-command")
             waiting = ui.row().classes("items-center gap-2")
             with waiting:
                 ui.spinner(size="sm")
@@ -95,9 +95,9 @@ class Turning:
                 person.set_visibility(who.value == "person")
                 described.set_visibility(who.value == "other")
                 words.set_visibility(who.value != "draw")
-                line.set_text(shown(command(*wanted())))
+                line.set_text(display_text(command(*wanted())))
 
-            @told
+            @notify_errors
             async def start() -> None:
                 _check(who.value, person.value, described.value, words.value, count.value if count else 1)
                 button.disable()
@@ -116,7 +116,7 @@ class Turning:
             follow()
             with ui.row().classes("justify-end w-full gap-2"):
                 ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                button = tested(ui.button("Start", on_click=start).props("no-caps unelevated"), "whatif-start")
+                button = test_id(ui.button("Start", on_click=start).props("no-caps unelevated"), "whatif-start")
         dialog.on("hide", dialog.delete)
         dialog.open()
 
@@ -131,10 +131,10 @@ class Turning:
         number = self.studio.jobs.started.index(job)
         return forum_address(self.run, "multiverse", post=post, job=number)
 
-    def _people(self, said: Utterance) -> dict[str, str]:
+    def _people(self, said: ForumPost) -> dict[str, str]:
         """Who could answer: everybody but the author, those who write most first."""
         members = self.view().members().head(_MOST_PEOPLE)
-        return {str(row["id"]): shown(row["name"], 60) for row in members.to_dicts() if row["id"] != said.author}
+        return {str(row["id"]): display_text(row["name"], 60) for row in members.to_dicts() if row["id"] != said.author}
 
 
 def _check(who: str, person: object, described: str | None, words: str | None, count: object) -> None:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.engine.run import Run
-from populace.studio.jobs import Job, command
+from populace.studio.jobs import CommandJob, command
 from populace.studio.pages.forum.data import ForumView
 from populace.studio.pages.forum.page import whole
 from populace.studio.pages.forum.post import STYLE, Reader, forum_address, opened, post_card
@@ -26,20 +26,20 @@ from populace.studio.pages.whatif.data import (
 from populace.studio.pages.whatif.dialog import BEFORE, Turning
 from populace.studio.shell.frame import (
     Page,
+    after_load,
     chip,
-    empty,
+    empty_state,
     error_card,
     frame,
-    later,
     page_at,
     run_address,
     run_link,
     section,
-    tested,
+    test_id,
 )
-from populace.studio.shell.text import prose, shown
+from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.redraw import Redrawing
+from populace.studio.widgets.redraw import Redrawer
 
 _GOING = ("starting", "running")
 _UNITS = {
@@ -77,7 +77,7 @@ class Beside:
         *,
         names: list[str] | None = None,
         draws: bool = False,
-        job: Job | None = None,
+        job: CommandJob | None = None,
     ) -> None:
         self.studio, self.page, self.name, self.post = studio, page, name, post
         self.names, self.draws, self.job = names, draws, job
@@ -90,11 +90,11 @@ class Beside:
         self.original = await asyncio.to_thread(lambda: ForumView(run).loaded())
         self.turning = Turning(self.studio, self.name, lambda: self.original)
         self.place = ui.column().classes("w-full gap-4")
-        self.refresh = Redrawing(self._draw)
+        self.refresh = Redrawer(self._draw)
         self.studio.changes.listen("", self.refresh)
         await self.refresh.first()
         if self.job is not None and self.job.state in _GOING:
-            later(self._to_the_end)
+            after_load(self._to_the_end)
 
     async def _to_the_end(self) -> None:
         """Draw once more when the command is over, which no folder tells of."""
@@ -159,31 +159,33 @@ class Beside:
         with ui.row().classes("items-center gap-3 w-full"):
             ui.link("← The thread", forum_address(self.name, thread=self.post)).classes("plain")
             again = ui.button("What if…", on_click=lambda: self.turning.ask(said, False))
-            tested(again, "whatif-again").props("outline dense no-caps icon=call_split")
+            test_id(again, "whatif-again").props("outline dense no-caps icon=call_split")
             more = ui.button("Multiverse", on_click=lambda: self.turning.ask(said, True))
-            tested(more, "multiverse-again").props("outline dense no-caps icon=account_tree")
+            test_id(more, "multiverse-again").props("outline dense no-caps icon=account_tree")
         if self.job is None:
             return
         if self.job.state == "failed":
             with ui.column().classes("panel error").props("role=alert"):
                 prose(self.job.error)
         elif self.job.state != "ended":
-            with tested(ui.row().classes("items-center gap-2"), "progress"):
+            with test_id(ui.row().classes("items-center gap-2"), "progress"):
                 ui.spinner(size="sm")
                 made = sum(each.state == "complete" for each in sides[1:])
-                ui.label(f"{made} done, {len(sides) - 1 - made} under way: {shown(command(*self.job.arguments), 300)}")
+                ui.label(
+                    f"{made} done, {len(sides) - 1 - made} under way: {display_text(command(*self.job.arguments), 300)}"
+                )
 
     def _nothing(self) -> None:
         if self.job is not None and self.job.state in _GOING:
-            empty("The first continuation is being started.")
+            empty_state("The first continuation is being started.")
         else:
-            empty("Nobody has asked what else could have followed this utterance. The buttons above do.")
+            empty_state("Nobody has asked what else could have followed this utterance. The buttons above do.")
 
     def _side(self, each: Side, sides: Sequence[Side]) -> None:
         own = each.run == self.name
         differs = parted(each, sides[1:]) if own else each.differs
         reader = self.reader if own else Reader(each.run, self.reader.start, {}, self.reader.revealed)
-        with tested(ui.column().classes("panel side gap-2"), f"side-{each.run}"):
+        with test_id(ui.column().classes("panel side gap-2"), f"side-{each.run}"):
             with ui.row().classes("items-center gap-2"):
                 ui.label("What happened" if own else "What if").classes("panel-title").props(
                     "role=heading aria-level=2"
@@ -193,7 +195,7 @@ class Beside:
                 run_link(each.run)
                 ui.link("its forum", forum_address(each.run, thread=self.post)).classes("plain")
             if each.told:
-                ui.label(shown(each.told, 200)).classes("foreign soft small").props("dir=auto")
+                ui.label(display_text(each.told, 200)).classes("foreign soft small").props("dir=auto")
             before = [said for said in each.said[:differs] if said.post != self.post]
             if before:
                 with (
@@ -219,11 +221,11 @@ def _compared(table: pl.DataFrame, runs: Sequence[Run]) -> None:
         columns = [{"name": "run", "label": "run", "field": "run", "align": "left"}]
         columns += [{"name": name, "label": label, "field": name, "align": "right"} for name, label in _UNITS.items()]
         rows = [
-            {name: shown(value, 80) if name == "run" else _figure(name, value) for name, value in row.items()}
+            {name: display_text(value, 80) if name == "run" else _figure(name, value) for name, value in row.items()}
             for row in table.to_dicts()
         ]
         made = ui.table(columns=columns, rows=rows, row_key="run").props("flat dense hide-pagination wrap-cells=false")
-        tested(made, "compared").classes("w-full")
+        test_id(made, "compared").classes("w-full")
         if not any(run.manifest.status.state == "running" for run in runs) and table["violations"].null_count():
             ui.label("Violations are known where every run was judged: populace judge RUN --model MODEL.").classes(
                 "soft small"
@@ -273,7 +275,7 @@ def _post(query: dict[str, str]) -> int:
     return found
 
 
-def _job(studio: Studio, name: str, query: dict[str, str]) -> Job | None:
+def _job(studio: Studio, name: str, query: dict[str, str]) -> CommandJob | None:
     """The command that makes the forks, if it was started by this Studio and not by one before it."""
     number, started = whole(query, "job"), studio.jobs.started
     if number is None or not 0 <= number < len(started) or started[number].arguments[:2] != ("multiverse", name):

@@ -1,0 +1,343 @@
+"""A model behind an OpenAI-compatible server: vLLM, SGLang, Ollama, llama.cpp, a cloud.
+
+What a server can do is found out once with a small request and remembered. No key is ever kept
+in an attribute that is printed, logged, hashed or written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import math
+import os
+import random
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownNameError
+from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+
+if TYPE_CHECKING:
+    import openai
+
+_LONGEST_WAIT_S = 120.0
+_MOST_TOKENS = 20
+_REJECTED = "the server rejected the request"
+
+
+class OpenAICompatible(Model):
+    """A model that an OpenAI-compatible server answers for.
+
+    Args:
+        base_url: The address, up to and with `/v1`.
+        name: The model's name on the server; without one, the only model it serves.
+        spec: How the user named it.
+        key_variables: The environment variables to look for a key in.
+        concurrency: How many requests may be under way at once.
+        timeout_s: How long one attempt may take from beginning to end.
+        retries: How many times a failed attempt is repeated.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        name: str | None,
+        *,
+        spec: str,
+        key_variables: Sequence[str] = ("POPULACE_API_KEY",),
+        concurrency: int = 16,
+        timeout_s: float = 120.0,
+        retries: int = 4,
+    ) -> None:
+        if urlsplit(base_url).username or urlsplit(base_url).password:
+            raise ModelKeyError(
+                f"the address of {urlsplit(base_url).hostname} holds a user name or password.",
+                f"Leave it out of the address and set {key_variables[0]}.",
+            )
+        self.spec = spec
+        self.base_url = base_url.rstrip("/")
+        self.name = name
+        self.concurrency = concurrency
+        self.timeout_s = timeout_s
+        self.retries = retries
+        self.capabilities = Capabilities()
+        self.retried = 0
+        self._key_variables = key_variables
+        self._client: openai.AsyncOpenAI | None = None
+        self._limit_field = "max_tokens"
+        self._lead_fields: dict[str, Any] = {}
+        # Only the spacing of retries depends on this, never a result.
+        self._jitter = random.Random()
+
+    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+        """Reach the server, settle the model's name and learn what it can do."""
+        import openai
+
+        key = self._key()
+        self._client = openai.AsyncOpenAI(
+            api_key=key,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=self.timeout_s,
+            default_headers={"Connection": "keep-alive"},
+        )
+        self._gate = asyncio.Semaphore(self.concurrency)
+        owner = await self._find_model()
+        self.fingerprint = f"{self.base_url}#{self.name}"
+        learned = dict(remembered or {})
+        if learned.get("name") != self.name:
+            learned = await self._probe(owner) | {"name": self.name}
+        self.learned = learned
+        self.capabilities = Capabilities(
+            top_tokens=learned["top_tokens"], lead=learned["lead"], schema=learned["schema"], seed=True
+        )
+        self._limit_field = learned["limit_field"]
+        self._lead_fields = learned["lead_fields"]
+        if not self.capabilities.top_tokens:
+            self.notes = (
+                f"{self.name} gives no log-probabilities: every answer is a sample of one, not a distribution.",
+            )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    @property
+    def client(self) -> openai.AsyncOpenAI:
+        """The open client."""
+        if self._client is None:
+            raise ModelError(f"{self.spec} was not started.")
+        return self._client
+
+    async def _find_model(self) -> str:
+        """Check that the server is there and knows the model; returns who serves it."""
+        import openai
+
+        try:
+            async with asyncio.timeout(min(self.timeout_s, 20.0)):
+                served = {model.id: model for model in (await self.client.models.list()).data if model.id}
+        except (openai.AuthenticationError, openai.PermissionDeniedError):
+            raise self._wrong_key() from None
+        except (openai.APIConnectionError, TimeoutError) as error:
+            raise ModelUnreachableError(
+                f"no server answers at {self.base_url}.", "Check the address and that the server is up."
+            ) from error
+        except (openai.APIError, AttributeError, TypeError, ValueError):
+            served = {}  # Some servers have no list of models; the name is then taken on trust.
+        if self.name is None:
+            if len(served) != 1:
+                raise ModelError(
+                    f"{self.base_url} serves {len(served)} models, so one must be named.",
+                    f"Write {self.base_url}#NAME" + (f", with one of: {', '.join(sorted(served))}." if served else "."),
+                )
+            self.name = next(iter(served))
+        elif served and self.name not in served:
+            raise UnknownNameError("model", self.name, served, f"Asked of {self.base_url}.")
+        return str(getattr(served.get(self.name), "owned_by", ""))
+
+    async def _probe(self, owner: str) -> dict[str, Any]:
+        """One small request, then smaller demands until the server agrees."""
+        learned: dict[str, Any] = {
+            "top_tokens": 0,
+            "schema": True,
+            "lead": False,
+            "limit_field": "max_tokens",
+            "lead_fields": {},
+        }
+        if owner == "llamacpp":
+            learned["lead"] = True
+        elif owner == "vllm":
+            learned |= {"lead": True, "lead_fields": {"add_generation_prompt": False, "continue_final_message": True}}
+        messages = [{"role": "user", "content": "Answer yes or no."}]
+        said = ""
+        for limit_field in ("max_tokens", "max_completion_tokens"):
+            for top in (_MOST_TOKENS, 5, 0):
+                body: dict[str, Any] = {"model": self.name, "messages": messages, limit_field: 1}
+                body |= {"logprobs": True, "top_logprobs": top} if top else {}
+                outcome = await self._persist(body, lambda reply: Reply("", tuple(_tokens(reply))))
+                if isinstance(outcome, Reply):
+                    return learned | {"limit_field": limit_field, "top_tokens": top if outcome.tokens else 0}
+                said = outcome.detail
+                if not said.startswith(_REJECTED):
+                    raise ModelUnreachableError(f"{self.base_url} does not answer: {said}.", "Try again later.")
+        raise ModelError(f"{self.base_url} answers no request: {said}.")
+
+    def _key(self) -> str:
+        """The key, from the first of the variables that is set."""
+        name = next((name for name in self._key_variables if os.environ.get(name)), None)
+        key = os.environ[name].strip() if name else "none"
+        if not key.isascii() or not key.isprintable():
+            raise ModelKeyError(f"the key in {name} holds characters that cannot be sent.", f"Set {name} anew.")
+        return key
+
+    def _wrong_key(self) -> ModelKeyError:
+        named = " or ".join(self._key_variables)
+        there = any(os.environ.get(name) for name in self._key_variables)
+        what = "refuses the key" if there else "wants a key and none is set"
+        return ModelKeyError(f"{self.base_url} {what}.", f"Set {named} to a valid key; it is never written down.")
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
+        waiting = iter(enumerate(requests))
+        arrived: asyncio.Queue[tuple[int, ReplyOrFailure] | None] = asyncio.Queue()
+        failed: list[ModelError] = []
+
+        async def worker() -> None:
+            try:
+                for index, request in waiting:
+                    async with self._gate:
+                        if self.halted or failed:
+                            break
+                        read = functools.partial(_read, request=request)
+                        arrived.put_nowait((index, await self._persist(self._body(request), read)))
+            except ModelError as error:
+                failed.append(error)
+            finally:
+                arrived.put_nowait(None)
+
+        workers = [asyncio.create_task(worker()) for _ in range(min(self.concurrency, len(requests)))]
+        try:
+            running = len(workers)
+            while running:
+                lot, item = [], await arrived.get()
+                while True:
+                    if item is None:
+                        running -= 1
+                    else:
+                        lot.append(item)
+                    if arrived.empty():
+                        break
+                    item = arrived.get_nowait()
+                if lot:
+                    yield lot
+            if failed:
+                raise failed[0]
+        finally:
+            for task in workers:
+                task.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _persist(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> ReplyOrFailure:
+        """One request, repeated with growing pauses while the trouble may pass."""
+        failure = Failure("unanswered", "not tried")
+        for attempt in range(self.retries + 1):
+            outcome, wait_s = await self._attempt(body, read)
+            if isinstance(outcome, Reply) or wait_s is None:
+                return outcome
+            failure = outcome
+            if attempt < self.retries:
+                if wait_s > _LONGEST_WAIT_S:
+                    return Failure(
+                        failure.status, f"{failure.detail}; asked to wait {wait_s:.0f} s, longer than this run waits"
+                    )
+                self.retried += 1
+                left_s = max(wait_s, min(30.0, 0.25 * 2**attempt) * (0.5 + self._jitter.random()))
+                while left_s > 0 and not self.halted:
+                    await asyncio.sleep(min(left_s, 0.2))
+                    left_s -= 0.2
+                if self.halted:
+                    break
+        return failure
+
+    async def _attempt(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> tuple[ReplyOrFailure, float | None]:
+        """One attempt: its outcome and, where trying again may help, how long the server asks to wait."""
+        import openai
+
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                said = await self.client.chat.completions.create(**body)
+            return read(said), None
+        except (TimeoutError, openai.APITimeoutError):
+            return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
+        except (openai.AuthenticationError, openai.PermissionDeniedError):
+            raise self._wrong_key() from None
+        except openai.NotFoundError as error:
+            raise ModelError(f"{self.base_url} does not know the model {self.name!r}: {self._words(error)}.") from None
+        except openai.RateLimitError as error:
+            if error.code == "insufficient_quota":
+                raise ModelError(f"the account at {self.base_url} has no credit left.") from error
+            return Failure("unanswered", "the server limits the rate"), _retry_after(error)
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if error.code == "content_filter":
+                return Reply("", (), "refusal"), None
+            return Failure("unanswered", f"{_REJECTED}: {self._words(error)}"), None
+        except openai.APIStatusError as error:
+            return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
+        except openai.APIConnectionError:
+            return Failure("unanswered", "the connection broke"), 0.0
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            return Failure("unanswered", f"the server's reply is malformed ({type(error).__name__})"), 0.0
+
+    def _words(self, error: openai.APIStatusError) -> str:
+        """What the server says, without the key, which some servers repeat."""
+        said = " ".join(str(error.message).split())
+        return said.replace(self.client.api_key, "[key]")[:300]
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        messages = [{"role": role, "content": text} for role, text in request.messages]
+        body: dict[str, Any] = {"model": self.name, "messages": messages, self._limit_field: request.max_tokens}
+        if request.lead:
+            messages.append({"role": "assistant", "content": request.lead})
+            if self._lead_fields:
+                body["extra_body"] = self._lead_fields
+        if request.top:
+            body |= {self._limit_field: 1, "logprobs": True, "top_logprobs": request.top, "temperature": 1.0}
+        else:
+            body["temperature"] = request.temperature
+            if request.seed is not None:
+                body["seed"] = request.seed
+        if request.schema:
+            shape = {"name": "answer", "schema": json.loads(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        return body
+
+
+def _read(said: Any, request: Request) -> Reply:
+    choice, usage = said.choices[0], said.usage
+    declined = getattr(choice.message, "refusal", None)
+    if declined or choice.finish_reason == "content_filter":
+        return Reply(str(declined or ""), (), "refusal", *_spent(usage))
+    tokens = tuple(_tokens(said)) if request.top else ()
+    if request.top and not tokens:
+        raise ValueError("no log-probabilities in the reply")
+    text = choice.message.content or ""
+    if not isinstance(text, str):
+        raise ValueError("the content is not text")
+    return Reply(
+        _clean(text).removeprefix(request.lead),
+        tokens,
+        "length" if choice.finish_reason == "length" else "stop",
+        *_spent(usage),
+    )
+
+
+def _tokens(said: Any) -> list[tuple[str, float]]:
+    logprobs = said.choices[0].logprobs
+    content = getattr(logprobs, "content", None) or []
+    tokens = [(_clean(entry.token), float(entry.logprob)) for entry in content[0].top_logprobs] if content else []
+    if any(math.isnan(logprob) for _, logprob in tokens):
+        raise ValueError("a log-probability is no number")
+    return tokens
+
+
+def _clean(text: str) -> str:
+    """Text that can be written down: half of a surrogate pair is replaced."""
+    return text.encode(errors="replace").decode()
+
+
+def _spent(usage: Any) -> tuple[int, int]:
+    return (int(usage.prompt_tokens), int(usage.completion_tokens)) if usage else (0, 0)
+
+
+def _retry_after(error: openai.APIStatusError) -> float:
+    try:
+        wait_s = float(error.response.headers.get("retry-after", 0))
+        if math.isnan(wait_s):
+            raise ValueError
+        return wait_s
+    except ValueError:
+        return 1.0  # A date: wait a little and ask again, as the server will repeat it if it still means it.
