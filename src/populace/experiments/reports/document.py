@@ -7,7 +7,7 @@ from pathlib import Path
 
 from populace.experiments.reports.blocks import Block, Figure, Heading
 from populace.experiments.reports.figures import standalone_svg
-from populace.experiments.reports.page import html_page, markdown_text
+from populace.experiments.reports.rendering import html_page, markdown_text
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.external_checks import Reference

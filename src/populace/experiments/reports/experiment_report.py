@@ -43,7 +43,7 @@ def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     when = results.folder.manifest.created[:10]
     lead.append(Prose([f"An experiment with Populace, begun {when}. {_state(results)}"], kind="soft"))
     first, *others = _findings(results)
-    summary: list[Block] = [Prose([first]), *([Prose(others, listed=True)] if others else [])]
+    summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
     body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
