@@ -39,7 +39,7 @@ def test_every_code_block_of_a_page_runs(page: Path) -> None:
     for language, code in blocks(page):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(code, name_of(page), "exec"), namespace)
+                exec(compile(code, f"<{name_of(page)}>", "exec"), namespace)
         elif language == "sh":
             run_lines(code)
         elif language == "yaml":
@@ -63,8 +63,8 @@ def run_lines(code: str) -> None:
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
-    assert (ROOT / "docs" / "cli.md").read_text() == made, "run `make docs`"
+    reference = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
+    assert (ROOT / "docs" / "cli.md").read_text() == reference, "run `make docs`"
 
 
 def test_every_command_is_documented() -> None:
