@@ -155,17 +155,18 @@ class RunReader:
         """Every version of a table of the world that a step put, with the number of the step."""
         return self._joined(f"tables/{name}")
 
-    def rows(self, name: str, *where: pl.Expr, until: int | None = None) -> pl.DataFrame:
+    def rows(self, name: str, *where: pl.Expr, since: int = 0, until: int | None = None) -> pl.DataFrame:
         """Those rows of a table, over all steps or those up to one, that meet every condition; others are not kept.
 
         Args:
             name: The table, such as `answers`, `events` or `tables/memories`.
             where: The conditions.
+            since: The first step that counts.
             until: The last step that counts.
         """
         parts = []
         for step in self.steps:
-            part = self.record.scan(step, name) if until is None or step <= until else None
+            part = self.record.scan(step, name) if since <= step and (until is None or step <= until) else None
             if part is not None:
                 parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
         found = [table for table in collected(parts) if table.width] if parts else []

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 
 from populace.base.errors import JournalError, UsageError
 from populace.runs.reader import RunReader
+from populace.studio.metrics import metrics_table
 from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
-from populace.studio.pages.run.data import metrics as measured
 from populace.studio.pages.run.data import overview as seen
 from populace.studio.studio import Studio
 
@@ -33,7 +33,7 @@ def router(studio: Studio) -> APIRouter:
     @made.get("/metrics")
     def metrics(name: str) -> list[dict[str, Any]]:
         """All metrics, a row for each step."""
-        return measured(studio.library.run(name)).to_dicts()
+        return metrics_table(studio.library.run(name)).to_dicts()
 
     @made.get("/people")
     def people(

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError
 from populace.broker import Usage, price_of
-from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.run_control import condition
 from populace.questions import VALID
 from populace.runs.caveats import caveats
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, proportion
-from populace.studio.pages.run import columns as stored
 
 
 @dataclass(frozen=True)
@@ -187,47 +181,6 @@ def _world(run: RunReader, steps: list[int]) -> frozenset[str]:
     return frozenset(name.removeprefix("tables/") for name in names if name.startswith("tables/"))
 
 
-_METRICS = stored.Kept(room=32_000_000)
-
-
-def metrics(run: RunReader) -> pl.DataFrame:
-    """All metrics, a row for each step. Only steps that came since the last time are read."""
-    steps = run.steps
-    key = str(run.folder.resolve())
-    held: tuple[pl.DataFrame, int, str] | None = _METRICS.get(key)
-    table, until = pl.DataFrame(), -1
-    if held is not None and held[1] in steps and run.journal.commit_of(held[1]).digest == held[2]:
-        table, until = held[0], held[1]
-    fresh = [step for step in steps if step > until]
-    if fresh:
-        table = pl.concat([table, _measured(run, fresh)], how="diagonal_relaxed")
-    if steps:
-        size = int(table.estimated_size()) + 500
-        _METRICS.put(key, (table, steps[-1], run.journal.commit_of(steps[-1]).digest), size)
-    return table
-
-
-def _measured(run: RunReader, steps: list[int]) -> pl.DataFrame:
-    """The metrics of some steps, read side by side."""
-    folders = [run.journal.holder(step).folder / "steps" / f"{step:05d}" for step in steps]
-    try:
-        scans = [pl.scan_parquet(folder / "metrics.parquet") for folder in folders]
-        return pl.concat(scans, how="diagonal_relaxed").collect()
-    except (OSError, pl.exceptions.PolarsError):
-        # One by one they tell which of them is damaged.
-        tables = [run.record.table(step, "metrics") for step in steps]
-        return pl.concat([table for table in tables if table is not None], how="diagonal_relaxed")
-
-
-def charted(run: RunReader, table: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """The metrics to draw: those that the scenario names, and the other ones that are numbers."""
-    numeric = [name for name in table.columns if name != "step" and table[name].dtype.is_numeric()]
-    numeric = [name for name in numeric if table[name].null_count() < table.height]
-    main = [name for name in described(run.manifest.scenario)[0] if name in numeric]
-    main = main or numeric[:4]
-    return main, [name for name in numeric if name not in main]
-
-
 def metrics_at(table: pl.DataFrame, step: int) -> pl.DataFrame:
     """The metrics at a step: `metric`, `value`, the value `before`, and the `change` of numbers since then."""
     now = table.filter(pl.col("step") == step).to_dicts() if table.width else []
@@ -256,45 +209,3 @@ def value_in_words(value: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:,.4g}"
     return str(value)
-
-
-def described(scenario: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The metrics that a scenario wants drawn, and the first line about each of its metrics.
-
-    A scenario in a file is read, and not run: Studio runs nobody's code in its own process.
-    """
-    if scenario in known_scenarios():
-        return _shipped(scenario)
-    where, _, wanted = scenario.rpartition(":")
-    path = Path(where or scenario)
-    if path.suffix != ".py" or not path.is_file():
-        return (), {}
-    return _parsed(path, wanted, path.stat().st_mtime_ns)
-
-
-@cache
-def _shipped(scenario: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    try:
-        found = find_scenario(scenario)
-    except PopulaceError:
-        return (), {}
-    return found.chart, {name: (f.__doc__ or "").split("\n")[0] for name, f in found.metrics().items()}
-
-
-@cache
-def _parsed(path: Path, wanted: str, _changed: int) -> tuple[tuple[str, ...], dict[str, str]]:
-    try:
-        tree = ast.parse(path.read_text())
-    except (OSError, ValueError, SyntaxError):
-        return (), {}
-    chart: tuple[str, ...] = ()
-    told: dict[str, str] = {}
-    for body in (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == wanted):
-        for node in body:
-            if isinstance(node, ast.FunctionDef):
-                told[node.name] = (ast.get_docstring(node) or "").split("\n")[0]
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            value = getattr(node, "value", None)
-            if any(isinstance(t, ast.Name) and t.id == "chart" for t in targets) and isinstance(value, ast.Tuple):
-                chart = tuple(str(e.value) for e in value.elts if isinstance(e, ast.Constant))
-    return chart, told
