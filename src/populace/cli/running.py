@@ -22,7 +22,7 @@ from populace.cli.options import (
 )
 from populace.cli.output import emit, err, out
 from populace.cli.progress import Display
-from populace.cli.summary import describe, show_run
+from populace.cli.summary import run_document, show_run
 from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario
 from populace.engine.interventions import Intervention, read_interventions
@@ -171,7 +171,7 @@ def _finished(run: Run, as_json: bool, chart: bool) -> None:
     more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
     if as_json:
         shown = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        emit(describe(run) | shown, caveats(run))
+        emit(run_document(run) | shown, caveats(run))
         return
     show_run(run)
     out.print()

@@ -17,7 +17,7 @@ from typing import Any
 from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
-from populace.experiments.folder import Folder, home
+from populace.experiments.folder import ExperimentFolder, experiments_folder
 from populace.journal import Journal, Manifest
 from populace.studio.library import Library
 
@@ -109,7 +109,7 @@ class ChangeNotifier:
                 break
 
     def _folders(self) -> list[Path]:
-        runs, experiments = self._library.workspace.runs, home(self._library.workspace)
+        runs, experiments = self._library.workspace.runs, experiments_folder(self._library.workspace)
         runs.mkdir(parents=True, exist_ok=True)
         named = {name for name, listeners in self._listeners.items() if listeners and name}
         wanted = {self._library.workspace.folder / n for n in named if n.startswith("experiments/")}
@@ -149,7 +149,7 @@ class ChangeNotifier:
         workspace = self._library.workspace
         try:
             if name.startswith("experiments/"):
-                return Folder.activity(workspace.folder / name)
+                return ExperimentFolder.activity(workspace.folder / name)
             folder = workspace.runs / name
             return Journal.busy_folder(folder), Manifest.stamp(folder)[0]
         except OSError:

@@ -10,11 +10,11 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
 from populace.engine.run import Run
-from populace.engine.run_control import Condition, condition
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
 from populace.journal import Journal, Manifest
 from populace.questions import VALID
+from populace.runs.overview import RunState, run_state
 from populace.studio.metrics import chart_metrics, metrics_table
 
 Stamp = tuple[int, int, int]
@@ -48,7 +48,7 @@ class RunCard:
 
     name: str
     scenario: str = ""
-    condition: Condition | str = "unreadable"
+    condition: RunState | str = "unreadable"
     problem: str = ""
     steps: int = 0
     planned: int | None = None
@@ -157,7 +157,7 @@ class Library:
             return RunCard(
                 name=name,
                 scenario=manifest.scenario.rpartition("/")[2],
-                condition=condition(run.journal),
+                condition=run_state(run.journal),
                 steps=manifest.status.steps,
                 planned=manifest.status.planned,
                 model=regime.model if regime.decider == "model" else f"decided by {regime.decider}",
@@ -199,12 +199,12 @@ class Library:
 
     def experiments(self) -> list[ExperimentCard]:
         """All experiments, the newest first."""
-        cards = [self._experiment(name) for name in experiments.names(self.workspace)]
+        cards = [self._experiment(name) for name in experiments.experiment_names(self.workspace)]
         return sorted(cards, key=lambda card: (card.created, card.name), reverse=True)
 
     def _experiment(self, name: str) -> ExperimentCard:
         try:
-            found = experiments.Folder.open(experiments.home(self.workspace) / name)
+            found = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
             rows = found.rows().values()
             failed = sum(row["status"] == "failed" for row in rows)
             manifest = found.manifest

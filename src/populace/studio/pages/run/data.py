@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from populace.broker import Usage, price_of
-from populace.engine.run_control import condition
 from populace.questions import VALID
 from populace.runs.caveats import caveats
+from populace.runs.overview import run_state
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, proportion
 
@@ -102,7 +102,7 @@ def overview(run: RunReader, state: str | None = None) -> RunOverview:
     return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
-        state=state or condition(run.journal),
+        state=state or run_state(run.journal),
         reason=status.reason,
         last=steps[-1] if steps else None,
         planned=status.planned,
