@@ -27,6 +27,7 @@ from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.validation import validity
+from populace.models import model_kind
 from populace.questions import VALID
 from populace.tools.estimate import estimate
 
@@ -212,7 +213,7 @@ def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: 
     known = ExperimentFolder.known(experiment, place)
     done = len(known.rows()) if known else 0
     taken: dict[str, Any] = {"calls": None, "cost": None}
-    spends = any(arm.decider == "model" and not arm.model.startswith("scripted") for arm in arms)
+    spends = any(arm.decider == "model" and not model_kind(arm.model).scripted for arm in arms)
     if spends and not done:
         taken = _estimated(experiment, arms)
     return {

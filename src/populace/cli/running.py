@@ -30,7 +30,7 @@ from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
-from populace.models import SMOLLM2
+from populace.models import model_kind
 from populace.runs import charts
 from populace.runs.caveats import caveats
 from populace.tools.describe import parameters_of
@@ -220,8 +220,9 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 
 def fetch_if_needed(model: str) -> None:
     """Fetch the embedded model with a progress bar, where it will be needed and is not there."""
-    if model.split("?")[0] != "embedded" or SMOLLM2.present():
+    artifact = model_kind(model).artifact
+    if artifact is None or artifact.present():
         return
     from populace.cli.setting_up import fetch
 
-    fetch(SMOLLM2)
+    fetch(artifact)

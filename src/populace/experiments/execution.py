@@ -16,6 +16,7 @@ from populace.experiments.pool import WorkerPool
 from populace.experiments.rehearsal import check_experiment as check_arms
 from populace.experiments.results import Results
 from populace.experiments.worker import INTERRUPTED, RunJob
+from populace.models import model_kind
 
 
 class ExperimentObserver:
@@ -71,13 +72,13 @@ def run_experiment(
 
 def default_keep(experiment: Experiment, arms: Sequence[Arm]) -> Keep:
     """What outlives a run: what was asked for, or the calls where they cost something."""
-    free = all(arm.decider == "rule" or arm.model.startswith("scripted") for arm in arms)
+    free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
     return experiment.keep or ("nothing" if free else "calls")
 
 
 def default_workers(experiment: Experiment, arms: Sequence[Arm]) -> int:
     """How many processes by default: one where a model fills this machine, else one for each of two processors."""
-    fills = any(arm.model.startswith("embedded") and arm.decider == "model" for arm in arms)
+    fills = any(arm.decider == "model" and model_kind(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
     return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from populace.models import EmbeddedModel, Model, ReplyOrFailure, Request
+from populace.models import Model, ReplyOrFailure, Request
 
 
 class SharedModel(Model):
@@ -15,9 +15,9 @@ class SharedModel(Model):
         model: The model, not started yet.
     """
 
-    def __init__(self, model: EmbeddedModel) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
-        self.spec = model.spec
+        self.spec, self.kind = model.spec, model.kind
         self.capabilities = model.capabilities
 
     async def start(self, remembered: Mapping[str, Any] | None = None) -> None:

@@ -24,7 +24,7 @@ from populace.experiments.experiment import Keep
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
 from populace.experiments.rehearsal import early_interventions
 from populace.experiments.shared_model import SharedModel
-from populace.models import EmbeddedModel, open_model
+from populace.models import model_kind, open_model
 from populace.runs.reader import RunReader
 
 
@@ -167,13 +167,10 @@ class Worker:
 
     def _model(self, arm: Arm) -> str | SharedModel:
         """A model that this machine runs is loaded once for all runs; others are only named."""
-        if arm.decider != "model" or not arm.model.startswith("embedded"):
+        if arm.decider != "model" or not model_kind(arm.model).fills_machine:
             return arm.model
         if arm.model not in self._models:
-            opened = open_model(arm.model)
-            if not isinstance(opened, EmbeddedModel):
-                return arm.model
-            self._models[arm.model] = SharedModel(opened)
+            self._models[arm.model] = SharedModel(open_model(arm.model))
         return self._models[arm.model]
 
     def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> RunRow:

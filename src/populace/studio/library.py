@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
 
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
 from populace.journal import Journal, Manifest
-from populace.questions import VALID
-from populace.runs.overview import RunState, run_state
-from populace.studio.metrics import chart_metrics, metrics_table
+from populace.runs.overview import RunOverview, RunState, overview
+from populace.studio.metrics import chart_metrics
 
 Stamp = tuple[int, int, int]
 
@@ -26,45 +22,24 @@ class RunCard:
 
     Attributes:
         name: Its name.
-        scenario: What was run.
-        condition: How it stands with it; `unreadable` where its folder is damaged or of a newer version.
+        overview: The run in a few facts; None where its folder is damaged or of a newer version.
         problem: Why it cannot be read.
-        steps: How many steps are committed.
-        planned: How many there will be, where that is known.
-        model: Who decides.
-        seed: Of everything random.
-        author: Who made it.
-        created: When, by the wall clock.
-        parent: The run that it is a fork of.
-        reason: Why it ended.
-        calls: Calls that it made.
-        cost: What they cost, where prices are known.
-        answers: How many answers people gave.
-        invalid: How many of them were none.
         metric: The name of the main metric.
         trend: The main metric over the steps.
         tags: What somebody noted about it.
     """
 
     name: str
-    scenario: str = ""
-    condition: RunState | str = "unreadable"
+    overview: RunOverview | None = None
     problem: str = ""
-    steps: int = 0
-    planned: int | None = None
-    model: str = ""
-    seed: int = 0
-    author: str = ""
-    created: str = ""
-    parent: str | None = None
-    reason: str = ""
-    calls: int = 0
-    cost: float = 0.0
-    answers: int = 0
-    invalid: int = 0
     metric: str = ""
     trend: tuple[float | None, ...] = ()
     tags: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> RunState | str:
+        """How the run stands; `unreadable` where it cannot be read."""
+        return self.overview.state if self.overview else "unreadable"
 
 
 @dataclass(frozen=True)
@@ -123,10 +98,6 @@ class Library:
         self._opened[name] = (stamp, run)
         return run
 
-    def metrics(self, name: str) -> pl.DataFrame:
-        """The metrics of a run, a row for each step."""
-        return metrics_table(self.run(name))
-
     def names(self) -> list[str]:
         """All runs, the newest first, those that cannot be read included."""
         listed = [(self._manifest(name), name) for name in self.workspace.names()]
@@ -149,33 +120,12 @@ class Library:
         """One run, for a list; a folder that cannot be read is told as such."""
         try:
             run = self.run(name)
-            manifest, regime, usage = run.manifest, run.manifest.regime, run.usage()
-            statuses: Counter[str] = run.statuses
-            metrics = metrics_table(run)
-            main, others = chart_metrics(run, metrics)
+            main, others = chart_metrics(run)
             metric = next(iter([*main, *others]), "")
-            return RunCard(
-                name=name,
-                scenario=manifest.scenario.rpartition("/")[2],
-                condition=run_state(run.journal),
-                steps=manifest.status.steps,
-                planned=manifest.status.planned,
-                model=regime.model if regime.decider == "model" else f"decided by {regime.decider}",
-                seed=regime.seed,
-                author=manifest.environment.get("author", ""),
-                created=manifest.created,
-                parent=manifest.parent.run if manifest.parent else None,
-                reason=manifest.status.reason,
-                calls=usage.calls,
-                cost=usage.cost,
-                answers=sum(statuses.values()),
-                invalid=sum(count for status, count in statuses.items() if status not in VALID),
-                metric=metric,
-                trend=tuple(metrics[metric].to_list()) if metric else (),
-                tags=self.workspace.tags(name),
-            )
+            trend = tuple(run.metrics[metric].to_list()) if metric else ()
+            return RunCard(name, overview(run), metric=metric, trend=trend, tags=self.workspace.tags(name))
         except PopulaceError as error:
-            return RunCard(name=name, problem=str(error))
+            return RunCard(name, problem=str(error))
 
     def _manifest(self, name: str) -> Manifest | PopulaceError:
         folder = self.workspace.runs / name

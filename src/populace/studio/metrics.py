@@ -1,22 +1,17 @@
-"""The metrics of a run over its steps, and which of them a scenario wants in its charts."""
+"""The metrics of a run that are drawn, and what its scenario says about them."""
 
 from __future__ import annotations
 
 import ast
-import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-import polars as pl
-from cachetools import LRUCache
-
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.runs.reader import RunReader
-from populace.studio.step_cache import size_bytes
 
 
 class MetricInfo(NamedTuple):
@@ -31,35 +26,9 @@ class MetricInfo(NamedTuple):
     summaries: Mapping[str, str] = MappingProxyType({})
 
 
-class _Metrics(NamedTuple):
-    table: pl.DataFrame
-    last: int
-    digest: str
-
-
-_METRICS: LRUCache[str, _Metrics] = LRUCache(32_000_000, lambda metrics: size_bytes(metrics.table))
-_LOCK = threading.Lock()
-
-
-def metrics_table(run: RunReader) -> pl.DataFrame:
-    """All metrics, a row for each step. Only steps that were committed since the last call are read."""
-    steps, key = run.steps, str(run.folder.resolve())
-    with _LOCK:
-        known = _METRICS.get(key)
-    if known is None or known.last not in steps or run.journal.commit_of(known.last).digest != known.digest:
-        known = _Metrics(pl.DataFrame(), -1, "")
-    if not steps or steps[-1] == known.last:
-        return known.table
-    table = pl.concat([known.table, run.rows("metrics", since=known.last + 1)], how="diagonal_relaxed")
-    latest = _Metrics(table, steps[-1], run.journal.commit_of(steps[-1]).digest)
-    if size_bytes(table) <= _METRICS.maxsize:
-        with _LOCK:
-            _METRICS[key] = latest
-    return table
-
-
-def chart_metrics(run: RunReader, table: pl.DataFrame) -> tuple[list[str], list[str]]:
+def chart_metrics(run: RunReader) -> tuple[list[str], list[str]]:
     """The metrics to draw: those that the scenario names, and the other ones that are numbers."""
+    table = run.metrics
     numeric = [name for name in table.columns if name != "step" and table[name].dtype.is_numeric()]
     numeric = [name for name in numeric if table[name].null_count() < table.height]
     main = [name for name in metric_info(run.manifest.scenario).chart if name in numeric]

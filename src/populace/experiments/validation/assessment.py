@@ -8,6 +8,7 @@ from populace.experiments.validation.card import Check, ValidityCard
 from populace.experiments.validation.case import Case, case_of
 from populace.experiments.validation.external_checks import Reference, model_agreement_check, reference_check
 from populace.experiments.validation.position_probe import probe_position_bias
+from populace.models import ModelKind, model_kind
 from populace.runs.reader import RunReader
 
 
@@ -56,11 +57,11 @@ def _warnings(case: Case) -> list[str]:
     found = []
     if case.unfinished:
         found.append(f"it is not complete: {case.unfinished}.")
-    if any(model.startswith("embedded") for model in case.models):
+    if any(model_kind(model, ModelKind()).fills_machine for model in case.models):
         found.append(
             "the embedded 135M model is there so that everything runs anywhere; what it answers says nothing of people."
         )
-    scripted = [model for model in case.models if model.startswith("scripted")]
+    scripted = [model for model in case.models if model_kind(model, ModelKind()).scripted]
     if scripted:
         found.append(f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim.")
     if case.deciders == {"rule"}:

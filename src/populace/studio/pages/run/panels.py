@@ -10,9 +10,9 @@ from nicegui import background_tasks, ui
 
 from populace.base.errors import UsageError
 from populace.runs.reader import RunReader
-from populace.studio.metrics import metric_info, metrics_table
+from populace.studio.metrics import metric_info
 from populace.studio.pages.run import events_data, people_data
-from populace.studio.pages.run.data import metrics_at
+from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.shell.frame import Page, empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
@@ -255,7 +255,7 @@ class MetricsPanel(Panel):
     def load(self, run: RunReader, step: int) -> Any:
         """The metrics at the step."""
         summaries = metric_info(run.manifest.scenario).summaries
-        table = metrics_at(metrics_table(run), step)
+        table = metrics_at(run.metrics, step)
         told = [
             ("–" if c is None else f"{c:+,.4g}", summaries.get(m, ""))
             for m, c in table.select("metric", "change").rows()
