@@ -140,7 +140,7 @@ class Forum(Scenario):
         if wanted.person is not None:
             who: Id = self.people.person(wanted.person).id
             if who == found["author"]:
-                raise UsageError(f"utterance {wanted.post} is by {found['name']}, who cannot answer themselves.")
+                raise UsageError(f"utterance {wanted.post} is by {found['name']}, who cannot reply to themselves.")
         else:
             who, one = guest(self.people, wanted.as_)
             self.people.add(one)
