@@ -187,7 +187,7 @@ class Morning(Party):
     """The first hours of a day."""
 
     def length(self) -> int:
-        return 14
+        return 9
 
 
 @pytest.mark.embedded
@@ -200,9 +200,9 @@ def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: 
         pytest.skip(f"the embedded model cannot be fetched: {error}")
     town = {"residents": 3, "embedder": "hashing", "utterances": 2}
     with pytest.raises(BudgetError):
-        simulate(Morning(**town), seed=1, workspace=tmp_path, budget=Budget(calls=3))  # type: ignore[arg-type]
+        simulate(Morning(**town), seed=1, workspace=tmp_path, budget=Budget(calls=2))  # type: ignore[arg-type]
     (folder,) = (tmp_path / "runs").iterdir()
     made = Run.open(folder).resume(budget=Budget(calls=200))
     assert made.manifest.status.state == "complete"
-    assert made.answers().height == sum(made.statuses.values()) >= 4
+    assert made.answers().height == sum(made.statuses.values()) >= 3
     assert set(made.statuses) <= {"ok", "repaired", "unparseable", "refused"}
