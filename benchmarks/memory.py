@@ -16,7 +16,7 @@ import numpy.typing as npt
 from measure import HERE, Result, peak_memory_gb, quickest, report
 
 from populace.base.errors import ModelFileError
-from populace.minds import MemoryStream, Retrieval, nearness
+from populace.minds import MemoryStream, Retrieval, similarity
 from populace.models import MiniLM
 
 DIMENSION, HOUR, NOW, TOP = 384, 3600, 10**7, 30
@@ -40,11 +40,11 @@ def one_person(rng: np.random.Generator) -> list[Result]:
     query = rng.standard_normal((1, DIMENSION), dtype=np.float32)
     seconds = quickest(50, lambda: stream.retrieve([0], query, now=NOW, touch=False))
     what, detail = "top 30 of 100,000 memories of one person", f"{DIMENSION} dimensions, quickest of 50"
-    if nearness._kernel() is None:
+    if similarity._kernel() is None:
         return [Result(what, seconds * 1e3, "ms", 10, at_most=True, detail=f"{detail}, without simsimd")]
-    kernel, nearness._kernel = nearness._kernel, lambda: None
+    kernel, similarity._kernel = similarity._kernel, lambda: None
     plain = quickest(50, lambda: stream.retrieve([0], query, now=NOW, touch=False))
-    nearness._kernel = kernel
+    similarity._kernel = kernel
     return [
         Result(what, seconds * 1e3, "ms", 10, at_most=True, detail=detail),
         Result("the same on numpy alone", plain * 1e3, "ms"),

@@ -8,7 +8,7 @@ import numpy as np
 from measure import Result, quickest, report
 
 from populace.people import People
-from populace.worlds.town import Presence, Town, generated_relations, generated_residents
+from populace.worlds.town import Presence, Town, generate_relations, generate_residents
 from populace.worlds.town.spots import Floats, Ints
 
 ATTENTION = 8
@@ -19,8 +19,8 @@ HOUR = 3600
 
 def settled(people: int) -> tuple[Town, People]:
     rng = np.random.default_rng(1)
-    town = Town.generated(people, rng)
-    return town, generated_residents(town, people, rng)
+    town = Town.generate(people, rng)
+    return town, generate_residents(town, people, rng)
 
 
 def hour_of_ticks(people: int, ticks: int) -> list[float]:
@@ -39,8 +39,8 @@ def hour_of_ticks(people: int, ticks: int) -> list[float]:
         began = time.perf_counter()
         rows = np.flatnonzero(leaves == tick)
         presence.send(rows, work[rows], now)
-        presence.together(now, SIGHT, bandwidth=ATTENTION)
-        presence.perceived_objects(now)
+        presence.pairs_in_sight(now, SIGHT, bandwidth=ATTENTION)
+        presence.objects_in_sight(now)
         spent.append(time.perf_counter() - began)
     return spent
 
@@ -60,15 +60,15 @@ def beside_all_pairs(people: int) -> tuple[float, float]:
     now = 240
     where = presence.at(now)
     room = np.where(where.place >= 0, town.places.room[np.maximum(where.place, 0)], -1)
-    assert len(presence.together(now, SIGHT).row) == len(all_pairs(where.x, where.y, room, SIGHT)) - people
-    ours = quickest(5, lambda: presence.together(now, SIGHT))
+    assert len(presence.pairs_in_sight(now, SIGHT).row) == len(all_pairs(where.x, where.y, room, SIGHT)) - people
+    ours = quickest(5, lambda: presence.pairs_in_sight(now, SIGHT))
     return ours, quickest(2, lambda: all_pairs(where.x, where.y, room, SIGHT))
 
 
 def made_in(people: int) -> float:
     def make() -> None:
         town, residents = settled(people)
-        generated_relations(town, residents, np.random.default_rng(3))
+        generate_relations(town, residents, np.random.default_rng(3))
 
     return quickest(3, make)
 
@@ -80,7 +80,7 @@ def main() -> None:
     slope = float(np.polyfit(np.log([1e4, 1e5]), np.log(means[1:]), 1)[0])
     ours, theirs = beside_all_pairs(3_000)
     small, large = made_in(1_000), made_in(100_000)
-    town = Town.generated(100_000, 1)
+    town = Town.generate(100_000, 1)
     ways = quickest(1, lambda: town.minutes(1, 2))
     rng = np.random.default_rng(4)
     pairs = rng.integers(1, len(town), (2, 100_000))

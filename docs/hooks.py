@@ -31,6 +31,7 @@ def outside_pages() -> dict[str, str]:
         f"docs/notebooks/{path.name}": f"notebooks/{path.stem}.md" for path in ROOT.glob("docs/notebooks/*.ipynb")
     }
     top = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+    top["CITATION.cff"] = "CITATION.cff"
     return {**top, **cards, **notebooks}
 
 

@@ -39,7 +39,7 @@ def test_every_code_block_of_a_page_runs(page: Path) -> None:
     for language, code in blocks(page):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(code, name_of(page), "exec"), namespace)
+                exec(compile(code, f"<{name_of(page)}>", "exec"), namespace)
         elif language == "sh":
             run_lines(code)
         elif language == "yaml":

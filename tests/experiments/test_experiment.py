@@ -7,7 +7,7 @@ import pytest
 
 from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.experiments import Experiment
-from populace.experiments.rehearsal import check
+from populace.experiments.rehearsal import check_experiment
 from populace.scenarios.norms import Norms
 
 NORMS: dict[str, Any] = {
@@ -159,4 +159,4 @@ def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_a_parameter_that_acts_by_chance_is_not_taken_for_one_that_does_nothing() -> None:
     for seed in range(6):
         made = experiment(factors={"initial_share": [0.5, 0.6]}, parameters={"workers": 20, "days": 2}, seed=seed)
-        check(made, made.arms())
+        check_experiment(made, made.arms())

@@ -11,9 +11,9 @@ import yaml
 
 from populace import Run, simulate
 from populace.experiments import Experiment, Report, Results, report
-from populace.experiments.reporting.blocks import Code, Table, escaped
-from populace.experiments.reporting.figures import Row, intervals, standing_alone
-from populace.experiments.reporting.of_experiment import band, written
+from populace.experiments.reports.blocks import Code, Table, escape_markdown
+from populace.experiments.reports.experiment_report import experiment_yaml, mean_band
+from populace.experiments.reports.figures import IntervalRow, intervals, standalone_svg
 from populace.scenarios.norms import Norms
 from support.commands import populace
 
@@ -83,8 +83,8 @@ def test_a_page_escapes_what_it_quotes(made: Report) -> None:
     assert "Does &lt;b&gt;blue&lt;/b&gt; &amp; green | tip?" in made.html
     assert "<b>blue" not in made.html
     assert "<b>blue" not in made.markdown.split("```")[0]
-    assert escaped("a|b_c <i>") == "a\\|b_c &lt;i&gt;"
-    assert escaped("_so_ *many*") == "\\_so\\_ \\*many\\*"
+    assert escape_markdown("a|b_c <i>") == "a\\|b_c &lt;i&gt;"
+    assert escape_markdown("_so_ *many*") == "\\_so\\_ \\*many\\*"
     assert Code("a ``` b").markdown("").startswith("````text")
 
 
@@ -127,11 +127,11 @@ def test_no_machine_path_is_in_a_report(results: Results, made: Report) -> None:
 
 
 def test_the_experiment_as_written_makes_the_same_experiment(results: Results) -> None:
-    text = written(results.experiment)
+    text = experiment_yaml(results.experiment)
     assert Experiment(**yaml.safe_load(text)) == results.experiment
     assert "pairing" not in text
     odd = Experiment(**(SETTINGS | {"stop": {"width": 0.2}, "outcomes": [{"name": "end", "metric": "share_blue"}]}))
-    assert Experiment(**yaml.safe_load(written(odd))) == odd
+    assert Experiment(**yaml.safe_load(experiment_yaml(odd))) == odd
 
 
 def test_failed_runs_and_outcomes_that_nobody_reached_are_told(tmp_path: Path) -> None:
@@ -179,18 +179,18 @@ def test_a_single_run_has_a_report(tmp_path: Path) -> None:
 
 def test_a_band_needs_two_runs_and_covers_their_mean() -> None:
     steps = [0.0, 1.0]
-    table = band([[steps, [0.2, None]], [steps, [0.4, 0.5]]])
+    table = mean_band([[steps, [0.2, None]], [steps, [0.4, 0.5]]])
     assert table["mean"].to_list() == pytest.approx([0.3, 0.5])
     assert table["low"][0] < 0.3 < table["high"][0]
     assert table["low"][1] is None
-    assert band([]).height == 0
+    assert mean_band([]).height == 0
 
 
 def test_a_picture_follows_the_page_and_can_stand_alone() -> None:
-    svg = intervals([Row("an arm <i>", 0.4, 0.3, 0.5, "n = 2", [0.3, 0.5])], "share", name="one")
+    svg = intervals([IntervalRow("an arm <i>", 0.4, 0.3, 0.5, "n = 2", [0.3, 0.5])], "share", name="one")
     assert "currentColor" in svg and "var(--line)" in svg
     assert "an arm &lt;i&gt;" in svg
-    alone = standing_alone(svg)
+    alone = standalone_svg(svg)
     assert "var(--" not in alone and 'fill="#ffffff"' in alone
 
 

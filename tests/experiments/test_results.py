@@ -11,7 +11,7 @@ import pytest
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results
-from populace.experiments.folder import Folder
+from populace.experiments.folder import ExperimentFolder
 from populace.statistics import difference
 
 TWO_FACTORS: dict[str, Any] = {
@@ -28,7 +28,7 @@ def planted(folder: Path, failing: float = 0.0, **changes: Any) -> Results:
     """Results of runs that were never run: each replicate adds the same luck to all arms, each arm its own effect."""
     experiment = Experiment(**(TWO_FACTORS | changes))
     arms = experiment.arms()
-    made = Folder.make(experiment, arms, Workspace(folder))
+    made = ExperimentFolder.make(experiment, arms, Workspace(folder))
     made.write(replicates=experiment.replicates, state="complete")
     rng = np.random.default_rng(1)
     luck = rng.normal(0, 1, experiment.replicates)

@@ -8,7 +8,7 @@ import pytest
 
 from populace import simulate
 from populace.base.errors import UsageError
-from populace.experiments import Experiment, robust
+from populace.experiments import Experiment, check_robustness
 from populace.experiments.robustness import _survives
 from support.commands import populace
 from support.planted import Sides
@@ -27,7 +27,7 @@ WIND: dict[str, Any] = {
 
 
 def test_an_effect_of_the_situation_survives_every_variation() -> None:
-    found = robust(Experiment(**WIND).run(workers=1), variations=TURNED, workers=1)
+    found = check_robustness(Experiment(**WIND).run(workers=1), variations=TURNED, workers=1)
     assert list(found.survived.values()) == ["yes"]
     assert set(found.variations) == {"options reversed"}
     assert found.left_out == ("sentences on lines",)
@@ -51,21 +51,21 @@ def test_an_effect_that_is_only_of_the_position_is_lost() -> None:
             }
         )
     ).run(workers=1)
-    found = robust(frail, variations={"polite": {"wording": "polite"}}, workers=1)
+    found = check_robustness(frail, variations={"polite": {"wording": "polite"}}, workers=1)
     assert list(found.survived.values()) == ["no"]
     assert "lost under polite" in str(found)
 
 
 def test_the_same_seeds_are_used_under_every_variation() -> None:
     first = Experiment(**WIND).run(workers=1)
-    robust(first, variations=TURNED, workers=1)
+    check_robustness(first, variations=TURNED, workers=1)
     again = Experiment(**(WIND | {"name": "wind-options-reversed", "variation": {"order": "reversed"}})).run(workers=1)
     assert again.runs["seed"].to_list() == first.runs["seed"].to_list()
 
 
 def test_a_run_whose_metric_hangs_on_the_order_does_not_survive_it() -> None:
     run = simulate(Sides(), model=POSITION, seed=2)
-    found = robust(run, variations={**TURNED, "polite": {"wording": "polite"}}, seeds=4, workers=1)
+    found = check_robustness(run, variations={**TURNED, "polite": {"wording": "polite"}}, seeds=4, workers=1)
     verdicts = dict(found.conclusions.select("variation", "survives").iter_rows())
     assert verdicts == {"options reversed": "no", "polite": "yes"}
     (spread,) = found.spread.iter_rows(named=True)
@@ -84,12 +84,12 @@ def test_what_is_not_told_apart_is_undecided() -> None:
 
 def test_a_run_of_the_rule_and_a_fork_are_refused() -> None:
     with pytest.raises(UsageError, match="decider is rule"):
-        robust(simulate(Sides(), decider="rule"))
+        check_robustness(simulate(Sides(), decider="rule"))
     run = simulate(Sides(), model=POSITION)
     with pytest.raises(UsageError, match="fork"):
-        robust(run.fork(1, seed=9, model=LOW))
+        check_robustness(run.fork(1, seed=9, model=LOW))
     with pytest.raises(UsageError, match="none of the variations"):
-        robust(run, variations={"lines": {"space": "lines"}}, workers=1)
+        check_robustness(run, variations={"lines": {"space": "lines"}}, workers=1)
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_the_command_repeats_a_run_and_reports_one_document() -> None:
 
 def test_results_of_a_run_are_a_table(tmp_path: Any) -> None:
     run = simulate(Sides(), model=LOW, seed=2)
-    found = robust(run, variations={"polite": {"wording": "polite"}}, seeds=6, workers=1)
+    found = check_robustness(run, variations={"polite": {"wording": "polite"}}, seeds=6, workers=1)
     assert isinstance(found.table(), pl.DataFrame)
     row = found.conclusions.row(0, named=True)
     assert row["low"] < 0.16 < row["high"]

@@ -15,7 +15,7 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments import Check, Experiment, Results, ValidityCard, validity
 from populace.experiments.evidence import WITNESSES, evidence_of, is_witness
-from populace.experiments.folder import Folder
+from populace.experiments.folder import ExperimentFolder
 from populace.models import Capabilities, Request
 
 Reply = Callable[[Request], Mapping[str, float] | str]
@@ -222,7 +222,7 @@ def planted(folder: Path, more: Callable[[int, int], dict[str, Any]], **changes:
     """Results of runs that were never run."""
     experiment = Experiment(**(EXPERIMENT | {"replicates": 25} | changes))
     arms = experiment.arms()
-    made = Folder.make(experiment, arms, Workspace(folder))
+    made = ExperimentFolder.make(experiment, arms, Workspace(folder))
     made.write(replicates=experiment.replicates, state="complete")
     rng = np.random.default_rng(2)
     rows = []

@@ -15,8 +15,8 @@ from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.cli import cli
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
-from populace.feedback import Drawn, Feedback, Item, Queue, rewritten
-from populace.feedback.feedback import checked_rater
+from populace.feedback import Feedback, Item, Queue, QueueSample, parse_rewrite
+from populace.feedback.feedback import check_rater
 from populace.models import Scripted
 from populace.scenarios.norms import Norms
 from support.models import varied
@@ -27,7 +27,7 @@ def made(scenario: Any, seed: int = 1, **options: Any) -> Run:
     return simulate(scenario, model=Scripted(varied, spec="scripted:varied"), seed=seed, **options)
 
 
-def drawn(*runs: Run, kind: str = "decision", size: int = 12, seed: int = 0) -> Drawn:
+def drawn(*runs: Run, kind: str = "decision", size: int = 12, seed: int = 0) -> QueueSample:
     place = Workspace()
     return Queue.of(place, [run.name for run in runs], kind, size).draw(place, seed)
 
@@ -194,27 +194,27 @@ def test_a_file_of_a_newer_version_is_refused() -> None:
 @pytest.mark.parametrize("name", ["", "  ", "../ada", "a/b", ".hidden", "a" * 65, "a\n", "a\0b", "-x"])
 def test_a_name_that_could_leave_the_folder_is_refused(name: str) -> None:
     if name == "a\n":
-        assert checked_rater(name) == "a"
+        assert check_rater(name) == "a"
         return
     with pytest.raises(UsageError):
-        checked_rater(name)
+        check_rater(name)
 
 
 def test_names_of_any_alphabet_are_welcome() -> None:
-    assert checked_rater(" Zoë ") == "Zoë"
+    assert check_rater(" Zoë ") == "Zoë"
 
 
 def test_a_rewriting_is_one_of_the_options_where_there_are_options() -> None:
-    assert rewritten(one(), "green") == "green"
+    assert parse_rewrite(one(), "green") == "green"
     with pytest.raises(UsageError, match="none of the options"):
-        rewritten(one(), "red")
+        parse_rewrite(one(), "red")
 
 
 def test_a_lettered_option_is_rewritten_by_its_letter() -> None:
     item = Item(**(one().__dict__ | {"labels": True, "arrangement": (1, 0), "reply": "B"}))
     assert item.options == {"A. green": "A", "B. blue": "B"}
     assert item.said == "B. blue"
-    assert rewritten(item, "A. green") == "A"
+    assert parse_rewrite(item, "A. green") == "A"
 
 
 def test_words_numbers_and_forms_are_checked() -> None:
@@ -225,9 +225,9 @@ def test_words_numbers_and_forms_are_checked() -> None:
         for item in drawn(run, kind=kind, size=60).items
     }
     assert set(by_kind) == {"choice", "number", "text", "form"}
-    assert rewritten(by_kind["text"], " Because.\x00 \ud800") == "Because. ?"
-    assert rewritten(by_kind["number"], "7") == "7"
-    assert rewritten(by_kind["form"], '{"cups": 1, "sugar": "no"}')
+    assert parse_rewrite(by_kind["text"], " Because.\x00 \ud800") == "Because. ?"
+    assert parse_rewrite(by_kind["number"], "7") == "7"
+    assert parse_rewrite(by_kind["form"], '{"cups": 1, "sugar": "no"}')
     for kind, text in (
         ("text", " \x07"),
         ("number", "99"),
@@ -236,7 +236,7 @@ def test_words_numbers_and_forms_are_checked() -> None:
         ("text", "x" * 20_001),
     ):
         with pytest.raises(UsageError):
-            rewritten(by_kind[kind], text)
+            parse_rewrite(by_kind[kind], text)
 
 
 def test_agreement_says_when_there_is_too_little() -> None:

@@ -82,7 +82,7 @@ def test_both_remember_it_and_on_what_it_rests() -> None:
 
 def test_what_is_remembered_of_the_other_comes_to_mind() -> None:
     mind = Memory(HashingEmbedder(64))
-    mind.keep([0], ["Bo owes me a book."], kind="observation", now=0, importance=5)
+    mind.store([0], ["Bo owes me a book."], kind="observation", now=0, importance=5)
     _, run = talking(lambda request: says("Hm."), Dialogue(limit=1), [[0, 1]], mind)
     assert "- Bo owes me a book." in run.prompts()["user"][0]
 

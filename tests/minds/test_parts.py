@@ -12,7 +12,7 @@ import pytest
 
 from populace import People, Scenario, simulate
 from populace.base.errors import ParameterError
-from populace.minds import Action, Asks, Memory, Mind, Plans, Reflection, Remembers
+from populace.minds import Action, Asker, Memory, MemoryPart, Mind, PlanningPart, Reflection
 from populace.models import HashingEmbedder
 from populace.people import Id
 from populace.questions import Choice
@@ -20,13 +20,13 @@ from populace.scenarios.party import Party
 from support.society import resident
 
 
-class LastThree(Remembers):
+class LastThree(MemoryPart):
     """A memory of one's own: the last three things, whatever one thinks of."""
 
     def __init__(self) -> None:
         self.kept: dict[Id, list[str]] = defaultdict(list)
 
-    def keep(
+    def store(
         self,
         ids: Iterable[Id],
         texts: Sequence[str],
@@ -44,11 +44,11 @@ class LastThree(Remembers):
         return ["\n".join(f"- {text}" for text in self.kept[who]) or "- nothing" for who in ids]
 
 
-class AlwaysAtWork(Plans):
+class AlwaysAtWork(PlanningPart):
     """Planning of one's own: no question at all."""
 
-    async def day(
-        self, asks: Asks, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+    async def plan_day(
+        self, asker: Asker, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
     ) -> dict[Id, list[Action]]:
         return {who: [Action(now, until[who], "work", "work")] for who in people.ids.to_list()}
 

@@ -21,7 +21,7 @@ rows = st.lists(st.tuples(clocks, st.sampled_from([*PLACES, "the moon"]), st.sam
 @given(rows, st.integers(0, 20 * HOUR))
 def test_checked_plans_lie_ahead_follow_each_other_and_end_at_bedtime(plan: Any, now: int) -> None:
     planning = Planning(PLACES)
-    actions = planning.checked(plan, now=now, until=22 * HOUR)
+    actions = planning.to_actions(plan, now=now, until=22 * HOUR)
     assert all(now <= action.start < action.end <= 22 * HOUR for action in actions)
     assert all(one.end == other.start for one, other in itertools.pairwise(actions))
     dropped = sum(planning.counts[why] for why in ("in the past", "after bedtime", "overlapping", "not an action"))
@@ -30,7 +30,7 @@ def test_checked_plans_lie_ahead_follow_each_other_and_end_at_bedtime(plan: Any,
 
 def test_every_repair_has_a_name() -> None:
     planning = Planning(PLACES)
-    planning.checked(
+    planning.to_actions(
         [("07:00", "home", "rise"), ("12:00", "café", "eat"), ("12:00", "work", "work"), ("11:00", "home", "read"),
          ("25:00", "home", "dream"), ("23:30", "café", "dance")],
         now=8 * HOUR, until=23 * HOUR,
@@ -49,7 +49,7 @@ def test_a_day_is_asked_of_all_at_once_and_an_unreadable_plan_is_none() -> None:
         return json.dumps({"plan": [{"at": "09:00", "where": "café", "doing": "work"}]})
 
     async def body(scenario: Any) -> Any:
-        return await planning.day(
+        return await planning.plan_day(
             scenario, scenario.people, given="", now=8 * HOUR, until=dict.fromkeys((0, 1, 2), 22 * HOUR)
         )
 
@@ -65,7 +65,7 @@ def test_a_stroke_is_made_finer_only_as_far_ahead_as_needed() -> None:
     stroke = Action(9 * HOUR, 13 * HOUR, "café", "work")
 
     async def body(scenario: Any) -> Any:
-        return await planning.finer(scenario, scenario.people.take([0]), [stroke], given="")
+        return await planning.refine(scenario, scenario.people.take([0]), [stroke], given="")
 
     def reply(request: Any) -> str:
         return json.dumps({"actions": [{"minutes": 40, "doing": "bake"}, {"minutes": 90, "doing": "serve"}]})

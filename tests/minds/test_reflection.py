@@ -13,7 +13,7 @@ SEEN = ["I saw a fox.", "I saw a heron.", "I saw an otter."]
 def full(ids: list[int]) -> Memory:
     mind = Memory(HashingEmbedder(64))
     for who in ids:
-        mind.keep([who] * 3, SEEN, kind="observation", now=0, importance=8)
+        mind.store([who] * 3, SEEN, kind="observation", now=0, importance=8)
     return mind
 
 
@@ -66,4 +66,4 @@ def test_what_cannot_be_read_is_counted_and_concludes_nothing() -> None:
 def test_after_reflecting_the_budget_begins_anew() -> None:
     insights = {"insights": [{"insight": "Animals live here.", "because": [1]}]}
     mind, _ = reflecting({"questions": WONDER, "insights": insights}, Reflection(budget=20), [0])
-    assert mind.felt[0] < 20
+    assert mind.unreflected[0] < 20

@@ -5,7 +5,17 @@ import asyncio
 import pytest
 
 from populace.base.errors import ModelError, PopulaceError, UnknownNameError
-from populace.models import MODEL_FORMS, EmbeddedModel, Model, OpenAICompatible, Scripted, open_model
+from populace.models import (
+    MODEL_FORMS,
+    SMOLLM2,
+    EmbeddedModel,
+    Model,
+    ModelKind,
+    OpenAICompatible,
+    Scripted,
+    model_kind,
+    open_model,
+)
 from support.fake_server import FakeServer
 
 
@@ -25,12 +35,35 @@ def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
     model = open_model(spec)
     assert isinstance(model, kind)
     assert model.spec == spec
+    assert model.kind == model_kind(spec)
 
 
 def test_every_form_that_the_help_lists_can_be_opened():
     for form in MODEL_FORMS:
         named = form.replace("PATH", "x.gguf").replace("scripted:NAME", "scripted:first")
         assert open_model(named.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        ("embedded", ModelKind(local=True, artifact=SMOLLM2)),
+        ("embedded?threads=2", ModelKind(local=True, artifact=SMOLLM2)),
+        ("embedded:?threads=2", ModelKind(local=True, artifact=SMOLLM2)),
+        ("embedded:x.gguf?threads=2", ModelKind(local=True)),
+        ("scripted:missing:function", ModelKind(local=True, scripted=True)),
+        ("openai:gpt-4o-mini", ModelKind()),
+        ("https://example.org/v1#embedded", ModelKind()),
+    ],
+)
+def test_what_is_known_of_a_model_is_known_before_it_is_opened(spec, kind):
+    assert model_kind(spec) == kind
+
+
+def test_the_kind_of_a_model_string_of_unknown_form_is_an_error_or_the_default():
+    with pytest.raises(UnknownNameError, match="there is no kind of model named 'parrot'"):
+        model_kind("parrot")
+    assert model_kind("parrot", ModelKind()) == Model.kind
 
 
 def test_an_address_holds_the_model_behind_its_hash():

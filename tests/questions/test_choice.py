@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from populace.base.errors import QuestionError
 from populace.base.templates import Template
-from populace.deciders.decision import Inquiry
-from populace.deciders.opening import Opening, opened
-from populace.minds import Mind, Situation
+from populace.minds import Mind
 from populace.people import People
+from populace.prompting import Conversations, Inquiry, Situation, conversations
 from populace.questions import Choice, Question
 
 VOTE = Choice("Will you vote?", options=("yes", "no"))
@@ -23,10 +22,10 @@ NEVER = Choice("Do you smoke?", options=("no", "no, never"))
 SHIRT = Choice("Which shirt?", options=("blue", "green", "red"))
 
 
-def opening(question: Question, mode: str = "words", *, people: int = 60, scored: bool = True) -> Opening:
+def opening(question: Question, mode: str = "words", *, people: int = 60, scored: bool = True) -> Conversations:
     situation = Situation(question, Template(""), {}, {})
     inquiry = Inquiry("1/0", People(pl.DataFrame({"id": range(people)})), Mind(Template("")), situation, seed=1)
-    return opened(inquiry, mode=mode, scored=scored)  # type: ignore[arg-type]
+    return conversations(inquiry, mode=mode, scored=scored)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from populace import Run, simulate
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.axelrod import Axelrod
-from populace.scenarios.axelrod.findings import scores
 from populace.scenarios.axelrod.players import package
+from populace.scenarios.axelrod.report_tables import scores
 from populace.scenarios.axelrod.tournament import FIELD
 from support.models import Counting
 

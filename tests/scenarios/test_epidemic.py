@@ -92,7 +92,7 @@ def test_without_personas_people_who_feel_the_same_share_a_prompt() -> None:
 def test_the_report_puts_the_published_runs_beside_this_one() -> None:
     run = by_rule(arm="news")
     (finding,) = Epidemic.report(run)
-    assert finding.table["produced_by"].to_list()[-1] == "this run: decided by rule"
+    assert finding.table["produced_by"].to_list()[-1] == "this run: the rule"
     assert finding.table.head(3)["ever_infected"].to_list() == [99.8, 99.2, 57.5]
 
 

@@ -10,7 +10,7 @@ from populace import Run, simulate
 from populace.base.errors import ParameterError, UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.market import Market
-from populace.scenarios.market.findings import Coordination, _t_quantile, coordination, following
+from populace.scenarios.market.coordination import Coordination, _t_quantile, coordination, following
 from populace.worlds.market import LogitMarket
 from support.models import Counting
 

@@ -19,7 +19,7 @@ from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.party import diffusion_of
-from populace.worlds.town import Town, relations, residents, routines
+from populace.worlds.town import Town, read_relations, read_residents, read_routines
 from support.society import resident
 
 
@@ -167,11 +167,11 @@ def test_a_town_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path
 
 
 def test_two_people_of_one_name_are_refused() -> None:
-    town = Town.shipped()
-    people = residents(town)
+    town = Town.sallow_ferry()
+    people = read_residents(town)
     people["name"] = pl.Series(["Odile Farrant"] * 25)
     with pytest.raises(WorldError, match="two people are called"):
-        Party().inhabit(town, people, relations(town), routines(town))
+        Party().inhabit(town, people, read_relations(town), read_routines(town))
 
 
 def test_the_chain_of_evidence_leads_back_to_the_origin() -> None:

@@ -12,7 +12,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.statistics import adjust, difference, equivalent, power, replicates_for_width, replicates_needed
+from populace.statistics import adjust, difference, equivalence, power, replicates_for_effect, replicates_for_width
 
 A = [5.0, 6.1, 7.3, 8.0, 5.5, 6.6]
 B = [4.0, 5.5, 6.0, 6.5, 5.6, 4.9]
@@ -127,14 +127,14 @@ def test_bad_p_values_and_corrections_are_refused() -> None:
 
 def test_equivalence_is_the_test_of_statsmodels() -> None:
     a, b = np.array(A), np.array(B)
-    assert equivalent(A, B, 2.0, paired=False).p == pytest.approx(ttost_ind(a, b, -2, 2, usevar="unequal")[0])
-    assert equivalent(A, B, 2.0, paired=True).p == pytest.approx(ttost_paired(a, b, -2, 2)[0])
+    assert equivalence(A, B, 2.0, paired=False).p == pytest.approx(ttost_ind(a, b, -2, 2, usevar="unequal")[0])
+    assert equivalence(A, B, 2.0, paired=True).p == pytest.approx(ttost_paired(a, b, -2, 2)[0])
 
 
 @settings(max_examples=25, deadline=None)
 @given(values, values, st.floats(0.5, 50))
 def test_p_and_interval_of_an_equivalence_say_the_same(a: list[float], b: list[float], margin: float) -> None:
-    found = equivalent(a, b, margin, paired=False)
+    found = equivalence(a, b, margin, paired=False)
     if not math.isnan(found.p) and abs(found.p - 0.05) > 1e-6:
         assert found.equivalent == (found.p < 0.05)
     assert found.verdict in ("equivalent", "different", "undecided")
@@ -144,10 +144,10 @@ def test_p_and_interval_of_an_equivalence_say_the_same(a: list[float], b: list[f
 def test_an_equivalence_has_three_verdicts() -> None:
     rng = np.random.default_rng(1)
     a = rng.normal(size=100)
-    assert equivalent(a, a + 0.01 * rng.normal(size=100), 0.1, paired=True).verdict == "equivalent"
-    assert equivalent(a + 2, a + 0.01 * rng.normal(size=100), 0.1, paired=True).verdict == "different"
-    assert equivalent(a[:5], a[5:10], 0.1, paired=False).verdict == "undecided"
-    still = equivalent([1.0, 1.0], [1.0, 1.0], 0.1, paired=False)
+    assert equivalence(a, a + 0.01 * rng.normal(size=100), 0.1, paired=True).verdict == "equivalent"
+    assert equivalence(a + 2, a + 0.01 * rng.normal(size=100), 0.1, paired=True).verdict == "different"
+    assert equivalence(a[:5], a[5:10], 0.1, paired=False).verdict == "undecided"
+    still = equivalence([1.0, 1.0], [1.0, 1.0], 0.1, paired=False)
     assert still.equivalent and math.isnan(still.p)
 
 
@@ -164,7 +164,7 @@ def test_power_is_that_of_statsmodels() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.2, 5), st.booleans())
 def test_the_replicates_needed_are_the_fewest_that_are_enough(sd: float, effect: float, paired: bool) -> None:
-    n = replicates_needed(sd, effect, paired=paired)
+    n = replicates_for_effect(sd, effect, paired=paired)
     assert power(n, sd, effect, paired=paired) >= 0.8
     assert n == 2 or power(n - 1, sd, effect, paired=paired) < 0.8
 
@@ -175,14 +175,14 @@ def test_a_narrower_interval_needs_more_replicates() -> None:
 
 def test_impossible_studies_are_refused() -> None:
     for call in (
-        lambda: replicates_needed(1.0, 0.0),
-        lambda: replicates_needed(0.0, 1.0),
-        lambda: replicates_needed(1.0, 1.0, power=1.0),
+        lambda: replicates_for_effect(1.0, 0.0),
+        lambda: replicates_for_effect(0.0, 1.0),
+        lambda: replicates_for_effect(1.0, 1.0, power=1.0),
         lambda: replicates_for_width(1.0, 0.0),
-        lambda: replicates_needed(1.0, 1e-9),
+        lambda: replicates_for_effect(1.0, 1e-9),
         lambda: power(1, 1.0, 1.0),
-        lambda: equivalent(A, B, 0.0, paired=True),
-        lambda: equivalent(A, B, 1.0, paired=True, alpha=0.6),
+        lambda: equivalence(A, B, 0.0, paired=True),
+        lambda: equivalence(A, B, 1.0, paired=True, alpha=0.6),
     ):
         with pytest.raises(UsageError):
             call()

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.statistics import mixed, one_way, tukey
+from populace.statistics import fit_mixed_model, one_way, tukey
 
 GROUPS = {"a": [24.5, 23.5, 26.4, 27.1, 29.9], "b": [28.4, 34.2, 29.5, 32.2, 30.1], "c": [26.1, 28.3, 24.3, 26.2, 27.8]}
 
@@ -63,7 +63,7 @@ def rated(seed: int = 1) -> pl.DataFrame:
 
 
 def test_a_mixed_model_finds_planted_effects() -> None:
-    found = mixed(rated(), "y", ["arm"], ["rater", "community"])
+    found = fit_mixed_model(rated(), "y", ["arm"], ["rater", "community"])
     assert found.converged and found.words == "The fit converged."
     assert found["arm[none]"].estimate.value == pytest.approx(0.8, abs=0.25) and found["arm[none]"].p < 0.001
     data = pd.DataFrame(rated().to_dict(as_series=False)).assign(one=1)
@@ -81,7 +81,7 @@ def test_one_random_factor_is_the_model_of_statsmodels() -> None:
     frame = rated(2)
     data = pd.DataFrame(frame.to_dict(as_series=False))
     known = MixedLM.from_formula("y ~ arm", data, groups="rater").fit(reml=True)
-    found = mixed(frame, "y", ["arm"], ["rater"])
+    found = fit_mixed_model(frame, "y", ["arm"], ["rater"])
     assert found["arm[none]"].estimate.value == pytest.approx(known.fe_params.iloc[1], abs=1e-4)
     assert found["arm[none]"].p == pytest.approx(known.pvalues.iloc[1], abs=1e-4)
     assert found.variances["rater"] == pytest.approx(float(known.cov_re.iloc[0, 0]), rel=0.01)
@@ -91,7 +91,7 @@ def test_a_random_factor_without_effect_is_said_to_be_at_zero() -> None:
     rng = np.random.default_rng(5)
     half = rng.normal(size=40)
     frame = pl.DataFrame({"y": [*half, *-half], "g": [*range(40)] * 2, "x": rng.normal(size=80)})
-    found = mixed(frame, "y", ["x"], ["g"])
+    found = fit_mixed_model(frame, "y", ["x"], ["g"])
     assert found.converged
     assert found.words == "The fit converged; the variance of g is at zero."
     assert found.variances["g"] == pytest.approx(0, abs=1e-6)
@@ -99,7 +99,7 @@ def test_a_random_factor_without_effect_is_said_to_be_at_zero() -> None:
 
 def test_interactions_are_written_with_a_colon() -> None:
     frame = rated(3).with_columns(x=np.linspace(-1, 1, 360))
-    found = mixed(frame, "y", ["arm", "x", "arm:x"], ["rater"])
+    found = fit_mixed_model(frame, "y", ["arm", "x", "arm:x"], ["rater"])
     assert [c.name for c in found.coefficients] == ["intercept", "arm[none]", "x", "arm[none]:x"]
 
 
@@ -107,16 +107,16 @@ def test_bad_models_are_refused() -> None:
     frame = rated()
     twin = frame.with_columns(again=pl.col("arm"), one=pl.lit("x"), row=np.arange(360), flat=pl.lit(1.0))
     for call, said in (
-        (lambda: mixed(frame, "y", ["arm"], []), "needs a random factor"),
-        (lambda: mixed(twin, "y", ["arm", "again"], ["rater"]), "told apart"),
-        (lambda: mixed(twin, "y", ["one"], ["rater"]), "one level"),
-        (lambda: mixed(twin, "y", ["arm"], ["one"]), "1 levels"),
-        (lambda: mixed(twin, "y", ["arm"], ["row"]), "360 levels"),
-        (lambda: mixed(twin, "flat", ["arm"], ["rater"]), "equal"),
-        (lambda: mixed(frame.head(2), "y", [], ["rater"]), "at least"),
-        (lambda: mixed(frame, "y", ["arm"], ["rater"])["arm"], "no coefficient"),
+        (lambda: fit_mixed_model(frame, "y", ["arm"], []), "needs a random factor"),
+        (lambda: fit_mixed_model(twin, "y", ["arm", "again"], ["rater"]), "told apart"),
+        (lambda: fit_mixed_model(twin, "y", ["one"], ["rater"]), "one level"),
+        (lambda: fit_mixed_model(twin, "y", ["arm"], ["one"]), "1 levels"),
+        (lambda: fit_mixed_model(twin, "y", ["arm"], ["row"]), "360 levels"),
+        (lambda: fit_mixed_model(twin, "flat", ["arm"], ["rater"]), "equal"),
+        (lambda: fit_mixed_model(frame.head(2), "y", [], ["rater"]), "at least"),
+        (lambda: fit_mixed_model(frame, "y", ["arm"], ["rater"])["arm"], "no coefficient"),
     ):
         with pytest.raises(UsageError, match=said):
             call()
     with pytest.raises(UnknownNameError, match="rater"):
-        mixed(frame, "y", ["arm"], ["rators"])
+        fit_mixed_model(frame, "y", ["arm"], ["rators"])

@@ -8,7 +8,7 @@ import pytest
 from populace.base.errors import RunNotFoundError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results
-from populace.experiments.folder import Folder
+from populace.experiments.folder import ExperimentFolder
 from populace.studio.pages.experiment import data as view
 from populace.studio.pages.experiment.forest import forest
 
@@ -104,7 +104,9 @@ def test_the_card_is_made_from_what_runs_left() -> None:
 
 def test_an_experiment_without_a_run_is_shown_all_the_same() -> None:
     experiment = made().experiment
-    folder = Folder.make(Experiment(**(experiment.data() | {"name": "fresh"})), experiment.arms(), Workspace())
+    folder = ExperimentFolder.make(
+        Experiment(**(experiment.data() | {"name": "fresh"})), experiment.arms(), Workspace()
+    )
     results = Results(folder)
     assert view.overview(results).done == 0 and view.card(results) is None
     assert view.effects(results, "share_blue").table is None

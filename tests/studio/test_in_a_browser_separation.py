@@ -13,9 +13,9 @@ import pytest
 
 from populace import simulate
 from populace.engine.discovery import find_scenario
-from populace.engine.run_control import condition
 from populace.engine.workspace import Workspace
 from populace.journal import Journal
+from populace.runs.overview import run_state
 from support.studio import browsing, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -84,8 +84,8 @@ def test_a_run_ends_with_the_same_journal_though_studio_was_killed(tmp_path: Pat
         journal = started(page, home, tmp_path)
         process.kill()
         process.wait()
-        assert condition(Journal(journal.folder)) == "running"
-    until(lambda: condition(Journal(journal.folder)) == "complete")
+        assert run_state(Journal(journal.folder)) == "running"
+    until(lambda: run_state(Journal(journal.folder)) == "complete")
     assert Journal(journal.folder).digest() == undisturbed(tmp_path)
     with served(tmp_path) as (home, _):
         page.goto(f"{home}run/{journal.name}")

@@ -17,9 +17,10 @@ import pytest
 from populace import Run, simulate
 from populace.base.errors import UsageError
 from populace.engine.discovery import find_scenario
-from populace.engine.run_control import condition, go_on, pause, stop
+from populace.engine.run_control import go_on, pause, stop
 from populace.engine.workspace import Workspace
 from populace.journal import Journal
+from populace.runs.overview import run_state
 from populace.studio.jobs import CommandError, Jobs
 
 SLOW = """
@@ -82,27 +83,27 @@ def _again(slow: Path) -> str:
 
 def test_a_paused_run_waits_between_two_steps_and_goes_on_as_if_nothing_were(slow: Path) -> None:
     with _going(slow) as (process, journal):
-        assert condition(journal) == "running"
+        assert run_state(journal) == "running"
         pause(journal)
-        _until(lambda: condition(journal) == "paused")
+        _until(lambda: run_state(journal) == "paused")
         held = journal.steps()
         time.sleep(0.3)
         assert journal.steps() == held
         go_on(journal)
         assert process.wait(60) == 0
-    assert condition(Journal(journal.folder)) == "complete"
+    assert run_state(Journal(journal.folder)) == "complete"
     assert Journal(journal.folder).digest() == _again(slow)
 
 
 def test_a_stopped_run_can_be_resumed_and_resuming_forgets_a_pause(slow: Path) -> None:
     with _going(slow) as (process, journal):
         pause(journal)
-        _until(lambda: condition(journal) == "paused")
+        _until(lambda: run_state(journal) == "paused")
         stop(journal)
         assert process.wait(60) == 130
-    assert condition(Journal(journal.folder)) == "stopped"
+    assert run_state(Journal(journal.folder)) == "stopped"
     Run.open(journal.folder).resume()
-    assert condition(Journal(journal.folder)) == "complete"
+    assert run_state(Journal(journal.folder)) == "complete"
     assert Journal(journal.folder).digest() == _again(slow)
 
 
@@ -112,7 +113,7 @@ def test_a_killed_run_is_told_as_such(slow: Path) -> None:
         process.wait()
     found = Journal(journal.folder)
     assert found.manifest.status.state == "running"
-    assert condition(found) == "died"
+    assert run_state(found) == "died"
     with pytest.raises(UsageError, match="is not under way"):
         stop(found)
 
@@ -156,7 +157,7 @@ asyncio.run(go())
     told = subprocess.run([sys.executable, "-c", script, str(slow.parent)], capture_output=True, text=True, timeout=60)
     assert told.returncode == -signal.SIGKILL
     journal = Workspace(slow.parent).open(told.stdout.strip())
-    _until(lambda: condition(Journal(journal.folder)) == "complete", 60)
+    _until(lambda: run_state(Journal(journal.folder)) == "complete", 60)
     assert Journal(journal.folder).digest() == _again(slow)
 
 

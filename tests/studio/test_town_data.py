@@ -47,7 +47,7 @@ def test_the_map_is_the_one_of_the_world(town: TownRun) -> None:
     data = town_map(town)
     assert data["name"] == "Sallow Ferry"
     assert data["buildings"]["name"][0] == "Kettle & Crumb" and data["buildings"]["kind"][0] == "café"
-    assert len(data["buildings"]["left"]) == len(Town.shipped().places.buildings)
+    assert len(data["buildings"]["left"]) == len(Town.sallow_ferry().places.buildings)
     assert data["people"]["name"][0] == "Odile Farrant" and len(data["people"]["id"]) == 25
     left, bottom, right, top = data["bounds"]
     assert all(left <= x <= right for x in data["streets"]["x"]) and all(
@@ -210,7 +210,7 @@ def test_a_run_without_a_town_says_what_to_do() -> None:
 
 def test_a_map_that_is_not_the_one_of_the_run_is_noticed(run: Run) -> None:
     other = TownRun(run)
-    other.town = Town.generated(60, 1)
+    other.town = Town.generate(60, 1)
     with pytest.raises(WorldError, match="another map"):
         other.window(50, 50)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from populace.base.errors import PeopleError, WorldError
 from populace.people import Network, People
-from populace.worlds.town import Presence, Town, generated_relations, generated_residents, residents
+from populace.worlds.town import Presence, Town, generate_relations, generate_residents, read_residents
 from populace.worlds.town.streets import Streets
 
 sizes = st.integers(1, 400)
@@ -18,15 +18,15 @@ sizes = st.integers(1, 400)
 
 def settled(people: int, seed: int) -> tuple[Town, People, pl.DataFrame]:
     rng = np.random.default_rng(seed)
-    town = Town.generated(people, rng)
-    made = generated_residents(town, people, rng)
-    return town, made, generated_relations(town, made, rng)
+    town = Town.generate(people, rng)
+    made = generate_residents(town, people, rng)
+    return town, made, generate_relations(town, made, rng)
 
 
 @given(sizes, st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_a_generated_town_is_connected_and_every_address_is_its_own(people: int, seed: int) -> None:
-    town = Town.generated(people, seed)
+    town = Town.generate(people, seed)
     assert isinstance(town.ways, Streets)
     assert len(np.unique(town.ways.components())) == 1
     assert np.isfinite(town.minutes(1, town.places.buildings)).all()
@@ -102,18 +102,18 @@ def test_the_same_seed_makes_the_same_town_and_people() -> None:
 
 def test_generated_people_have_every_column_of_residents() -> None:
     _, made, _ = settled(30, 1)
-    shipped = residents(Town.shipped())
+    shipped = read_residents(Town.sallow_ferry())
     assert set(shipped.columns) <= set(made.columns)
     assert all(shipped[name].dtype == made[name].dtype for name in shipped.columns)
 
 
 def test_people_can_be_generated_for_a_town_written_by_hand() -> None:
-    town = Town.shipped()
+    town = Town.sallow_ferry()
     rng = np.random.default_rng(1)
-    people = generated_residents(town, 25, rng)
-    assert generated_relations(town, people, rng).height > 10
+    people = generate_residents(town, 25, rng)
+    assert generate_relations(town, people, rng).height > 10
     with pytest.raises(WorldError, match="Sallow Ferry has 25 beds, too few for 26 people"):
-        generated_residents(town, 26, rng)
+        generate_residents(town, 26, rng)
 
 
 def test_everybody_can_walk_to_work() -> None:
@@ -128,6 +128,6 @@ def test_everybody_can_walk_to_work() -> None:
 
 def test_a_town_for_nobody_and_a_population_of_nobody_are_refused() -> None:
     with pytest.raises(WorldError, match="a town for 0 people"):
-        Town.generated(0)
+        Town.generate(0)
     with pytest.raises(PeopleError, match="at least one person"):
-        generated_residents(Town.generated(3), 0, np.random.default_rng(0))
+        generate_residents(Town.generate(3), 0, np.random.default_rng(0))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from populace.base.errors import PopulaceError, UnknownNameError, WorldError
-from populace.worlds.town import Town, relations, residents
-from populace.worlds.town.junctions import join
-from populace.worlds.town.streets import Straight
+from populace.worlds.town import Town, read_relations, read_residents
+from populace.worlds.town.junctions import streets_from_lines
+from populace.worlds.town.streets import StraightWays
 
 SMALL = """
 [town]
@@ -62,7 +62,7 @@ def test_an_address_is_read_as_it_is_printed(small: Town) -> None:
 
 
 def test_all_addresses_of_the_shipped_town_are_found_again() -> None:
-    town = Town.shipped()
+    town = Town.sallow_ferry()
     assert town.lookup(town.places.addresses.to_list()).tolist() == list(range(len(town)))
 
 
@@ -112,7 +112,7 @@ def test_an_address_that_goes_deeper_than_an_object_is_unknown(small: Town) -> N
 def test_without_streets_people_walk_straight(tmp_path: Path) -> None:
     text = SMALL.replace('[[street]]\nname = "High Street"\npoints = [[0, 0], [100, 0]]\n', "")
     town = Town.read(written(tmp_path, text))
-    assert isinstance(town.ways, Straight)
+    assert isinstance(town.ways, StraightWays)
     assert town.metres(town.place("Mill"), town.place("Cottage"))[0] == pytest.approx(np.hypot(80, 10))
 
 
@@ -191,15 +191,15 @@ def test_a_map_without_buildings_and_one_that_is_not_there_are_refused(tmp_path:
 
 
 def test_streets_meet_where_they_cross_touch_or_overlap() -> None:
-    crossing, _ = join([np.array([[0.0, 5], [10, 5]]), np.array([[5.0, 0], [5, 10]])])
-    touching, _ = join([np.array([[0.0, 0], [10, 0]]), np.array([[4.0, 0], [4, 10]])])
-    overlapping, _ = join([np.array([[0.0, 0], [10, 0]]), np.array([[4.0, 0], [14, 0]])])
+    crossing, _ = streets_from_lines([np.array([[0.0, 5], [10, 5]]), np.array([[5.0, 0], [5, 10]])])
+    touching, _ = streets_from_lines([np.array([[0.0, 0], [10, 0]]), np.array([[4.0, 0], [4, 10]])])
+    overlapping, _ = streets_from_lines([np.array([[0.0, 0], [10, 0]]), np.array([[4.0, 0], [14, 0]])])
     assert [(len(s.x), len(s.ends)) for s in (crossing, touching, overlapping)] == [(5, 4), (4, 3), (4, 3)]
     assert all(len(set(s.components().tolist())) == 1 for s in (crossing, touching, overlapping))
 
 
 def test_the_shipped_town_has_what_a_town_needs() -> None:
-    town = Town.shipped()
+    town = Town.sallow_ferry()
     for kind in ("café", "park", "grocer", "bookshop", "hardware shop", "school", "clinic", "library", "pub"):
         assert len(town.of_kind(kind)) == 1
     assert town.places.beds.sum() == 25
@@ -212,5 +212,5 @@ def test_the_files_in_the_documentation_can_be_read(tmp_path: Path) -> None:
     map_, people = re.findall(r"^```text\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "people.toml").write_text(people, encoding="utf-8")
     town = Town.read(written(tmp_path, map_))
-    assert residents(town, tmp_path / "people.toml")["name"].to_list() == ["Ada Stone", "Ben Reed"]
-    assert relations(town, tmp_path / "people.toml").height == 1
+    assert read_residents(town, tmp_path / "people.toml")["name"].to_list() == ["Ada Stone", "Ben Reed"]
+    assert read_relations(town, tmp_path / "people.toml").height == 1

@@ -5,7 +5,7 @@ import pytest
 from populace.base.errors import WorldError
 from populace.worlds.town import Objects, Town
 
-TOWN = Town.shipped()
+TOWN = Town.sallow_ferry()
 OVEN, PIANO = TOWN.lookup(["Kettle & Crumb > kitchen > oven", "The Lantern > back room > piano"])
 
 

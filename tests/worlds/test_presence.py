@@ -14,7 +14,7 @@ from populace.worlds.town import Presence, Town
 from populace.worlds.town.perception import in_sight
 from populace.worlds.town.presence import NOWHERE
 
-TOWN = Town.shipped()
+TOWN = Town.sallow_ferry()
 COUNTER, TABLES, KITCHEN = TOWN.lookup(
     ["Kettle & Crumb > counter", "Kettle & Crumb > tables", "Kettle & Crumb > kitchen"]
 )
@@ -171,18 +171,20 @@ def test_whoever_is_on_the_way_is_on_the_route(origin: int, goal: int, time: int
 
 def test_where_nobody_is_nobody_is_noticed() -> None:
     presence = Presence(TOWN, [])
-    assert len(presence.at(0).place) == len(presence.together(0).row) == len(presence.perceived_objects(0).row) == 0
-    assert len(presence.together(0, bandwidth=3).row) == 0
+    assert (
+        len(presence.at(0).place) == len(presence.pairs_in_sight(0).row) == len(presence.objects_in_sight(0).row) == 0
+    )
+    assert len(presence.pairs_in_sight(0, bandwidth=3).row) == 0
 
 
 def test_people_in_one_room_notice_each_other_and_nobody_next_door() -> None:
-    pairs = Presence(TOWN, [COUNTER, TABLES, COUNTER]).together(0)
+    pairs = Presence(TOWN, [COUNTER, TABLES, COUNTER]).pairs_in_sight(0)
     assert list(zip(pairs.row.tolist(), pairs.other.tolist(), strict=True)) == [(0, 2), (2, 0)]
 
 
 def test_whoever_stands_at_an_object_is_in_its_room() -> None:
     stand = TOWN.place("Kettle & Crumb > counter > cake stand")
-    assert Presence(TOWN, [COUNTER, stand]).together(0).other.tolist() == [1, 0]
+    assert Presence(TOWN, [COUNTER, stand]).pairs_in_sight(0).other.tolist() == [1, 0]
 
 
 def test_two_who_meet_in_the_street_notice_each_other_and_two_far_apart_do_not() -> None:
@@ -190,21 +192,21 @@ def test_two_who_meet_in_the_street_notice_each_other_and_two_far_apart_do_not()
     presence.send([0], TOWN.place("The Lantern"), now=0)
     presence.send([1], TOWN.place("Larch Lane 4"), now=0)
     halfway = int(presence.arrives[0]) // 2
-    assert presence.together(1, radius=12).row.tolist() == []
-    assert presence.together(halfway, radius=12).row.tolist() == [0, 1]
+    assert presence.pairs_in_sight(1, radius=12).row.tolist() == []
+    assert presence.pairs_in_sight(halfway, radius=12).row.tolist() == [0, 1]
 
 
 def test_a_passer_by_does_not_notice_those_indoors() -> None:
     presence = Presence(TOWN, TOWN.lookup(["Kettle & Crumb", "Kettle & Crumb > counter"]))
     presence.send([0], BAR, now=0)
-    assert presence.together(1, radius=100).row.tolist() == []
+    assert presence.pairs_in_sight(1, radius=100).row.tolist() == []
 
 
 def test_in_the_park_those_near_enough_notice_each_other() -> None:
     playground = TOWN.place("Osier Park > playground")
     presence = Presence(TOWN, [POND, playground])
-    assert presence.together(0, radius=12).row.tolist() == []
-    assert presence.together(0, radius=70).row.tolist() == [0, 1]
+    assert presence.pairs_in_sight(0, radius=12).row.tolist() == []
+    assert presence.pairs_in_sight(0, radius=70).row.tolist() == [0, 1]
 
 
 crowd = st.lists(
@@ -263,20 +265,20 @@ def test_attention_goes_to_the_nearest_and_no_further_than_it_reaches(
 
 
 def test_in_a_crowd_everybody_is_noticed_by_as_many_as_they_notice() -> None:
-    pairs = Presence(TOWN, np.full(500, BAR)).together(0, bandwidth=8)
+    pairs = Presence(TOWN, np.full(500, BAR)).pairs_in_sight(0, bandwidth=8)
     assert set(Counter(pairs.row.tolist()).values()) == {8}
     assert set(Counter(pairs.other.tolist()).values()) == {8}
 
 
 def test_a_crowd_costs_what_is_noticed_and_not_all_pairs() -> None:
-    pairs = Presence(TOWN, np.full(50_000, BAR)).together(0, bandwidth=8)
+    pairs = Presence(TOWN, np.full(50_000, BAR)).pairs_in_sight(0, bandwidth=8)
     assert len(pairs.row) == 400_000
 
 
 def test_objects_are_noticed_in_the_room_that_one_is_in() -> None:
     presence = Presence(TOWN, [COUNTER, HOME, BAR, TOWN.place("Kettle & Crumb > counter > cake stand")])
     presence.send([1], BAR, now=0)
-    noticed = presence.perceived_objects(1)
+    noticed = presence.objects_in_sight(1)
     seen = [
         (row, TOWN.places.name[place]) for row, place in zip(noticed.row.tolist(), noticed.place.tolist(), strict=True)
     ]
@@ -289,6 +291,6 @@ def test_objects_are_noticed_in_the_room_that_one_is_in() -> None:
 
 def test_the_nearest_objects_come_first_and_attention_ends() -> None:
     presence = Presence(TOWN, [TOWN.place("Osier Park > pond > bench"), COUNTER])
-    noticed = presence.perceived_objects(0, [0], bandwidth=1)
+    noticed = presence.objects_in_sight(0, [0], bandwidth=1)
     assert [TOWN.places.name[place] for place in noticed.place.tolist()] == ["bench"]
-    assert len(presence.perceived_objects(0, bandwidth=2).row) == 4
+    assert len(presence.objects_in_sight(0, bandwidth=2).row) == 4

@@ -10,9 +10,9 @@ import pytest
 
 from populace.base.errors import PopulaceError, UnknownNameError, WorldError
 from populace.people import Network
-from populace.worlds.town import Town, relations, residents, routines
+from populace.worlds.town import Town, read_relations, read_residents, read_routines
 
-TOWN = Town.shipped()
+TOWN = Town.sallow_ferry()
 TWO = """
 [[resident]]
 name = "Ada Stone"
@@ -51,12 +51,12 @@ def written(tmp_path: Path, text: str = TWO) -> Path:
 
 
 def read_all(path: Path) -> None:
-    residents(TOWN, path)
-    relations(TOWN, path)
+    read_residents(TOWN, path)
+    read_relations(TOWN, path)
 
 
 def test_twenty_five_people_live_in_sallow_ferry() -> None:
-    people = residents(TOWN)
+    people = read_residents(TOWN)
     assert people.count() == 25
     assert people.ids.to_list() == list(range(25))
     assert people["name"].n_unique() == 25
@@ -66,22 +66,22 @@ def test_twenty_five_people_live_in_sallow_ferry() -> None:
 
 
 def test_every_backstory_has_three_to_five_sentences_and_mentions_no_party() -> None:
-    for story in residents(TOWN)["backstory"]:
+    for story in read_residents(TOWN)["backstory"]:
         assert 3 <= sum(story.count(mark) for mark in (". ", "! ", "? ")) + 1 <= 6
         assert "Valentine" not in story
 
 
 def test_no_home_of_sallow_ferry_has_more_residents_than_beds() -> None:
-    for home, count in residents(TOWN)["home_place"].value_counts().rows():
+    for home, count in read_residents(TOWN)["home_place"].value_counts().rows():
         assert count == TOWN.places.beds[home]
 
 
 def test_somebody_owns_the_cafe() -> None:
-    assert residents(TOWN).person("Odile Farrant").occupation == "owner of the café Kettle & Crumb"
+    assert read_residents(TOWN).person("Odile Farrant").occupation == "owner of the café Kettle & Crumb"
 
 
 def test_acquaintance_is_sparse_and_reaches_everybody() -> None:
-    ties = relations(TOWN)
+    ties = read_relations(TOWN)
     assert 0.15 <= ties.height / (25 * 24 / 2) <= 0.25
     assert (ties["a"] < ties["b"]).all()
     graph = nx.Graph(ties.select("a", "b").rows())
@@ -90,14 +90,14 @@ def test_acquaintance_is_sparse_and_reaches_everybody() -> None:
 
 
 def test_relations_are_ties_of_a_network() -> None:
-    people = residents(TOWN)
-    network = Network(relations(TOWN), source="a", target="b")
+    people = read_residents(TOWN)
+    network = Network(read_relations(TOWN), source="a", target="b")
     network.check(people)
     assert network.degree(people).min() >= 1  # type: ignore[operator]
 
 
 def test_routines_run_through_the_day_in_places_that_are_open() -> None:
-    table, works_at = routines(TOWN), residents(TOWN)["workplace_place"].to_list()
+    table, works_at = read_routines(TOWN), read_residents(TOWN)["workplace_place"].to_list()
     assert table["person"].n_unique() == 25
     for person, time, place, address, _ in table.iter_rows():
         works = works_at[person]
@@ -107,7 +107,7 @@ def test_routines_run_through_the_day_in_places_that_are_open() -> None:
 
 def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
     path = written(tmp_path)
-    people = residents(TOWN, path)
+    people = read_residents(TOWN, path)
     ada, ben = people.person("Ada Stone"), people.person("Ben Reed")
     assert (ada.traits, ada.wakes, ada.bed_place) == (
         "calm, curious",
@@ -116,8 +116,8 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
     )
     assert ada.routine == "06:00 bakes (Kettle & Crumb > kitchen); 20:00 reads (Mill Row 3)"
     assert (ben.workplace, ben.workplace_place, ben.routine) == (None, None, "")
-    assert relations(TOWN, path).rows() == [(0, 1, "friends", 0.5)]
-    assert routines(TOWN, path).select("person", "time").rows() == [(0, 21600), (0, 72000)]
+    assert read_relations(TOWN, path).rows() == [(0, 1, "friends", 0.5)]
+    assert read_routines(TOWN, path).select("person", "time").rows() == [(0, 21600), (0, 72000)]
 
 
 AGAIN = '[[relation]]\nbetween = ["Ada Stone", "Ben Reed"]\nrelation = "rivals"\ncloseness = 0.1\n'
@@ -162,8 +162,8 @@ def test_a_file_that_is_wrong_is_refused_with_file_entry_and_remedy(
 
 def test_a_town_without_residents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WorldError, match="nobody lives there"):
-        residents(TOWN, written(tmp_path, ""))
+        read_residents(TOWN, written(tmp_path, ""))
 
 
 def test_relations_hold_what_a_reader_needs() -> None:
-    assert relations(TOWN).schema == {"a": pl.Int64, "b": pl.Int64, "relation": pl.String, "closeness": pl.Float64}
+    assert read_relations(TOWN).schema == {"a": pl.Int64, "b": pl.Int64, "relation": pl.String, "closeness": pl.Float64}

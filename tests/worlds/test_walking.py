@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from populace.base.errors import WorldError
 from populace.worlds.town import Town
-from populace.worlds.town.junctions import join
+from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.spots import Floats, Spots
-from populace.worlds.town.streets import Straight, Streets, Ways
+from populace.worlds.town.streets import StraightWays, Streets, Ways
 
 NEAR = 1e-6
 coordinate = st.integers(0, 40).map(lambda n: float(n * 10))
@@ -26,7 +26,7 @@ def ways_and_doors(draw: st.DrawFn) -> tuple[Ways, Spots]:
     x = np.array(draw(st.lists(coordinate, min_size=2, max_size=6)))
     y = np.array(draw(st.lists(coordinate, min_size=len(x), max_size=len(x))))
     if draw(st.booleans()):
-        return Straight(), Spots.at(x, y)
+        return StraightWays(), Spots.at(x, y)
     known = [(200.0, 200.0)]
     lines = []
     for _ in range(draw(st.integers(1, 7))):
@@ -35,7 +35,7 @@ def ways_and_doors(draw: st.DrawFn) -> tuple[Ways, Spots]:
             points.append(draw(st.tuples(coordinate, coordinate).filter(lambda p, last=points[-1]: p != last)))
         known.extend(points)
         lines.append(np.array(points))
-    streets, _ = join(lines)
+    streets, _ = streets_from_lines(lines)
     return streets, streets.doors(x, y, building=np.arange(1, len(x) + 1))
 
 
@@ -134,7 +134,7 @@ def test_many_ways_at_once_turn_where_each_alone_does(case: tuple[Ways, Spots]) 
         assert np.allclose(points[fresh], alone)
 
 
-TOWN = Town.shipped()
+TOWN = Town.sallow_ferry()
 a_place = st.integers(1, len(TOWN) - 1)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 
@@ -33,19 +35,43 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def plain(value: Any) -> Any:
+def time_of_day(seconds: int) -> str:
+    """The time of day of a number of seconds since any midnight.
+
+    Example:
+        >>> time_of_day(7 * 3600 + 30 * 60), time_of_day(86_400 + 60)
+        ('07:30', '00:01')
+    """
+    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}"
+
+
+def compact_json(data: Any) -> str:
+    """Data as one line of JSON; values of numpy become those of Python, other kinds of values text.
+
+    Example:
+        >>> compact_json({"share": np.float64(0.5), "who": "Zoë"})
+        '{"share":0.5,"who":"Zoë"}'
+    """
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_python_value)
+
+
+def _python_value(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def json_data(value: Any) -> Any:
     """Data that JSON can hold: tables become rows, what is no number becomes null, other kinds of values text.
 
     Example:
-        >>> plain({"a": float("nan"), "b": pl.DataFrame({"c": [1]})})
+        >>> json_data({"a": float("nan"), "b": pl.DataFrame({"c": [1]})})
         {'a': None, 'b': [{'c': 1}]}
     """
     if isinstance(value, pl.DataFrame):
-        return [plain(row) for row in value.iter_rows(named=True)]
+        return [json_data(row) for row in value.iter_rows(named=True)]
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): json_data(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [json_data(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str | int | float | bool) or value is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from populace.base.errors import BudgetError, UsageError
 from populace.broker.usage import Usage
-from populace.models import Model, Reply
+from populace.models import Model, ModelKind, Reply, model_kind
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def price_of(model: Model | str) -> Price | None:
         prompt = 0.15
         completion = 0.60
     """
-    spec = model if isinstance(model, str) else model.spec
-    if spec.startswith(("embedded", "scripted")):
+    spec, kind = (model, model_kind(model, ModelKind())) if isinstance(model, str) else (model.spec, model.kind)
+    if kind.local:
         return FREE
     path = price_file()
     if not path.is_file():

@@ -22,11 +22,12 @@ from populace.cli.output import emit, err, facts, out, table, warn
 from populace.cli.reporting import show_card
 from populace.cli.running import fetch_if_needed
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, Onlooker, Results
+from populace.experiments import Experiment, ExperimentObserver, Results
 from populace.experiments.arms import Arm
-from populace.experiments.folder import Folder, names
-from populace.experiments.running import keep_of, workers_for
+from populace.experiments.execution import default_keep, default_workers
+from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.validation import validity
+from populace.models import model_kind
 from populace.questions import VALID
 from populace.tools.estimate import estimate
 
@@ -89,7 +90,7 @@ def experiment_command(
     return 0 if results.state == "complete" else 5
 
 
-class Bar(Onlooker):
+class Bar(ExperimentObserver):
     """A bar on a terminal; elsewhere a line now and then."""
 
     def __init__(self) -> None:
@@ -209,10 +210,10 @@ def _show_outcome(results: Results, name: str) -> None:
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
-    known = Folder.known(experiment, place)
+    known = ExperimentFolder.known(experiment, place)
     done = len(known.rows()) if known else 0
     taken: dict[str, Any] = {"calls": None, "cost": None}
-    spends = any(arm.decider == "model" and not arm.model.startswith("scripted") for arm in arms)
+    spends = any(arm.decider == "model" and not model_kind(arm.model).scripted for arm in arms)
     if spends and not done:
         taken = _estimated(experiment, arms)
     return {
@@ -223,8 +224,8 @@ def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: 
         "replicates": experiment.replicates,
         "runs": len(arms) * experiment.replicates,
         "done": done,
-        "keep": keep_of(experiment, arms),
-        "workers": workers or workers_for(experiment, arms),
+        "keep": default_keep(experiment, arms),
+        "workers": workers or default_workers(experiment, arms),
         **taken,
     }
 
@@ -261,7 +262,7 @@ def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]
 
 def _list(place: Workspace, as_json: bool) -> int:
     rows, damaged = [], []
-    for name in names(place):
+    for name in experiment_names(place):
         try:
             results = Results.open(name, place.folder)
             planned = len(results.folder.manifest.arms) * (results.folder.manifest.replicates or 0)

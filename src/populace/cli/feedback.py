@@ -12,7 +12,7 @@ from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, facts, out, table, warn
 from populace.engine.workspace import Workspace
-from populace.feedback import Accord, Feedback, Queue
+from populace.feedback import Feedback, Queue, RaterAgreement
 from populace.feedback.items import KINDS
 
 
@@ -71,14 +71,14 @@ def feedback_command(
     out.print(f"  [dim]folder[/dim]  {feedback.folder}")
 
 
-def described(accord: Accord) -> dict[str, Any]:
+def described(accord: RaterAgreement) -> dict[str, Any]:
     """How far raters agree, as plain data."""
     found = accord.found
     measures = found.table() if found is not None else None
     return {"note": accord.note, "measures": measures, "items": found.items if found else 0}
 
 
-def in_words(accord: Accord) -> str:
+def in_words(accord: RaterAgreement) -> str:
     """How far raters agree, in a sentence or two."""
     if accord.found is None or math.isnan(accord.found.alpha.value):
         return accord.note

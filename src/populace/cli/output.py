@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from populace.base.formatting import plain
+from populace.base.formatting import json_data
 
 _WIDTH_OF_A_FILE = 120
 
@@ -29,7 +29,7 @@ err = _console(stderr=True)
 
 def emit(data: Any, warnings: Sequence[str] = ()) -> None:
     """Write the one document of a command."""
-    click.echo(json.dumps({"status": "ok", "data": plain(data), "warnings": list(warnings)}, ensure_ascii=False))
+    click.echo(json.dumps({"status": "ok", "data": json_data(data), "warnings": list(warnings)}, ensure_ascii=False))
 
 
 def warn(text: str) -> None:

@@ -17,14 +17,14 @@ from populace.cli.decision import show_decision
 from populace.cli.lives import show_life
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table
-from populace.cli.summary import describe, findings, show_run
-from populace.engine.run_control import condition
+from populace.cli.summary import report_tables, run_document, show_run
 from populace.engine.workspace import Workspace
 from populace.runs import charts
 from populace.runs.biography import life_of, remembers
 from populace.runs.caveats import caveats
 from populace.runs.compare import compare
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
+from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 
 
@@ -48,8 +48,8 @@ def show_command(
     elif step is not None:
         _show_step(found, step, as_json)
     elif as_json:
-        shown = [{"title": f.title, "table": f.table, "note": f.note} for f in findings(found)]
-        emit(describe(found) | {"findings": shown}, caveats(found))
+        shown = [{"title": f.title, "table": f.table, "note": f.note} for f in report_tables(found)]
+        emit(run_document(found) | {"findings": shown}, caveats(found))
     else:
         show_run(found)
         out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}")
@@ -125,20 +125,19 @@ def list_command(workspace: str | None, as_json: bool) -> None:
 
 
 def _row(run: RunReader) -> dict[str, Any]:
-    regime, status = run.manifest.regime, run.manifest.status
-    metrics = run.metrics
+    seen, metrics = overview(run), run.metrics
     numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
     return {
         "run": run.name,
-        "state": condition(run.journal),
-        "steps": f"{status.steps} of {status.planned}" if status.planned else str(status.steps),
-        "model": regime.model if regime.decider == "model" else regime.decider,
-        "seed": regime.seed,
-        "invalid": percent(run.invalid_share),
-        "calls": run.usage().calls,
-        "parent": f"{run.manifest.parent.run} at {run.manifest.parent.at}" if run.manifest.parent else "",
+        "state": seen.state,
+        "steps": f"{seen.steps} of {seen.planned}" if seen.planned else str(seen.steps),
+        "model": seen.decided_by,
+        "seed": seen.regime.seed,
+        "invalid": percent(seen.invalid_share),
+        "calls": seen.usage.calls,
+        "parent": f"{seen.parent.run} at {seen.parent.at}" if seen.parent else "",
         "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
-        "created": run.manifest.created,
+        "created": seen.created,
     }
 
 

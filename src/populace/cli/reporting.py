@@ -11,8 +11,8 @@ from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, warn
 from populace.engine.workspace import Workspace
-from populace.experiments.folder import find, names
-from populace.experiments.reporting import report
+from populace.experiments.folder import experiment_names, find_experiment
+from populace.experiments.reports import report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.experiments.validation.card import MARKS
@@ -59,10 +59,10 @@ def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
     """An experiment by its name, else a run."""
     if not (Path(name) / "steps").is_dir():
         try:
-            folder = find(name, place)
+            folder = find_experiment(name, place)
             return Results(folder), folder.path
         except RunNotFoundError:
-            if any(each.startswith(name) for each in names(place)):
+            if any(each.startswith(name) for each in experiment_names(place)):
                 raise
     run = RunReader(place.open(name))
     return run, run.folder

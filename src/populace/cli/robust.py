@@ -15,7 +15,7 @@ from populace.cli.output import emit, facts, out, table
 from populace.cli.running import fetch_if_needed
 from populace.engine.workspace import Workspace
 from populace.experiments.results import Results
-from populace.experiments.robustness import Robustness, repeated, robust
+from populace.experiments.robustness import Robustness, check_robustness, repetition
 from populace.experiments.structure import StructureStudy, run_structure
 from populace.experiments.structure_design import StructureDesign, design_structure
 from populace.experiments.wordings import STANDARD
@@ -54,7 +54,7 @@ def robust_command(
             raise UnknownNameError("variation", name, STANDARD)
     chosen = {name: STANDARD[name] for name in variations or STANDARD}
     found = _study(study, workspace)
-    again = repeated(found, seeds=seeds)
+    again = repetition(found, seeds=seeds)
     arms = again.arms() if isinstance(found, Results) else again.arms()[:1]
     times = len(chosen) if isinstance(found, Results) else len(chosen) + 1
     runs = len(arms) * again.replicates * times
@@ -67,7 +67,7 @@ def robust_command(
         return 0
     for model in dict.fromkeys(arm.model for arm in arms if arm.decider == "model"):
         fetch_if_needed(model)
-    made = robust(
+    made = check_robustness(
         found,
         variations=chosen,
         seeds=seeds,

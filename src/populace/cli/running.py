@@ -22,7 +22,7 @@ from populace.cli.options import (
 )
 from populace.cli.output import emit, err, out
 from populace.cli.progress import Display
-from populace.cli.summary import describe, show_run
+from populace.cli.summary import run_document, show_run
 from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario
 from populace.engine.interventions import Intervention, read_interventions
@@ -30,7 +30,7 @@ from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
-from populace.models import SMOLLM2
+from populace.models import model_kind
 from populace.runs import charts
 from populace.runs.caveats import caveats
 from populace.tools.describe import parameters_of
@@ -171,7 +171,7 @@ def _finished(run: Run, as_json: bool, chart: bool) -> None:
     more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
     if as_json:
         shown = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        emit(describe(run) | shown, caveats(run))
+        emit(run_document(run) | shown, caveats(run))
         return
     show_run(run)
     out.print()
@@ -220,8 +220,9 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 
 def fetch_if_needed(model: str) -> None:
     """Fetch the embedded model with a progress bar, where it will be needed and is not there."""
-    if model.split("?")[0] != "embedded" or SMOLLM2.present():
+    artifact = model_kind(model).artifact
+    if artifact is None or artifact.present():
         return
     from populace.cli.setting_up import fetch
 
-    fetch(SMOLLM2)
+    fetch(artifact)

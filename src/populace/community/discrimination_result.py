@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.statistics import Anova, Mixed, mixed, one_way, proportion, tukey
+from populace.statistics import Anova, MixedModel, fit_mixed_model, one_way, proportion, tukey
 
 _WHO = "50 people recruited through Prolific for this arm, pairs over 50 subreddits"
 
@@ -52,7 +52,7 @@ class DiscriminationResult:
     rates: pl.DataFrame
     anova: Anova | None
     tukey: pl.DataFrame | None
-    mixed: Mixed | None
+    mixed: MixedModel | None
     notes: tuple[str, ...]
 
 
@@ -107,7 +107,7 @@ def _rates(valid: pl.DataFrame, by_rater: pl.DataFrame) -> pl.DataFrame:
     return table.join(PUBLISHED, on="arm", how="left", maintain_order="left")
 
 
-def _mixed(valid: pl.DataFrame, notes: list[str]) -> Mixed | None:
+def _mixed(valid: pl.DataFrame, notes: list[str]) -> MixedModel | None:
     random = [name for name in ("rater", "community") if 1 < valid[name].n_unique() < valid.height]
     if valid["arm"].n_unique() < 2 or not random:
         notes.append("A mixed model needs at least two arms, and several raters or communities.")
@@ -122,7 +122,7 @@ def _mixed(valid: pl.DataFrame, notes: list[str]) -> Mixed | None:
         fixed, random = ["arm", "community"], ["rater"]
         notes.append(f"Of {coded.height} answers, too many for two crossed random factors, the community is fixed.")
     try:
-        made = mixed(coded, "wrong", fixed, random)
+        made = fit_mixed_model(coded, "wrong", fixed, random)
     except UsageError as error:
         notes.append(f"The mixed model could not be fitted: {error.what}")
         return None

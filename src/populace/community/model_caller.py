@@ -11,11 +11,12 @@ import polars as pl
 
 from populace.base.templates import Template
 from populace.broker import Broker, Budget, CallStore
-from populace.deciders import Inquiry, decide
+from populace.deciders import decide
 from populace.engine.event_loop import finish
-from populace.minds import Mind, Situation
+from populace.minds import Mind
 from populace.models import Model, open_model
 from populace.people import People
+from populace.prompting import Inquiry, Situation
 from populace.questions import Answers, Question
 
 

@@ -20,6 +20,7 @@ from populace.community.profiles import hue, person_key, profiles
 from populace.community.terminal import age
 from populace.community.word_filter import WordFilter
 from populace.runs.export import RESPONSIBLE_USE
+from populace.runs.settings_text import decider_text
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _KINDS = {"prescriptive": "wanted", "restrictive": "not wanted"}
@@ -210,7 +211,7 @@ def _side(community: Community, verdicts: pl.DataFrame | None) -> str:
         ("posts", str(community.posts.height)),
         ("removed", str(int((community.posts["status"] == "removed").sum()))),
         ("run", run.name),
-        ("model", regime.model if regime.decider == "model" else regime.decider),
+        ("model", decider_text(regime.decider, regime.model)),
         ("seed", str(regime.seed)),
         ("made by", run.manifest.environment.get("author", "unknown")),
         ("made on", run.manifest.created[:10]),

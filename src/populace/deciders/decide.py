@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from populace.base.errors import InvalidAnswerError, QuestionError
 from populace.broker import Broker
-from populace.deciders.decision import Decided, Inquiry, merged
+from populace.deciders.decision import Decided, merged
 from populace.deciders.recorded import RecordedStep, decide_recorded
 from populace.deciders.rule import decide_by_rule
 from populace.deciders.sampled import decide_sampled
 from populace.deciders.scored import decide_scored
 from populace.deciders.split import by_decider, by_model
+from populace.prompting import Inquiry
 from populace.questions import Finite
 
 

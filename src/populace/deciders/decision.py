@@ -1,22 +1,15 @@
-"""What goes into a decision and what comes out of it, whoever decides."""
+"""What comes out of an inquiry, whoever decides: answers, and the prompts behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.randomness import Keys, path_key, person_keys
-from populace.minds import Mind, Situation
-from populace.people import People
-from populace.questions import STATUS_DTYPE, STATUSES, Answers, Question
-
-Invalid = Literal["keep", "resample", "raise"]
-Rule = Callable[[People], Any]
+from populace.prompting import Inquiry
+from populace.questions import STATUS_DTYPE, STATUSES, Answers
 
 PROMPT_SCHEMA: dict[str, pl.DataType] = {
     "prompt": pl.Int32(),
@@ -26,6 +19,7 @@ PROMPT_SCHEMA: dict[str, pl.DataType] = {
     "labels": pl.Boolean(),
     "system": pl.String(),
     "user": pl.String(),
+    "fields": pl.String(),
     "lead": pl.String(),
     "reasoning": pl.String(),
     "replies": pl.List(pl.String()),
@@ -37,62 +31,6 @@ PROMPT_SCHEMA: dict[str, pl.DataType] = {
     "completion_tokens": pl.Int32(),
 }
 """The columns of one distinct prompt in the journal."""
-
-
-@dataclass(frozen=True)
-class Inquiry:
-    """One question to some people, with everything that a decider may need.
-
-    Attributes:
-        path: The place in the run, which keys every random number.
-        people: Who is asked.
-        mind: What they bring to it.
-        situation: What they are told and asked.
-        seed: The seed of the run.
-        temperature: Applied to distributions after the fact, and to sampling.
-        model: The model for those whom no column gives another.
-        decider: Who decides for those whom no column gives another.
-        rule: The rule that stands in for a model, where there is one.
-        purpose: What the calls are counted under.
-        verbatim: A whole `system` or `user` text, word for word, in the place of what the mind composes.
-    """
-
-    path: str
-    people: People
-    mind: Mind
-    situation: Situation
-    seed: int
-    temperature: float = 1.0
-    model: str = "embedded"
-    decider: str = "model"
-    rule: Rule | None = None
-    invalid: Invalid = "keep"
-    purpose: str = "decision"
-    verbatim: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def question(self) -> Question:
-        """What is asked."""
-        return self.situation.question
-
-    @property
-    def key(self) -> int:
-        """The key of every draw made for this question."""
-        return path_key(self.seed, self.path)
-
-    def person_keys(self) -> Keys:
-        """The keys of the people asked."""
-        return person_keys(self.people.ids)
-
-    def about(self, rows: npt.NDArray[np.int64], **changes: Any) -> Inquiry:
-        """The same question to some of the people only."""
-        columns = {name: column[rows] for name, column in self.situation.columns.items()}
-        return replace(
-            self,
-            people=self.people.rows(rows),
-            situation=replace(self.situation, columns=columns),
-            **changes,
-        )
 
 
 @dataclass(frozen=True)

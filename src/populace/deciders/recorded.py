@@ -17,11 +17,11 @@ import polars as pl
 
 from populace.base.errors import ReplayMismatchError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import PROMPT_SCHEMA, Decided, Inquiry, statuses
-from populace.deciders.drawing import drawn, tempered
-from populace.deciders.opening import Opening, opened, sampled
+from populace.deciders.decision import PROMPT_SCHEMA, Decided, statuses
+from populace.deciders.draws import drawn, tempered
 from populace.deciders.scored import option_values
 from populace.deciders.split import by_model
+from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling
 from populace.questions import STATUS_DTYPE, STATUSES, Answers, Finite, Question
 
 _OK = STATUSES.index("ok")
@@ -58,7 +58,7 @@ class RecordedStep:
     ) -> None:
         self.step = step
         self._asks = {row["path"]: row for row in asks.iter_rows(named=True)} if asks is not None else {}
-        self._prompts = _by_ask(prompts)
+        self._prompts = _by_ask(_complete(prompts))
         self._answers = _by_ask(answers)
 
     @property
@@ -127,6 +127,14 @@ def decide_recorded(inquiry: Inquiry, recorded: RecordedStep | None) -> Decided:
     return Decided(Answers(inquiry.question, inquiry.people.ids, values, status, none))
 
 
+def _complete(prompts: pl.DataFrame | None) -> pl.DataFrame | None:
+    """The prompts with every column of today; run folders written before a column existed have none of it."""
+    if prompts is None:
+        return None
+    missing = {name: dtype for name, dtype in PROMPT_SCHEMA.items() if name not in prompts.columns}
+    return prompts.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in missing.items())
+
+
 def _by_ask(table: pl.DataFrame | None) -> dict[int, pl.DataFrame]:
     if table is None:
         return {}
@@ -178,9 +186,9 @@ def _same_prompts(
             f"{where}, {part.path}: the journal holds no prompt to {spec} there.", _hint(run, step), step=step
         )
     first = mine.row(0, named=True)
-    opening = opened(part, mode="labels" if first["labels"] else "words", scored=first["method"] == "scored")
+    opening = conversations(part, mode="labels" if first["labels"] else "words", scored=first["method"] == "scored")
     if first["method"] == "sampled" or part.question.reason:
-        opening = sampled(part, opening)
+        opening = rows_for_sampling(part, opening)
     texts = _texts(opening)
     recorded = was.group_by("prompt", maintain_order=True).agg(pl.first("system"), pl.first("user")).sort("prompt")
     _, where_first = np.unique(opening.of_person.astype(np.int64) * (int(then.max()) + 1) + then, return_index=True)
@@ -198,7 +206,7 @@ def _same_prompts(
             )
 
 
-def _texts(opening: Opening) -> list[tuple[str, str]]:
+def _texts(opening: Conversations) -> list[tuple[str, str]]:
     """System and first user text of each prompt; where orders are averaged, of the first order shown."""
     systems, users = (column.gather_every(opening.orders).to_list() for column in (opening.system, opening.user))
     return list(zip(systems, users, strict=True))

@@ -9,9 +9,10 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import Decided, Inquiry, statuses
-from populace.deciders.drawing import drawn
+from populace.deciders.decision import Decided, statuses
+from populace.deciders.draws import drawn
 from populace.deciders.scored import option_values
+from populace.prompting import Inquiry
 from populace.questions import Answers, Choice, Finite
 
 

@@ -14,9 +14,11 @@ import numpy as np
 import polars as pl
 
 from populace.broker import Broker
-from populace.deciders.decision import Decided, Inquiry, statuses
-from populace.deciders.opening import Opening, opened, prompt_table, reasoned, sampled, scoring_mode, status_of
+from populace.deciders.decision import Decided, statuses
+from populace.deciders.prompt_table import prompt_table
+from populace.deciders.reasoning import final_status, think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
+from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode
 from populace.questions import STATUSES, Answer, Answers, Finite, Question
 
 REPAIRS = 2
@@ -34,7 +36,7 @@ _SEED_SPACE = 0x7FFFFFFF
 class _Row:
     """One conversation, as far as it has gone."""
 
-    talk: tuple[ChatMessage, ...]
+    messages: tuple[ChatMessage, ...]
     seed: int
     status: int = _UNPARSEABLE
     value: object = None
@@ -46,14 +48,16 @@ class _Row:
 async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Decided:
     """Let the model write an answer for each person and read it."""
     question = inquiry.question
-    opening = opened(inquiry, mode=scoring_mode(question, model), scored=False)
-    opening = await reasoned(inquiry, opening, model, broker) if question.reason else sampled(inquiry, opening)
-    rows = [_Row(talk, seed) for talk, seed in zip(opening.talks(), opening.seeds or [], strict=True)]
+    opening = conversations(inquiry, mode=scoring_mode(question, model), scored=False)
+    opening = (
+        await think_aloud(inquiry, opening, model, broker) if question.reason else rows_for_sampling(inquiry, opening)
+    )
+    rows = [_Row(messages, seed) for messages, seed in zip(opening.messages(), opening.seeds or [], strict=True)]
     open_rows = list(range(len(rows)))
-    if opening.failed:
-        for index in [i for i, early in enumerate(opening.failed) if early is not None]:
-            rows[index].status = opening.failed[index] or 0
-        open_rows = [i for i, early in enumerate(opening.failed) if early is None]
+    if opening.failures:
+        for index in [i for i, early in enumerate(opening.failures) if early is not None]:
+            rows[index].status = opening.failures[index] or 0
+        open_rows = [i for i, early in enumerate(opening.failures) if early is None]
     for attempt in range(REPAIRS + 1):
         open_rows = await _turn(inquiry, opening, rows, open_rows, attempt, model, broker)
     if inquiry.invalid == "resample" and inquiry.temperature > 0:
@@ -62,7 +66,13 @@ async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Deci
 
 
 async def _turn(
-    inquiry: Inquiry, opening: Opening, rows: list[_Row], which: list[int], attempt: int, model: Model, broker: Broker
+    inquiry: Inquiry,
+    opening: Conversations,
+    rows: list[_Row],
+    which: list[int],
+    attempt: int,
+    model: Model,
+    broker: Broker,
 ) -> list[int]:
     """Ask these rows once more; returns those whose reply still cannot be read."""
     if not which:
@@ -75,11 +85,11 @@ async def _turn(
     for index in which:
         row = rows[index]
         if attempt:
-            row.talk = (*row.talk, ("assistant", row.replies[-1]), reminder)
+            row.messages = (*row.messages, ("assistant", row.replies[-1]), reminder)
         seed = (row.seed + attempt) & _SEED_SPACE
         requests.append(
             Request(
-                row.talk,
+                row.messages,
                 max_tokens=question.max_tokens,
                 temperature=inquiry.temperature,
                 seed=seed,
@@ -95,10 +105,10 @@ async def _turn(
 
 
 def _take(
-    row: _Row, question: Question, opening: Opening, index: int, call: str, outcome: ReplyOrFailure, attempt: int
+    row: _Row, question: Question, opening: Conversations, index: int, call: str, outcome: ReplyOrFailure, attempt: int
 ) -> None:
     """Read one reply into its row."""
-    early = status_of(outcome)
+    early = final_status(outcome)
     if isinstance(outcome, Failure):
         row.status = early or 0
         return
@@ -115,26 +125,26 @@ def _take(
         row.status = _REPAIRED
 
 
-def _parse(question: Question, opening: Opening, index: int, text: str) -> Answer:
+def _parse(question: Question, opening: Conversations, index: int, text: str) -> Answer:
     if isinstance(question, Finite):
         return question.parse(text, opening.arrangements[index], opening.mode == "labels")
     return question.read(text, f"{opening.system[index]}\n{opening.user[index]}")
 
 
-async def _resample(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model, broker: Broker) -> None:
+async def _resample(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model, broker: Broker) -> None:
     """Draw invalid answers anew, from the opening of their conversation."""
     for attempt in range(1, RESAMPLES + 1):
         which = [i for i, row in enumerate(rows) if row.status not in (_OK, _REPAIRED)]
         for index in which:
             seed = (rows[index].seed + attempt * 7919) & _SEED_SPACE
-            talk = opening.talks(index, 1)[0]
-            rows[index] = _Row(talk, seed, replies=rows[index].replies, tokens=rows[index].tokens)
+            messages = opening.messages(index, 1)[0]
+            rows[index] = _Row(messages, seed, replies=rows[index].replies, tokens=rows[index].tokens)
         left = await _turn(inquiry, opening, rows, which, 0, model, broker)
         if not left:
             return
 
 
-def _decided(inquiry: Inquiry, opening: Opening, rows: list[_Row], model: Model) -> Decided:
+def _decided(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model) -> Decided:
     question = inquiry.question
     status = np.array([row.status for row in rows], np.uint8)
     written = [question.encode(row.value) if row.value is not None else None for row in rows]

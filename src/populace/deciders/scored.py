@@ -12,10 +12,12 @@ import polars as pl
 
 from populace.base.randomness import uniforms
 from populace.broker import Broker
-from populace.deciders.decision import Decided, Inquiry, statuses
-from populace.deciders.drawing import drawn, tempered
-from populace.deciders.opening import Opening, opened, prompt_table, reasoned, scoring_mode, status_of
+from populace.deciders.decision import Decided, statuses
+from populace.deciders.draws import drawn, tempered
+from populace.deciders.prompt_table import prompt_table
+from populace.deciders.reasoning import final_status, think_aloud
 from populace.models import Failure, Model, ReplyOrFailure, Request
+from populace.prompting import Conversations, Inquiry, conversations, scoring_mode
 from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, tally, token_owner
 
 Floats = npt.NDArray[np.float64]
@@ -30,17 +32,17 @@ _UNPARSEABLE = STATUSES.index("unparseable")
 
 async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> Decided:
     """Ask for distributions and draw from them."""
-    opening = opened(inquiry, mode=scoring_mode(question, model), scored=True)
+    rows = conversations(inquiry, mode=scoring_mode(question, model), scored=True)
     if question.reason:
-        opening = await reasoned(inquiry, opening, model, broker)
+        rows = await think_aloud(inquiry, rows, model, broker)
     lead = LEAD if model.capabilities.lead else ""
-    scored = _Scored(question, opening)
-    for first in range(0, len(opening), _LOT):
+    scored = _Scored(question, rows)
+    for first in range(0, len(rows), _LOT):
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
         scored.read(*await broker.fetch(model, requests, inquiry.purpose))
     each, masses, status = np.array(scored.each), np.array(scored.masses), np.array(scored.status, np.uint8)
-    table = prompt_table(opening, model, "scored", lead, _columns(scored, each, masses, status))
-    return _draw(inquiry, question, opening, each, masses, status, table)
+    table = prompt_table(rows, model, "scored", lead, _columns(scored, each, masses, status))
+    return _draw(inquiry, question, rows, each, masses, status, table)
 
 
 class _Scored:
@@ -52,8 +54,8 @@ class _Scored:
         status: The code of its status.
     """
 
-    def __init__(self, question: Finite, opening: Opening) -> None:
-        self.opening = opening
+    def __init__(self, question: Finite, rows: Conversations) -> None:
+        self.rows = rows
         self.each: list[tuple[float, ...]] = []
         self.masses: list[float] = []
         self.status: list[int] = []
@@ -62,26 +64,26 @@ class _Scored:
         self.prompt_tokens: list[int] = []
         self.completion_tokens: list[int] = []
         self._none = (0.0,) * len(question.words)
-        shown = set(opening.arrangements)
-        self._options = {order: _shown(question, order, opening.mode) for order in shown}
-        self._owners = {order: token_owner(question.words, order, opening.mode) for order in shown}
+        shown = set(rows.arrangements)
+        self._options = {order: _shown(question, order, rows.mode) for order in shown}
+        self._owners = {order: token_owner(question.words, order, rows.mode) for order in shown}
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
-        shown = self.opening.arrangements[first : first + _LOT]
+        shown = self.rows.arrangements[first : first + _LOT]
         return [
-            Request(talk, lead, 1, top, options=self._options[order])
-            for talk, order in zip(self.opening.talks(first, _LOT), shown, strict=True)
+            Request(messages, lead, 1, top, options=self._options[order])
+            for messages, order in zip(self.rows.messages(first, _LOT), shown, strict=True)
         ]
 
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         """Take in the replies to the next rows."""
         first = len(self.status)
-        failed, arrangements, width = self.opening.failed, self.opening.arrangements, len(self._none)
+        failed, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
         for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):
             code = failed[row] if failed else None
             if code is None:
-                code = status_of(outcome)
+                code = final_status(outcome)
             if isinstance(outcome, Failure):
                 self.calls.append(None)
                 self.texts.append(None)
@@ -106,7 +108,7 @@ class _Scored:
 def _draw(
     inquiry: Inquiry,
     question: Finite,
-    opening: Opening,
+    rows: Conversations,
     each: Floats,
     masses: Floats,
     status: Codes,
@@ -114,19 +116,19 @@ def _draw(
 ) -> Decided:
     """Average over orders where several were shown, temper, and draw for each person."""
     masses = np.nan_to_num(masses)
-    if opening.orders > 1:
-        each = each.reshape(-1, opening.orders, each.shape[1]).mean(axis=1)
-        masses = masses.reshape(-1, opening.orders).mean(axis=1)
-        status = status.reshape(-1, opening.orders).max(axis=1)
+    if rows.orders > 1:
+        each = each.reshape(-1, rows.orders, each.shape[1]).mean(axis=1)
+        masses = masses.reshape(-1, rows.orders).mean(axis=1)
+        status = status.reshape(-1, rows.orders).max(axis=1)
     certain = np.where((status == _OK)[:, None], each, 1.0 / each.shape[1])
     numbers = uniforms(inquiry.key, inquiry.person_keys())
-    option = drawn(tempered(certain, inquiry.temperature), opening.of_person, numbers)
+    option = drawn(tempered(certain, inquiry.temperature), rows.of_person, numbers)
     values = option_values(question, option)
-    of_people = status[opening.of_person]
+    of_people = status[rows.of_person]
     if (status != _OK).any():
         values = pl.select(pl.when(pl.Series(of_people == _OK)).then(values)).to_series()
     answers = Answers(
-        question, inquiry.people.ids, values.alias("value"), statuses(of_people), opening.of_person, each, masses
+        question, inquiry.people.ids, values.alias("value"), statuses(of_people), rows.of_person, each, masses
     )
     return Decided(answers, table)
 

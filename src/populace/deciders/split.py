@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UnknownNameError
-from populace.deciders.decision import Inquiry
+from populace.prompting import Inquiry
 
 DECIDERS = ("model", "rule", "replay")
 Rows = npt.NDArray[np.int64]

@@ -15,8 +15,8 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import InterventionError, PopulaceError
-from populace.minds import HEARD
 from populace.people import People
+from populace.prompting import HEARD
 
 
 class Selection(pydantic.BaseModel):

@@ -13,13 +13,12 @@ from typing import Any, Literal
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.base.templates import Template
 from populace.broker import Broker, Budget, CallStore, MemoryCallStore
-from populace.deciders import DECIDERS, Inquiry, decide
+from populace.deciders import DECIDERS, decide
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.event_loop import finish, guarded, to_the_end
 from populace.engine.interventions import Intervention, read_interventions
 from populace.engine.scenario import Scenario
 from populace.engine.simulation import Observer, Simulation
-from populace.engine.variation import Variation
 from populace.engine.workspace import Workspace
 from populace.journal import (
     Journal,
@@ -34,9 +33,10 @@ from populace.journal import (
     git_revision,
     now,
 )
-from populace.minds import Situation
 from populace.models import Model, open_model
 from populace.people import Id, People
+from populace.prompting import Inquiry, Situation
+from populace.prompting.variation import Variation
 from populace.questions import Answers, Question
 from populace.runs.reader import RunReader
 

@@ -1,4 +1,4 @@
-"""A run under way, from outside: whether it goes, and how to make it wait or stop.
+"""Make a run that is under way wait, go on or stop, from another process.
 
 Only the run folder is between the two processes: who writes a run holds its lock, and looks between
 two steps whether somebody asked it to wait.
@@ -8,26 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Literal
 
 from populace.base.errors import UsageError
 from populace.journal import Journal
-
-Condition = Literal["running", "pausing", "paused", "died", "complete", "stopped", "failed"]
-
-
-def condition(journal: Journal) -> Condition:
-    """How it stands with a run, the process that writes it included.
-
-    `pausing` is a run that was asked to wait and is still in a step; `died` one whose process is gone though it
-    never said that it ended, as after `kill -9` or a power cut.
-    """
-    if not journal.busy():
-        state = journal.manifest.status.state
-        return "died" if state == "running" else state
-    if not journal.paused():
-        return "running"
-    return "paused" if journal.waiting() else "pausing"
 
 
 def pause(journal: Journal) -> None:

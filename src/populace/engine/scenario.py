@@ -25,13 +25,14 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from populace.base.errors import ParameterError, ScenarioError, UnknownNameError
+from populace.base.formatting import compact_json
 from populace.base.randomness import stream
 from populace.base.templates import Template
-from populace.deciders import Inquiry, Invalid, Rule
 from populace.engine.scopes import Driver, Each, Scope
 from populace.engine.scopes import Question as Yielded
-from populace.minds import Mind, Situation
+from populace.minds import Mind
 from populace.people import Id, People, Person
+from populace.prompting import Inquiry, Invalid, Rule, Situation
 from populace.questions import Answers, Question
 
 __all__ = ["Field", "ReportTable", "Scenario", "Stage", "metric"]
@@ -59,8 +60,8 @@ class ReportTable:
     note: str = ""
 
 
-class Happened(NamedTuple):
-    """One thing that happened to one person, as it will stand in the journal."""
+class Event(NamedTuple):
+    """Something that happened, to one person or to nobody in particular, as the journal records it."""
 
     person: Id | None
     kind: str
@@ -79,7 +80,7 @@ class Stage:
     people: People | None = None
     step: int = 0
     tables: dict[str, pl.DataFrame] = None  # type: ignore[assignment]
-    events: list[pl.DataFrame | Happened] = None  # type: ignore[assignment]
+    events: list[pl.DataFrame | Event] = None  # type: ignore[assignment]
     rngs: dict[str, np.random.Generator] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -268,8 +269,7 @@ class Scenario:
     def event(self, kind: str, person: Person | Id | None = None, **data: Any) -> None:
         """Record that something happened, to one person or to none in particular."""
         who = person.id if isinstance(person, Person) else person
-        told = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_plain)
-        self.stage.events.append(Happened(who, kind, told))
+        self.stage.events.append(Event(who, kind, compact_json(data)))
 
     def events(self, kind: str, people: People | pl.Series, **data: Any) -> None:
         """Record that something happened to several people, with a value or a column for each detail."""
@@ -383,11 +383,6 @@ def _parameter_model(cls: type[Scenario]) -> type[pydantic.BaseModel]:
         fields[name] = (hint, default if isinstance(default, FieldInfo) else Field(default))
     config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=False)
     return pydantic.create_model(f"{cls.__name__}Parameters", __config__=config, **fields)
-
-
-def _plain(value: Any) -> Any:
-    """A value of numpy as one of Python; anything else in words."""
-    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _as_people(people: Person | Iterable[Person], everybody: People) -> People:

@@ -10,8 +10,10 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from populace.deciders import Decided, Inquiry
-from populace.engine.scenario import Happened
+from populace.base.formatting import compact_json
+from populace.deciders import Decided
+from populace.engine.scenario import Event
+from populace.prompting import Inquiry
 from populace.questions import LOW_MASS
 
 
@@ -23,6 +25,7 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
             "path": inquiry.path,
             "question": inquiry.question.canonical(),
             "given": inquiry.situation.given.text,
+            "fields": compact_json(inquiry.situation.constants),
             "profile": inquiry.mind.profile.text,
             "temperature": float(inquiry.temperature),
             "invalid": inquiry.invalid,
@@ -62,11 +65,11 @@ def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
     return tables[0] if len(tables) == 1 else pl.concat(tables)
 
 
-def events(step: int, happened: Sequence[pl.DataFrame | Happened], ids: pl.DataType) -> pl.DataFrame:
+def events(step: int, happened: Sequence[pl.DataFrame | Event], ids: pl.DataType) -> pl.DataFrame:
     """What happened in the step, in order, with its number."""
     tables: list[pl.DataFrame] = []
     schema = {"person": ids, "kind": pl.String(), "data": pl.String()}
-    for single, group in itertools.groupby(happened, lambda one: isinstance(one, Happened)):
+    for single, group in itertools.groupby(happened, lambda one: isinstance(one, Event)):
         members = list(group)
         tables += [pl.DataFrame(members, schema=schema, orient="row")] if single else cast(list[pl.DataFrame], members)
     return pl.concat(tables).select(pl.lit(step).alias("step"), "kind", "person", "data")

@@ -3,12 +3,12 @@
 from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate
 from populace.experiments.designs import Design
+from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.outcomes import Outcome
-from populace.experiments.reporting import Report, report
+from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
-from populace.experiments.robustness import Robustness, robust
-from populace.experiments.running import Onlooker
+from populace.experiments.robustness import Robustness, check_robustness
 from populace.experiments.structure import StructureStudy, structure_or_data
 from populace.experiments.structure_design import StructureDesign, design_structure
 from populace.experiments.validation import Check, ValidityCard, validity
@@ -19,7 +19,7 @@ __all__ = [
     "Check",
     "Design",
     "Experiment",
-    "Onlooker",
+    "ExperimentObserver",
     "Outcome",
     "Report",
     "Results",
@@ -29,9 +29,9 @@ __all__ = [
     "StructureStudy",
     "ValidityCard",
     "calibrate",
+    "check_robustness",
     "design_structure",
     "report",
-    "robust",
     "structure_or_data",
     "validity",
 ]

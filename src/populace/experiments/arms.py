@@ -52,7 +52,9 @@ class Arm(pydantic.BaseModel):
     @property
     def name(self) -> str:
         """Its title, or its levels in a line."""
-        return self.title or ", ".join(f"{factor}={shown(level)}" for factor, level in self.levels.items()) or "all"
+        return (
+            self.title or ", ".join(f"{factor}={level_text(level)}" for factor, level in self.levels.items()) or "all"
+        )
 
     def build(self) -> Scenario:
         """The scenario with the parameters of this arm."""
@@ -67,7 +69,7 @@ class Arm(pydantic.BaseModel):
         return json.dumps(self.model_dump(mode="json", exclude={"number", "title", "levels"}), sort_keys=True)
 
 
-def shown(level: Any) -> str:
+def level_text(level: Any) -> str:
     """A level in a name, with truth values as yes and no."""
     if isinstance(level, bool):
         return "yes" if level else "no"

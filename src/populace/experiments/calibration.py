@@ -20,10 +20,10 @@ from populace.base.errors import UsageError
 from populace.base.randomness import path_key, stream
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
-from populace.experiments.designs import Design, combine
+from populace.experiments.designs import Design, design_points
+from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment, Stop
-from populace.experiments.knobs import Knob, changes
-from populace.experiments.running import Onlooker
+from populace.experiments.knobs import Knob, knob_settings
 from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
 from populace.statistics import Estimate, mean
 
@@ -110,7 +110,7 @@ def calibrate(
     calls: int | None = None,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    observer: Onlooker | None = None,
+    observer: ExperimentObserver | None = None,
 ) -> Calibration:
     """Fit knobs to targets by running the scenario; at most `rounds` × `points` settings are tried.
 
@@ -176,7 +176,9 @@ class _Lab:
     ) -> dict[str, Numbers]:
         """For each setting, the outcome of each target under each seed; NaN where a run failed."""
         factors: dict[str, Any] = {
-            SETTING: {key: {} if values is None else changes(self.knobs, values) for key, values in settings.items()}
+            SETTING: {
+                key: {} if values is None else knob_settings(self.knobs, values) for key, values in settings.items()
+            }
         }
         conditions = self.targets.bundles()
         parameters = dict(self.parameters)
@@ -245,7 +247,7 @@ class _Search:
 
     def _spread(self, points: int, seed: int) -> Numbers:
         design = Design(kind="latin-hypercube", points=points)
-        return np.array(combine(design, [None] * len(self.lab.knobs), seed), dtype=np.float64)
+        return np.array(design_points(design, [None] * len(self.lab.knobs), seed), dtype=np.float64)
 
     def _around(self, points: int, number: int, seed: int) -> Numbers:
         rng = stream(seed, f"calibration/round/{number}")

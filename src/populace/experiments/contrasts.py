@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.experiments.tables import described
+from populace.experiments.tables import sample_description
 
 
-def summarised(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float) -> pl.DataFrame:
+def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float) -> pl.DataFrame:
     """Mean, interval and spread of an outcome in every arm."""
     from populace.statistics import mean
 
@@ -23,11 +23,11 @@ def summarised(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: flo
         if values.len() > 1:
             found = mean(values, level)
             row |= {"low": found.low, "high": found.high}
-        rows.append(row | {"n": values.len()} | described(mine))
+        rows.append(row | {"n": values.len()} | sample_description(mine))
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64))
 
 
-def compared(
+def arm_effects(
     runs: pl.DataFrame,
     outcome: str,
     arms: Sequence[str],
@@ -43,11 +43,11 @@ def compared(
     if not pairs:
         raise UsageError("there is only one arm, so there is nothing to compare it with.")
     found = _differences(wide, pairs, "arm", paired, method, level)
-    told = [described(runs.filter(pl.col("arm").is_in(pair))) for pair in pairs]
+    told = [sample_description(runs.filter(pl.col("arm").is_in(pair))) for pair in pairs]
     return _adjusted(found, told, correction)
 
 
-def levels_compared(
+def level_effects(
     runs: pl.DataFrame,
     outcome: str,
     factor: str,
@@ -65,11 +65,11 @@ def levels_compared(
     wide = _wide(complete.group_by(factor, "replicate").agg(pl.col(outcome).mean()), outcome, factor)
     pairs = [(each, first) for each in order if each != first]
     found = _differences(wide, pairs, factor, paired, method, level)
-    told = [described(runs.filter(pl.col(factor).is_in(pair))) for pair in pairs]
+    told = [sample_description(runs.filter(pl.col(factor).is_in(pair))) for pair in pairs]
     return _adjusted(found, told, correction)
 
 
-def replicates_for(
+def precision_table(
     runs: pl.DataFrame,
     outcome: str,
     arms: Sequence[str],
@@ -80,7 +80,7 @@ def replicates_for(
     power: float,
 ) -> pl.DataFrame:
     """How many replicates each comparison with the baseline needs."""
-    from populace.statistics import replicates_for_width, replicates_needed
+    from populace.statistics import replicates_for_effect, replicates_for_width
 
     wide = _wide(runs, outcome, "arm")
     rows = []
@@ -97,10 +97,10 @@ def replicates_for(
             needed = (
                 replicates_for_width(spread, width, paired=paired)
                 if width is not None
-                else replicates_needed(spread, abs(size), power, paired=paired)
+                else replicates_for_effect(spread, abs(size), power, paired=paired)
             )
         row = {"arm": arm, "baseline": baseline, "seen": seen, "sd": spread, "n": gaps.len(), "needed": needed}
-        rows.append(row | described(runs.filter(pl.col("arm").is_in([arm, baseline]))))
+        rows.append(row | sample_description(runs.filter(pl.col("arm").is_in([arm, baseline]))))
     return pl.DataFrame(rows, schema_overrides={"sd": pl.Float64, "needed": pl.Int64})
 
 

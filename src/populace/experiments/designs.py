@@ -16,7 +16,7 @@ import pydantic
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
 
-Kind = Literal["full", "fractional", "one-at-a-time", "latin-hypercube", "sobol"]
+DesignKind = Literal["full", "fractional", "one-at-a-time", "latin-hypercube", "sobol"]
 Point = tuple[float, ...]
 SAMPLED = ("latin-hypercube", "sobol")
 """Designs that draw points, and so take ranges."""
@@ -37,7 +37,7 @@ class Design(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    kind: Kind = "full"
+    kind: DesignKind = "full"
     points: Annotated[int, pydantic.Field(ge=2)] = 16
     resolution: Annotated[int, pydantic.Field(ge=3)] = 4
 
@@ -47,7 +47,7 @@ class Design(pydantic.BaseModel):
         return self.kind in SAMPLED
 
 
-def combine(design: Design, levels: Sequence[int | None], seed: int) -> list[Point]:
+def design_points(design: Design, levels: Sequence[int | None], seed: int) -> list[Point]:
     """The points of a design.
 
     Args:
@@ -56,9 +56,9 @@ def combine(design: Design, levels: Sequence[int | None], seed: int) -> list[Poi
         seed: Of points that are drawn.
 
     Example:
-        >>> combine(Design(kind="one-at-a-time"), [2, 3], seed=0)
+        >>> design_points(Design(kind="one-at-a-time"), [2, 3], seed=0)
         [(0, 0), (1, 0), (0, 1), (0, 2)]
-        >>> len(combine(Design(kind="fractional"), [2, 2, 2, 2], seed=0))
+        >>> len(design_points(Design(kind="fractional"), [2, 2, 2, 2], seed=0))
         8
     """
     if design.kind == "latin-hypercube":

@@ -37,7 +37,7 @@ def is_witness(arm: int, replicate: int) -> bool:
     return replicate < WITNESSES and arm * WITNESSES + replicate < _MOST_WITNESSES
 
 
-def observed(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
+def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
     """What the row of a run keeps for its judgement.
 
     Args:
@@ -47,7 +47,7 @@ def observed(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> E
     """
     kept: Evidence = {"facts": {name: run.count(name) for name in ("scored", "low_mass", "sampled")}}
     names = list(dict.fromkeys(outcome.metric for outcome in outcomes if outcome.metric is not None))
-    kept["paths"] = paths_of(run, names)
+    kept["paths"] = metric_paths(run, names)
     if witness:
         try:
             kept["evidence"] = evidence_of(run)
@@ -56,7 +56,7 @@ def observed(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> E
     return kept
 
 
-def paths_of(run: RunReader, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
+def metric_paths(run: RunReader, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
     """Metrics over the steps, each as steps and values, thinned where they are long."""
     metrics = run.metrics
     numeric = [name for name in names if name in metrics.columns and metrics[name].dtype.is_numeric()]
@@ -137,7 +137,7 @@ def _question(question: dict[str, Any], valid: pl.DataFrame, asked: pl.DataFrame
     }
     scored = asked.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok")) if asked.height else asked
     if scored.height:
-        each, weights = matrix(scored["probabilities"]), scored["people"].to_numpy()
+        each, weights = distribution_matrix(scored["probabilities"]), scored["people"].to_numpy()
         told["means"] = np.average(each, axis=0, weights=weights).tolist()
         told["entropy"] = float(np.average(_entropy(each), weights=weights))
         told["first"] = place_effect(each, scored["arrangement"], weights)
@@ -170,7 +170,7 @@ def _persona(profile: str, asked: pl.DataFrame, answers: pl.DataFrame) -> tuple[
     scored = scored.filter(pl.col("system").n_unique().over("step", "ask", "user") > 1)
     if not scored.height:
         return {"kind": "apart", "shift": None, "n": 0}, None
-    each = matrix(scored["probabilities"])
+    each = distribution_matrix(scored["probabilities"])
     group = scored.select(pl.struct("step", "ask", "user").rank("dense") - 1).to_series().to_numpy().astype(int)
     sizes = np.bincount(group)
     means = np.stack([np.bincount(group, column) / sizes for column in each.T], axis=1)
@@ -193,7 +193,7 @@ def _lasting(placed: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any] | No
     return {"r": float(np.corrcoef(early, late)[0, 1]), "n": wide.height}
 
 
-def matrix(lists: pl.Series) -> Floats:
+def distribution_matrix(lists: pl.Series) -> Floats:
     """Distributions as rows."""
     return np.array(lists.to_list(), dtype=np.float64)
 

@@ -15,16 +15,16 @@ from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
-from populace.engine.variation import Variation
 from populace.experiments.arms import Arm, seed_of
-from populace.experiments.designs import Design, combine
-from populace.experiments.factors import Factor, applied, plain_interventions
+from populace.experiments.designs import Design, design_points
+from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
 from populace.models import open_model
+from populace.prompting.variation import Variation
 
 if TYPE_CHECKING:
+    from populace.experiments.execution import ExperimentObserver
     from populace.experiments.results import Results
-    from populace.experiments.running import Onlooker
 
 Keep = Literal["run", "calls", "nothing"]
 
@@ -173,7 +173,7 @@ class Experiment(pydantic.BaseModel):
     def arms(self) -> list[Arm]:
         """The arms, in the order of the design, each checked like the parameters of a run."""
         factors = list(self.factors.values())
-        points = combine(self.design, [factor.count for factor in factors], self.seed)
+        points = design_points(self.design, [factor.count for factor in factors], self.seed)
         base: dict[str, Any] = {
             "parameters": self.parameters,
             "model": self.model,
@@ -185,7 +185,7 @@ class Experiment(pydantic.BaseModel):
         scenario = find_scenario(self.scenario)
         made = []
         for number, point in enumerate(points):
-            settings, levels = applied(base, factors, point, scenario)
+            settings, levels = arm_settings(base, factors, point, scenario)
             settings["parameters"] = scenario(**settings["parameters"]).parameters
             title = f"point {number + 1}" if self.design.sampled else ""
             made.append(Arm(number=number, title=title, levels=levels, scenario=self.scenario, **settings))
@@ -227,7 +227,7 @@ class Experiment(pydantic.BaseModel):
         workers: int | None = None,
         retry: bool = False,
         check: bool = True,
-        observer: Onlooker | None = None,
+        observer: ExperimentObserver | None = None,
     ) -> Results:
         """Run what is not run yet, and read the results.
 
@@ -238,7 +238,7 @@ class Experiment(pydantic.BaseModel):
             check: Rehearse the arms on stand-in answers first, to find arms that ask the same.
             observer: Somebody who looks on.
         """
-        from populace.experiments.running import run_experiment
+        from populace.experiments.execution import run_experiment
 
         return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, observer=observer)
 

@@ -11,9 +11,9 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.deciders import DECIDERS
 from populace.engine.interventions import read_interventions
 from populace.engine.scenario import Scenario
-from populace.engine.variation import Variation
 from populace.experiments.arms import SETTINGS, Level
 from populace.models import open_model
+from populace.prompting.variation import Variation
 
 
 class Factor(pydantic.BaseModel):
@@ -117,7 +117,7 @@ class Factor(pydantic.BaseModel):
                 _check_setting(name, value)
 
 
-def applied(
+def arm_settings(
     base: Mapping[str, Any], factors: Sequence[Factor], point: Sequence[float], scenario: type[Scenario]
 ) -> tuple[dict[str, Any], dict[str, Level]]:
     """The settings of an arm and its levels as tables show them."""

@@ -25,10 +25,10 @@ from populace.journal import environment, git_revision, now
 
 FORMAT = 1
 LOCK = "lock"
-Row = dict[str, Any]
+RunRow = dict[str, Any]
 
 
-class Manifest(pydantic.BaseModel):
+class ExperimentManifest(pydantic.BaseModel):
     """What an experiment is and was made with.
 
     Attributes:
@@ -53,34 +53,36 @@ class Manifest(pydantic.BaseModel):
 
 
 @dataclass
-class Folder:
+class ExperimentFolder:
     """An experiment on disk."""
 
     path: Path
-    manifest: Manifest
+    manifest: ExperimentManifest
 
     @classmethod
-    def known(cls, experiment: Experiment, workspace: Workspace) -> Folder | None:
+    def known(cls, experiment: Experiment, workspace: Workspace) -> ExperimentFolder | None:
         """The folder of an experiment that began before, if there is one."""
-        path = home(workspace) / experiment.label
+        path = experiments_folder(workspace) / experiment.label
         return cls.open(path) if (path / "manifest.json").is_file() else None
 
     @classmethod
-    def make(cls, experiment: Experiment, arms: Sequence[Arm], workspace: Workspace) -> Folder:
+    def make(cls, experiment: Experiment, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """A new folder for an experiment."""
-        path = home(workspace) / experiment.label
+        path = experiments_folder(workspace) / experiment.label
         versions = dict(environment())
         revision = git_revision(Path.cwd())
         if revision:
             versions["git"] = revision
         data = [arm.model_dump(mode="json") for arm in arms]
-        made = cls(path, Manifest(experiment=experiment.data(), arms=data, environment=versions, created=now()))
+        made = cls(
+            path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=versions, created=now())
+        )
         (path / "rows").mkdir(parents=True, exist_ok=True)
         made.write()
         return made
 
     @classmethod
-    def open(cls, path: Path) -> Folder:
+    def open(cls, path: Path) -> ExperimentFolder:
         """The folder of an experiment that ran before."""
         try:
             data = json.loads((path / "manifest.json").read_text())
@@ -89,7 +91,7 @@ class Folder:
                     f"{path.name} was written in format {data['format']}; this Populace reads up to {FORMAT}.",
                     "Upgrade Populace.",
                 )
-            return cls(path, Manifest.model_validate(data))
+            return cls(path, ExperimentManifest.model_validate(data))
         except OSError as error:
             raise RunNotFoundError(f"{path} is no experiment: it holds no manifest.json.") from error
         except ValueError as error:
@@ -112,9 +114,9 @@ class Folder:
         beside.write_text(self.manifest.model_dump_json(indent=2) + "\n")
         os.replace(beside, self.path / "manifest.json")
 
-    def rows(self) -> dict[tuple[int, int], Row]:
+    def rows(self) -> dict[tuple[int, int], RunRow]:
         """The run of each arm and replicate that ended; of several attempts the one that came through."""
-        found: dict[tuple[int, int], Row] = {}
+        found: dict[tuple[int, int], RunRow] = {}
         for file in sorted((self.path / "rows").glob("*.jsonl")):
             for line in file.read_text().splitlines():
                 try:
@@ -143,7 +145,7 @@ class Folder:
             yield
 
 
-class Lines:
+class RowWriter:
     """Where one process writes the runs that it ended."""
 
     def __init__(self, folder: Path) -> None:
@@ -170,29 +172,29 @@ class Lines:
         os.close(self._file)
 
 
-def home(workspace: Workspace) -> Path:
+def experiments_folder(workspace: Workspace) -> Path:
     """The folder of the experiments of a workspace."""
     return workspace.folder / "experiments"
 
 
-def names(workspace: Workspace) -> list[str]:
+def experiment_names(workspace: Workspace) -> list[str]:
     """The experiments of a workspace."""
-    place = home(workspace)
+    place = experiments_folder(workspace)
     return sorted(each.parent.name for each in place.glob("*/manifest.json"))
 
 
-def find(name: str | Path, workspace: Workspace) -> Folder:
+def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:
     """An experiment by its path, its name, or the beginning of its name."""
     if (Path(name) / "manifest.json").is_file():
-        return Folder.open(Path(name))
-    known = names(workspace)
+        return ExperimentFolder.open(Path(name))
+    known = experiment_names(workspace)
     found = [each for each in known if each == str(name)] or [each for each in known if each.startswith(str(name))]
     if len(found) == 1:
-        return Folder.open(home(workspace) / found[0])
+        return ExperimentFolder.open(experiments_folder(workspace) / found[0])
     if found:
         raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(found[:8])}.", "Write more of it.")
     guess = nearest(str(name), known)
     raise RunNotFoundError(
-        f"there is no experiment {str(name)!r} in {home(workspace)}.",
+        f"there is no experiment {str(name)!r} in {experiments_folder(workspace)}.",
         (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
     )

@@ -80,7 +80,7 @@ class Knob:
         return {self.name: int(value) if self.whole else value}
 
 
-def changes(knobs: tuple[Knob, ...], values: Mapping[str, float]) -> dict[str, Any]:
+def knob_settings(knobs: tuple[Knob, ...], values: Mapping[str, float]) -> dict[str, Any]:
     """The values of several knobs as settings of a run."""
     made: dict[str, Any] = {}
     for knob in knobs:

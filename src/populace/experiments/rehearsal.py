@@ -27,7 +27,7 @@ _STAGES = (
 """A parameter that acts by chance, such as a starting share, may change nothing under one seed."""
 
 
-def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
+def check_experiment(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
     """Refuse an experiment that cannot answer its question.
 
     Args:
@@ -54,7 +54,7 @@ def check(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True)
         _check_rehearsed(experiment, arms)
 
 
-def early(arm: Arm, fork_at: int) -> list[dict[str, object]]:
+def early_interventions(arm: Arm, fork_at: int) -> list[dict[str, object]]:
     """The interventions of an arm before it forks."""
     return [each for each in arm.interventions if each["at"] < fork_at]
 
@@ -81,8 +81,8 @@ def _length(arm: Arm) -> int | None:
 
 
 def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
-    first = early(arms[0], fork_at)
-    other = next((arm for arm in arms if early(arm, fork_at) != first), None)
+    first = early_interventions(arms[0], fork_at)
+    other = next((arm for arm in arms if early_interventions(arm, fork_at) != first), None)
     if other is not None:
         raise UsageError(
             f"the arms {arms[0].name!r} and {other.name!r} differ in interventions before step {fork_at}, "
@@ -103,7 +103,7 @@ def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
                 break
             seen: dict[str, list[Arm]] = {}
             for arm in group:
-                left = trace(arm, experiment.seed_of(replicate, arms[0]), script, until)
+                left = rehearsal_digest(arm, experiment.seed_of(replicate, arms[0]), script, until)
                 if left is not None:
                     seen.setdefault(left, []).append(arm)
             group = next((each for each in seen.values() if len(each) > 1), [])
@@ -118,7 +118,7 @@ def _identical(one: Arm, two: Arm, why: str) -> UsageError:
     )
 
 
-def trace(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
+def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
     """A hash of all that people are asked and all that is measured; None where the scenario fails on stand-ins."""
     stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
     broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)

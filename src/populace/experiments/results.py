@@ -14,10 +14,10 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
-from populace.experiments.contrasts import compared, levels_compared, replicates_for, summarised
+from populace.experiments.contrasts import arm_effects, arm_means, level_effects, precision_table
 from populace.experiments.experiment import Experiment
-from populace.experiments.folder import Folder, Row, find
-from populace.experiments.tables import arms_table, described, runs_table
+from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
+from populace.experiments.tables import arms_table, runs_table, sample_description
 
 if TYPE_CHECKING:
     from populace.statistics import Sensitivity
@@ -33,13 +33,13 @@ class Results:
         folder: The experiment's folder.
     """
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: ExperimentFolder) -> None:
         self.folder = folder
 
     @classmethod
     def open(cls, name: str | Path, workspace: str | Path | None = None) -> Self:
         """Results by the name of the experiment, the beginning of its name, or its path."""
-        return cls(find(name, Workspace(workspace)))
+        return cls(find_experiment(name, Workspace(workspace)))
 
     def __repr__(self) -> str:
         return f"<experiment {self.name}: {self.state}, {self.runs.height} runs of {len(self._arms)} arms>"
@@ -68,7 +68,7 @@ class Results:
         return self.folder.experiment
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RunRow]:
         """Every run as it was noted, by arm and replicate."""
         most = self.folder.manifest.replicates or self.experiment.replicates
         return [row for _, row in sorted(self.folder.rows().items()) if row["replicate"] < most]
@@ -91,7 +91,7 @@ class Results:
     @property
     def failure_rate(self) -> float:
         """The share of runs that failed."""
-        return float(described(self.runs)["failed"])
+        return float(sample_description(self.runs)["failed"])
 
     @property
     def digest(self) -> str:
@@ -108,7 +108,7 @@ class Results:
             level: The confidence level.
         """
         name = self._outcome(name)
-        return summarised(self._numeric(name), name, [arm.name for arm in self._arms], level)
+        return arm_means(self._numeric(name), name, [arm.name for arm in self._arms], level)
 
     def effects(
         self,
@@ -139,9 +139,9 @@ class Results:
         if factor is not None:
             if factor not in self.experiment.factors:
                 raise UnknownNameError("factor", factor, self.experiment.factors)
-            return levels_compared(runs, name, factor, baseline, paired, correction, method, level)
+            return level_effects(runs, name, factor, baseline, paired, correction, method, level)
         names = [arm.name for arm in self._arms]
-        return compared(runs, name, names, self.arm(baseline).name, paired, correction, method, level)
+        return arm_effects(runs, name, names, self.arm(baseline).name, paired, correction, method, level)
 
     def probabilities(
         self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
@@ -172,7 +172,7 @@ class Results:
             for end, came in ends.items():
                 found = proportion(int(came.sum()), values.len(), level)
                 row = {"arm": arm.name, name: end, "probability": found.value, "low": found.low, "high": found.high}
-                rows.append(row | {"n": found.n} | described(runs))
+                rows.append(row | {"n": found.n} | sample_description(runs))
         return pl.DataFrame(rows)
 
     def precision(
@@ -195,7 +195,7 @@ class Results:
         """
         name = self._outcome(outcome)
         names, first = [arm.name for arm in self._arms], self.arm(baseline).name
-        return replicates_for(self._numeric(name), name, names, first, self.experiment.paired, effect, width, power)
+        return precision_table(self._numeric(name), name, names, first, self.experiment.paired, effect, width, power)
 
     def sensitivity(self, outcome: str | None = None) -> Sensitivity:
         """How much of the variance of an outcome each factor of a `sobol` design accounts for, alone and in all.

@@ -16,15 +16,15 @@ from typing import Any, Literal
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.engine.variation import Variation
+from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.results import Results
-from populace.experiments.running import Onlooker
-from populace.experiments.wordings import AS_WRITTEN, STANDARD, reaches
+from populace.experiments.wordings import AS_WRITTEN, STANDARD, changes_prompts
+from populace.prompting.variation import Variation
 from populace.runs.reader import RunReader
-from populace.statistics import difference, equivalent
+from populace.statistics import difference, equivalence
 
-Survives = Literal["yes", "no", "undecided"]
+Survival = Literal["yes", "no", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Robustness:
         return pl.DataFrame(rows)
 
     @property
-    def survived(self) -> dict[str, Survives]:
+    def survived(self) -> dict[str, Survival]:
         """For each conclusion, whether it survives every variation."""
         return {row["conclusion"]: row["survives"] for row in self.table().iter_rows(named=True)}
 
@@ -91,12 +91,12 @@ def _told(part: pl.DataFrame) -> list[tuple[str, str, str]]:
     return list(part.select("variation", "found", "survives").iter_rows())
 
 
-def _all(part: pl.DataFrame) -> Survives:
+def _all(part: pl.DataFrame) -> Survival:
     found = set(part["survives"])
     return "no" if "no" in found else "undecided" if "undecided" in found else "yes"
 
 
-def robust(
+def check_robustness(
     study: Results | RunReader,
     *,
     variations: Mapping[str, Variation | Mapping[str, Any]] | None = None,
@@ -105,7 +105,7 @@ def robust(
     level: float = 0.95,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    observer: Onlooker | None = None,
+    observer: ExperimentObserver | None = None,
 ) -> Robustness:
     """Repeat a finished study under other ways of asking, and say which of its conclusions survive.
 
@@ -137,7 +137,7 @@ def robust(
     return _robust_run(study, named, seeds, stop, level, how)
 
 
-def repeated(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
+def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
     """The experiment that is repeated under each variation: an experiment itself, or a run over seeds."""
     if isinstance(study, Results):
         experiment = study.experiment
@@ -183,7 +183,7 @@ def _reaching(
     kept = {
         name: data
         for name, data in named.items()
-        if reaches(experiment.scenario, parameters, {"variation": data}, seed=experiment.seed)
+        if changes_prompts(experiment.scenario, parameters, {"variation": data}, seed=experiment.seed)
     }
     if not kept:
         raise UsageError("under none of the variations is anybody asked anything else.", "Give variations of your own.")
@@ -193,7 +193,7 @@ def _reaching(
 def _robust_experiment(
     study: Results, named: Mapping[str, dict[str, Any]], stop: Stop, level: float, how: dict[str, Any]
 ) -> Robustness:
-    experiment = repeated(study)
+    experiment = repetition(study)
     kept, left_out = _reaching(experiment, named)
     rows: list[dict[str, Any]] = []
     effects = {outcome.name: _effects(study, outcome.name, level) for outcome in experiment.outcomes}
@@ -283,7 +283,7 @@ def _shown(row: Mapping[str, Any]) -> str:
     return f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
 
 
-def _survives(before: int, after: int, apart: bool) -> Survives:
+def _survives(before: int, after: int, apart: bool) -> Survival:
     if before == after:
         return "yes"
     if before and after:
@@ -295,8 +295,8 @@ def _robust_run(
     run: RunReader, named: Mapping[str, dict[str, Any]], seeds: int, stop: Stop, level: float, how: dict[str, Any]
 ) -> Robustness:
     base = run.manifest.regime.variation
-    kept, left_out = _reaching(repeated(run, seeds=seeds), {n: d for n, d in named.items() if base | d != base})
-    data = repeated(run, seeds=seeds).data()
+    kept, left_out = _reaching(repetition(run, seeds=seeds), {n: d for n, d in named.items() if base | d != base})
+    data = repetition(run, seeds=seeds).data()
     data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in kept.items()}}
     results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **how)
     ends = run.metrics.tail(1)
@@ -349,7 +349,7 @@ def _moved(moved: Any) -> dict[str, Any]:
     return told | {"found": f"{moved.mean_a:.3g} ({estimate.value:+.2g})"}
 
 
-def _shift(varied: pl.Series, written: pl.Series, chance: float, level: float) -> tuple[Any, Survives]:
+def _shift(varied: pl.Series, written: pl.Series, chance: float, level: float) -> tuple[Any, Survival]:
     """How far a metric moved, and whether by less than seeds move it."""
     if (varied.is_not_null() & written.is_not_null()).sum() < 2:
         return None, "undecided"
@@ -357,5 +357,5 @@ def _shift(varied: pl.Series, written: pl.Series, chance: float, level: float) -
     if chance == 0:
         still = moved.estimate.value == 0 and moved.estimate.width == 0
         return moved, "yes" if still else "no" if not moved.estimate.contains(0.0) else "undecided"
-    verdicts: dict[str, Survives] = {"equivalent": "yes", "different": "no", "undecided": "undecided"}
-    return moved, verdicts[equivalent(varied, written, chance, paired=True, alpha=1 - level).verdict]
+    verdicts: dict[str, Survival] = {"equivalent": "yes", "different": "no", "undecided": "undecided"}
+    return moved, verdicts[equivalence(varied, written, chance, paired=True, alpha=1 - level).verdict]

@@ -16,10 +16,17 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.scenario import Scenario
+from populace.experiments.execution import ExperimentObserver
 from populace.experiments.results import Results
-from populace.experiments.running import Onlooker
 from populace.experiments.structure_design import StructureDesign, design_structure
-from populace.experiments.verdict import TWIN, Verdict, judge, levels, orderings, shifts
+from populace.experiments.verdict import (
+    TWIN,
+    StructureVerdict,
+    asking_shifts,
+    model_differences,
+    orderings,
+    structure_verdict,
+)
 from populace.statistics import Decomposition, decompose
 
 _FEW_CELLS = 256
@@ -49,7 +56,7 @@ class StructureFinding:
     orderings: pl.DataFrame
     levels: pl.DataFrame
     shifts: pl.DataFrame
-    verdict: Verdict
+    verdict: StructureVerdict
 
     def table(self) -> pl.DataFrame:
         """The shares of variance."""
@@ -88,7 +95,7 @@ class StructureStudy:
         return self.findings[self.design.experiment.primary.name]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> StructureVerdict:
         """The verdict on the primary outcome."""
         return self.finding.verdict
 
@@ -121,7 +128,7 @@ def structure_or_data(
     level: float = 0.95,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    observer: Onlooker | None = None,
+    observer: ExperimentObserver | None = None,
 ) -> StructureStudy:
     """Run a scenario under several models, ways of asking and its rule twin, and say what its outcome owes to which.
 
@@ -179,7 +186,7 @@ def run_structure(
     level: float = 0.95,
     workspace: str | Path | None = None,
     workers: int | None = None,
-    observer: Onlooker | None = None,
+    observer: ExperimentObserver | None = None,
 ) -> StructureStudy:
     """Run of a design what is not run yet, and judge; see `structure_or_data`."""
     results = design.experiment.run(workspace=workspace, workers=workers, observer=observer)
@@ -209,8 +216,8 @@ def _finding(
     beside = frame if twin is None else pl.concat([frame, _runs(design, twin, outcome, TWIN)], how="diagonal_relaxed")
     minds = orderings(beside, outcome, "mind", arms, level)
     asked = {part: _by_way(frame, outcome, factors, arms, level) for part, factors in design.asking.items()}
-    compared = levels(frame, outcome, models, arms, margin, level)
-    moved = shifts(frame, outcome, design.asking, level)
+    compared = model_differences(frame, outcome, models, arms, margin, level)
+    moved = asking_shifts(frame, outcome, design.asking, level)
     groups = {"structure": list(design.structure)} | {part: list(names) for part, names in design.asking.items()}
     factors = [*design.experiment.factors]
     cells = math.prod(frame[factor].n_unique() for factor in factors)
@@ -227,7 +234,7 @@ def _finding(
     means = beside.group_by("mind", "arm", maintain_order=True).agg(
         mean=pl.col(outcome).mean(), sd=pl.col(outcome).std(), n=pl.col(outcome).count()
     )
-    verdict = judge(outcome, design.structure, arms, minds, asked, compared, moved, margin)
+    verdict = structure_verdict(outcome, design.structure, arms, minds, asked, compared, moved, margin)
     return StructureFinding(outcome, means, parts, minds, compared, moved, verdict)
 
 

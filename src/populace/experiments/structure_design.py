@@ -14,7 +14,7 @@ from populace.engine.event_loop import finish
 from populace.engine.scenario import Scenario
 from populace.experiments.experiment import Experiment, Stop
 from populace.experiments.factors import Factor
-from populace.experiments.wordings import AS_WRITTEN, Bundle, reaches, ways
+from populace.experiments.wordings import AS_WRITTEN, Bundle, changes_prompts, read_wordings
 from populace.tools.estimate import Range, estimate
 
 WORDING, ORDER, LABELS = "asked wording", "asked order", "asked labels"
@@ -105,7 +105,7 @@ def design_structure(
         raise UsageError(f"{clash!r} cannot be a structure parameter.", "It has a place of its own.")
     base = {key: value for key, value in fixed.items() if key not in structure}
     asked = {
-        "wording": {WORDING: ways(wordings, found)},
+        "wording": {WORDING: read_wordings(wordings, found)},
         "order and labels": {
             ORDER: _one("reversed", orders, _REVERSED, found),
             LABELS: _one("exchanged", swaps, _EXCHANGED, found),
@@ -126,7 +126,7 @@ def design_structure(
         for factor, options in by_factor.items():
             kept = {}
             for title, changes in options.items():
-                if reaches(written, trial, changes, seed=seed):
+                if changes_prompts(written, trial, changes, seed=seed):
                     kept[title] = changes
                 else:
                     notes.append(f"{factor} = {title} changes nothing that anybody is asked, and is left out.")
@@ -173,5 +173,5 @@ def _scenario(
 def _one(title: str, given: bool | Mapping[str, Any], usual: Bundle, scenario: type[Scenario]) -> dict[str, Bundle]:
     """One other level of a factor of the way of asking, or none."""
     if isinstance(given, Mapping):
-        return ways({title: given}, scenario)
+        return read_wordings({title: given}, scenario)
     return {title: usual} if given else {}

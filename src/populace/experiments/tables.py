@@ -9,10 +9,10 @@ import polars as pl
 
 from populace.experiments.arms import Arm
 from populace.experiments.experiment import Experiment
-from populace.experiments.folder import Row
+from populace.experiments.folder import RunRow
 
 
-def runs_table(rows: Sequence[Row], arms: Sequence[Arm], experiment: Experiment) -> pl.DataFrame:
+def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experiment) -> pl.DataFrame:
     """A row for each run: arm, levels, replicate, seed, status, outcomes, answers by status, calls, tokens, cost."""
     statuses = sorted({status for row in rows for status in row.get("answers", {})})
     columns = [pl.Series("arm", [arms[row["arm"]].name for row in rows], dtype=pl.String)]
@@ -44,7 +44,7 @@ def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: Experiment) 
     return made.join(counted, on="arm", how="left", maintain_order="left")
 
 
-def described(runs: pl.DataFrame) -> dict[str, Any]:
+def sample_description(runs: pl.DataFrame) -> dict[str, Any]:
     """What every table tells of the runs behind it: the share that failed, and the seeds."""
     failed = float((runs["status"] == "failed").sum()) / runs.height if runs.height else 0.0
     return {"failed": failed, "seeds": runs["seed"].unique(maintain_order=True).to_list()}
@@ -57,7 +57,7 @@ def _levels(factor: str, arms: Sequence[Arm]) -> pl.Series:
     return pl.Series(factor, levels)
 
 
-def _outcome(name: str, rows: Sequence[Row]) -> pl.Series:
+def _outcome(name: str, rows: Sequence[RunRow]) -> pl.Series:
     values = [row.get("outcomes", {}).get(name) for row in rows]
     text = any(isinstance(value, str) for value in values)
     return pl.Series(name, values, dtype=pl.String if text else pl.Float64)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from populace.statistics import adjust, difference, equivalent
+from populace.statistics import adjust, difference, equivalence
 
 Direction = Literal["up", "down", "undecided"]
 Holds = Literal["holds", "does not hold", "undecided"]
@@ -104,7 +104,7 @@ class Consensus:
         return cls(pairs, status, share)
 
 
-def levels(
+def model_differences(
     frame: pl.DataFrame, outcome: str, minds: Sequence[str], arms: Sequence[str], margin: float | None, level: float
 ) -> pl.DataFrame:
     """Every pair of models compared in every arm.
@@ -123,7 +123,7 @@ def levels(
             told = {"arm": arm, "model": two, "versus": one, "effect": effect.estimate.value}
             told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
             if margin is not None:
-                told["verdict"] = equivalent(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
+                told["verdict"] = equivalence(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
             rows.append(told)
     if margin is None and rows:
         for told, p in zip(rows, adjust([told["p"] for told in rows]), strict=True):
@@ -133,7 +133,9 @@ def levels(
     return pl.DataFrame(rows, schema=columns)
 
 
-def shifts(frame: pl.DataFrame, outcome: str, factors: Mapping[str, Sequence[str]], level: float) -> pl.DataFrame:
+def asking_shifts(
+    frame: pl.DataFrame, outcome: str, factors: Mapping[str, Sequence[str]], level: float
+) -> pl.DataFrame:
     """How far each way of asking moves the outcome from where it is as written, averaged over models and arms.
 
     Runs of different ways of asking have seeds of their own, so they are compared as independent groups (Welch t),
@@ -158,7 +160,7 @@ _SHIFT = ("versus", "effect", "low", "high", "p", "n")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StructureVerdict:
     """A verdict in words, and what it says as plain values.
 
     Attributes:
@@ -180,7 +182,7 @@ class Verdict:
         return "\n".join(self.sentences)
 
 
-def judge(
+def structure_verdict(
     outcome: str,
     structure: Sequence[str],
     arms: Sequence[str],
@@ -189,7 +191,7 @@ def judge(
     compared: pl.DataFrame,
     moved: pl.DataFrame,
     margin: float | None,
-) -> Verdict:
+) -> StructureVerdict:
     """Put tables into words.
 
     Args:
@@ -240,7 +242,7 @@ def judge(
             f"the mean by at most {abs(row['effect']):.2g} "
             f"({row['way']}: {row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}])."
         )
-    return Verdict(ordering, level, standing, twin, tuple(sentences))
+    return StructureVerdict(ordering, level, standing, twin, tuple(sentences))
 
 
 _TWIN_WORDS: dict[Holds, str] = {

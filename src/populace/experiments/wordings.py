@@ -8,10 +8,10 @@ from typing import Any
 from populace.base.errors import UsageError
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
-from populace.engine.variation import Variation
 from populace.experiments.arms import Arm
-from populace.experiments.rehearsal import trace
+from populace.experiments.rehearsal import rehearsal_digest
 from populace.models.scripted import uniform
+from populace.prompting.variation import Variation
 
 AS_WRITTEN = "as written"
 
@@ -30,7 +30,7 @@ Bundle = dict[str, Any]
 """Changes made together: parameters and settings of a run by name, a variation among them."""
 
 
-def ways(given: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenario]) -> dict[str, Bundle]:
+def read_wordings(given: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenario]) -> dict[str, Bundle]:
     """Named ways of asking, as changes to the settings of a run.
 
     Args:
@@ -40,9 +40,9 @@ def ways(given: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenari
 
     Example:
         >>> from populace.scenarios.norms import Norms
-        >>> ways(["polite"], Norms)
+        >>> read_wordings(["polite"], Norms)
         {'polite': {'variation': {'wording': 'polite'}}}
-        >>> ways({"others first": {"others_first": True}}, Norms)
+        >>> read_wordings({"others first": {"others_first": True}}, Norms)
         {'others first': {'others_first': True}}
     """
     if given is None:
@@ -62,7 +62,7 @@ def ways(given: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenari
     return made
 
 
-def reaches(scenario: str, parameters: Mapping[str, Any], changes: Mapping[str, Any], *, seed: int = 0) -> bool:
+def changes_prompts(scenario: str, parameters: Mapping[str, Any], changes: Mapping[str, Any], *, seed: int = 0) -> bool:
     """Whether anybody would be asked anything else under some changes, judged by a rehearsal on stand-in answers.
 
     A scenario that cannot be rehearsed is taken to be reached.
@@ -78,4 +78,4 @@ def _trace(scenario: str, parameters: dict[str, Any], variation: dict[str, Any],
     arm = Arm(
         number=0, levels={}, scenario=scenario, parameters=parameters, model="scripted:uniform", variation=variation
     )
-    return trace(arm, seed, uniform, None)
+    return rehearsal_digest(arm, seed, uniform, None)

@@ -1,9 +1,9 @@
 """What people think of the answers of simulated people: scores and rewritings, kept in a plain form."""
 
-from populace.feedback.feedback import Accord, Feedback
+from populace.feedback.feedback import Feedback, RaterAgreement
 from populace.feedback.items import Item
-from populace.feedback.queues import Drawn, Queue
-from populace.feedback.rewriting import rewritten
-from populace.feedback.sources import Source, sources
+from populace.feedback.queues import Queue, QueueSample
+from populace.feedback.rewrite import parse_rewrite
+from populace.feedback.sources import Source, read_sources
 
-__all__ = ["Accord", "Drawn", "Feedback", "Item", "Queue", "Source", "rewritten", "sources"]
+__all__ = ["Feedback", "Item", "Queue", "QueueSample", "RaterAgreement", "Source", "parse_rewrite", "read_sources"]

@@ -21,7 +21,7 @@ import polars as pl
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.feedback.items import Item
-from populace.feedback.rewriting import rewritten
+from populace.feedback.rewrite import parse_rewrite
 from populace.journal import now
 from populace.journal.segments import writing
 from populace.statistics import Agreement, agreement, mean
@@ -29,7 +29,7 @@ from populace.statistics import Agreement, agreement, mean
 SCHEMA = 1
 """The version of the lines."""
 SCORES = (1, 2, 3, 4, 5)
-Verdict = Literal["scored", "rewritten", "skipped", "withdrawn"]
+JudgementKind = Literal["scored", "rewritten", "skipped", "withdrawn"]
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
 COLUMNS: dict[str, Any] = {
@@ -60,7 +60,7 @@ COLUMNS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Accord:
+class RaterAgreement:
     """How far raters agree about the scores, or why that cannot be said.
 
     Attributes:
@@ -100,7 +100,7 @@ class Feedback:
 
     def rewrite(self, item: Item, rater: str, text: str, *, queue: str = "", seed: int = 0) -> None:
         """Keep what the person should have answered."""
-        self._append(item, rater, "rewritten", queue, seed, rewrite=rewritten(item, text))
+        self._append(item, rater, "rewritten", queue, seed, rewrite=parse_rewrite(item, text))
 
     def skip(self, item: Item, rater: str, *, queue: str = "", seed: int = 0) -> None:
         """Note that the rater cannot or will not judge it."""
@@ -112,7 +112,7 @@ class Feedback:
 
     def said(self, rater: str) -> dict[str, dict[str, Any]]:
         """What a rater said last of every answer, by the key of the answer, without what was taken back."""
-        lines, _ = self._lines(checked_rater(rater))
+        lines, _ = self._lines(check_rater(rater))
         last = {line["item"]: line for line in lines}
         return {key: line for key, line in last.items() if line["verdict"] != "withdrawn"}
 
@@ -159,25 +159,29 @@ class Feedback:
         numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
         return pl.DataFrame(rows, schema={by: pl.String(), **numbers, "n": pl.Int64()}, orient="row")
 
-    def agreement(self) -> Accord:
+    def agreement(self) -> RaterAgreement:
         """Krippendorff's alpha over ordinal scores, on the answers that several raters scored."""
         scored = self.table().drop_nulls("score")
         raters = scored["rater"].n_unique()
         shared = scored.filter(pl.len().over("item") > 1)["item"].n_unique()
         if raters < 2:
-            return Accord(
+            return RaterAgreement(
                 None, f"{raters} rater has scored so far; agreement needs two." if raters else "No scores yet."
             )
         if shared < 2:
-            return Accord(None, f"{shared} answers were scored by several raters; agreement needs at least two.")
+            return RaterAgreement(
+                None, f"{shared} answers were scored by several raters; agreement needs at least two."
+            )
         found = agreement(scored, item="item", rater="rater", value="score", level="ordinal")
         if math.isnan(found.alpha.value):
-            return Accord(found, "Every score of the shared answers is the same, so chance would agree as well.")
+            return RaterAgreement(
+                found, "Every score of the shared answers is the same, so chance would agree as well."
+            )
         few = " With fewer than 20 the interval is only a hint." if found.items < 20 else ""
-        return Accord(found, f"{found.items} answers were scored by two or more of {found.raters} raters.{few}")
+        return RaterAgreement(found, f"{found.items} answers were scored by two or more of {found.raters} raters.{few}")
 
-    def _append(self, item: Item, rater: str, verdict: Verdict, queue: str, seed: int, **said: Any) -> None:
-        rater = checked_rater(rater)
+    def _append(self, item: Item, rater: str, verdict: JudgementKind, queue: str, seed: int, **said: Any) -> None:
+        rater = check_rater(rater)
         line = {"schema": SCHEMA, "item": item.key, "rater": rater, "verdict": verdict, "score": None, "rewrite": None}
         line |= said | {"run": item.run, "experiment": item.experiment, "arm": item.arm, "model": item.model}
         line |= {"step": item.step, "path": item.path, "person": item.person, "kind": item.kind}
@@ -209,7 +213,7 @@ class Feedback:
         return lines, torn
 
 
-def checked_rater(name: str) -> str:
+def check_rater(name: str) -> str:
     """A rater's name as it stands in the name of a file."""
     plain = unicodedata.normalize("NFC", name).strip()
     if not _NAME.fullmatch(plain):

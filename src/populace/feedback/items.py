@@ -16,8 +16,8 @@ from populace.people import Id
 from populace.questions import LABELS, VALID
 from populace.runs.reader import RunReader
 
-Kind = Literal["decision", "utterance"]
-KINDS: tuple[Kind, ...] = ("decision", "utterance")
+ItemKind = Literal["decision", "utterance"]
+KINDS: tuple[ItemKind, ...] = ("decision", "utterance")
 
 _SPARE = 4
 """How many candidates are looked at for each item wanted, as some are invalid, alike or decided by a rule."""
@@ -56,7 +56,7 @@ class Item:
     step: int
     path: str
     person: Id
-    kind: Kind
+    kind: ItemKind
     purpose: str
     model: str
     system: str
@@ -97,9 +97,9 @@ class Item:
         return self.value
 
 
-def draw(
+def draw_items(
     run: RunReader,
-    kind: Kind,
+    kind: ItemKind,
     most: int,
     seed: int,
     *,
@@ -139,13 +139,13 @@ def draw(
     return [_item(run, row, kind, origin) for row in alike.iter_rows(named=True)]
 
 
-def purposes(run: RunReader, kind: Kind) -> list[str]:
+def purposes(run: RunReader, kind: ItemKind) -> list[str]:
     """What questions of a kind were counted under."""
     asks = _asks(run, kind, run.steps[-1] if run.steps else 0, "")
     return asks["purpose"].unique().sort().to_list() if asks.height else []
 
 
-def _asks(run: RunReader, kind: Kind, until: int, purpose: str) -> pl.DataFrame:
+def _asks(run: RunReader, kind: ItemKind, until: int, purpose: str) -> pl.DataFrame:
     """The questions of a kind, with how many were asked each."""
     form = pl.col("question").str.json_path_match("$.kind")
     # A form with one part in free words is read like an utterance.
@@ -173,7 +173,7 @@ def _answers(run: RunReader, step: int, wanted: pl.DataFrame) -> pl.DataFrame:
     return valid.drop("status").join(first, on=["ask", "prompt"], how="inner").join(told, on="ask", how="left")
 
 
-def _item(run: RunReader, row: dict[str, Any], kind: Kind, origin: tuple[str, str]) -> Item:
+def _item(run: RunReader, row: dict[str, Any], kind: ItemKind, origin: tuple[str, str]) -> Item:
     experiment, arm = origin
     question = json.loads(row["question"])
     shown = tuple(int(place) for place in (row["arrangement"] or "").split())

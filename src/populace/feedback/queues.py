@@ -12,13 +12,13 @@ from typing import Any
 from populace.base.errors import DamagedRunError, JournalError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.engine.workspace import Workspace
-from populace.feedback.items import KINDS, Item, Kind, draw
-from populace.feedback.sources import Source, sources
+from populace.feedback.items import KINDS, Item, ItemKind, draw_items
+from populace.feedback.sources import Source, read_sources
 from populace.journal.segments import writing
 
 
 @dataclass(frozen=True)
-class Drawn:
+class QueueSample:
     """What a queue holds for a seed.
 
     Attributes:
@@ -52,7 +52,7 @@ class Queue:
     """
 
     sources: tuple[Source, ...]
-    kind: Kind = "decision"
+    kind: ItemKind = "decision"
     size: int = 30
     purpose: str = ""
 
@@ -66,7 +66,7 @@ class Queue:
             raise UnknownNameError("kind of answer", kind, KINDS)
         if not 1 <= size <= 2000:
             raise UsageError(f"a queue of {size} answers cannot be made.", "Choose 1 to 2000.")
-        return cls(sources(workspace, chosen), known, size, purpose)
+        return cls(read_sources(workspace, chosen), known, size, purpose)
 
     @property
     def name(self) -> str:
@@ -94,18 +94,20 @@ class Queue:
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedRunError(f"the queue {name} cannot be read.", "Make a new one.") from error
 
-    def draw(self, workspace: Workspace, seed: int = 0) -> Drawn:
+    def draw(self, workspace: Workspace, seed: int = 0) -> QueueSample:
         """The answers: as many from every run, as far as runs have them."""
         piles, missing = [], 0
         for source in self.sources:
             try:
                 run = source.open(workspace)
                 origin = (source.experiment, source.arm)
-                pile = draw(run, self.kind, self.size, seed, until=source.until, purpose=self.purpose, origin=origin)
+                pile = draw_items(
+                    run, self.kind, self.size, seed, until=source.until, purpose=self.purpose, origin=origin
+                )
                 piles.append(pile)
             except JournalError:
                 missing += 1  # told to the rater as a number, as a name would not be blind
-        return Drawn(tuple(_dealt(piles, self.size)), missing)
+        return QueueSample(tuple(_dealt(piles, self.size)), missing)
 
     def _data(self) -> dict[str, Any]:
         return asdict(self) | {"sources": [asdict(source) for source in self.sources]}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
-from populace.experiments.folder import home, names
+from populace.experiments.folder import experiment_names, experiments_folder
 from populace.journal import Journal
 from populace.runs.reader import RunReader
 
@@ -33,15 +33,15 @@ class Source:
         """The run, to be read."""
         place = workspace
         if self.experiment:
-            if self.experiment not in names(workspace):
+            if self.experiment not in experiment_names(workspace):
                 raise RunNotFoundError("an experiment whose runs were to be judged is not there any more.")
-            place = Workspace(home(workspace) / self.experiment)
+            place = Workspace(experiments_folder(workspace) / self.experiment)
         if self.run not in place.names():
             raise RunNotFoundError("a run whose answers were to be judged is not there any more.")
         return RunReader(Journal(place.runs / self.run))
 
 
-def sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
+def read_sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
     """Runs by name; the name of an experiment stands for all the runs that it kept.
 
     Args:
@@ -51,7 +51,7 @@ def sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
     if not chosen:
         raise UsageError("no run was chosen.", "Name one or more runs, or an experiment that keeps its runs.")
     found: list[Source] = []
-    runs, experiments = workspace.names(), names(workspace)
+    runs, experiments = workspace.names(), experiment_names(workspace)
     for name in dict.fromkeys(chosen):
         if name in runs:
             steps = RunReader(Journal(workspace.runs / name)).steps
@@ -64,7 +64,7 @@ def sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
 
 
 def _kept(workspace: Workspace, experiment: str) -> list[Source]:
-    results = Results.open(home(workspace) / experiment)
+    results = Results.open(experiments_folder(workspace) / experiment)
     kept = results.runs.filter(results.runs["run"] != "").select("run", "arm", "steps")
     if not kept.height:
         raise UsageError(

@@ -1,54 +1,48 @@
-"""How a person becomes a prompt, and what they remember, conclude, plan and say."""
+"""What a person brings to a question: who they are, and what they remember, conclude, plan and say."""
 
-from populace.minds.agenda import Action, Agenda, clock
-from populace.minds.asking import Asks
-from populace.minds.dialogue import Dialogue, alternate
-from populace.minds.forgetting import Capacity, Decay, Forgetting, Summarise, replace
+from populace.minds.agenda import Action, Agenda
+from populace.minds.dialogue import Dialogue, next_in_turn
+from populace.minds.forgetting import Capacity, Decay, ForgettingPolicy, Summaries, replace_with_summaries
 from populace.minds.importance import importance_question, rate_by_rule
-from populace.minds.memory import MemoryStream
+from populace.minds.memory import Memory
+from populace.minds.memory_columns import KINDS
+from populace.minds.memory_stream import MemoryStream
 from populace.minds.mind import Mind
-from populace.minds.parts import Converses, Plans, Reflects, Remembers
+from populace.minds.parts import Asker, DialoguePart, MemoryPart, PlanningPart, ReflectionPart
 from populace.minds.personas import elaborate, expand
 from populace.minds.planning import Planning
-from populace.minds.prompts import HEARD, Prompts, Situation
 from populace.minds.reflection import Reflection
-from populace.minds.remembering import Memory
-from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval
-from populace.minds.shelf import KINDS
+from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
 from populace.minds.talk import Line, Talk
 
 __all__ = [
-    "HEARD",
     "KINDS",
     "RETRIEVALS",
     "Action",
     "Agenda",
-    "Asks",
+    "Asker",
     "Capacity",
-    "Converses",
     "Decay",
     "Dialogue",
-    "Forgetting",
+    "DialoguePart",
+    "ForgettingPolicy",
     "Line",
     "Memory",
+    "MemoryPart",
     "MemoryStream",
     "Mind",
     "Planning",
-    "Plans",
-    "Prompts",
+    "PlanningPart",
     "Reflection",
-    "Reflects",
-    "Remembers",
+    "ReflectionPart",
     "Retrieval",
-    "Situation",
-    "Summarise",
+    "Summaries",
     "Talk",
-    "alternate",
-    "clock",
     "elaborate",
     "expand",
     "importance_question",
+    "next_in_turn",
     "rate_by_rule",
-    "replace",
-    "retrieval",
+    "replace_with_summaries",
+    "retrieval_preset",
 ]

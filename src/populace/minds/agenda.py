@@ -75,8 +75,3 @@ class Agenda:
         if current is not None and current.end > action.end:
             self._planned[who].insert(0, current._replace(start=action.end))
         self.begin(who, action)
-
-
-def clock(seconds: int) -> str:
-    """The time of day."""
-    return f"{seconds % DAY // HOUR:02d}:{seconds % HOUR // 60:02d}"

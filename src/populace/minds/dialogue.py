@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from populace.minds.asking import Asks
-from populace.minds.parts import Converses, Remembers
+from populace.minds.parts import Asker, DialoguePart, MemoryPart
 from populace.minds.talk import Line, Talk
 from populace.people import Id, Person
 from populace.questions import Choice, Form, Text
@@ -18,14 +17,14 @@ Turns = Callable[[Sequence[Person], Sequence[Line]], Person | None]
 """Who speaks next, given those who are still there and what was said; None ends it."""
 
 
-def alternate(present: Sequence[Person], lines: Sequence[Line]) -> Person | None:
+def next_in_turn(present: Sequence[Person], lines: Sequence[Line]) -> Person | None:
     """Take turns: whoever has been silent for longest, in the order in which they came."""
     spoke = {line.speaker: place for place, line in enumerate(lines)}
     return min(present, key=lambda person: spoke.get(person.id, -1)) if present else None
 
 
 @dataclass
-class Dialogue(Converses):
+class Dialogue(DialoguePart):
     """How people talk.
 
     Attributes:
@@ -39,7 +38,7 @@ class Dialogue(Converses):
     limit: int = 8
     recalled: int = 5
     words: int = 30
-    turns: Turns = alternate
+    turns: Turns = next_in_turn
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -55,12 +54,12 @@ class Dialogue(Converses):
 
     async def hold(
         self,
-        asks: Asks,
+        asker: Asker,
         groups: Sequence[Sequence[Person]],
         *,
         given: str,
         now: int,
-        memory: Remembers | None = None,
+        memory: MemoryPart | None = None,
         present: Callable[[Id], bool] = lambda _: True,
         **fields: Sequence[Any],
     ) -> list[Talk]:
@@ -69,7 +68,7 @@ class Dialogue(Converses):
         Every conversation goes on by one utterance at a time, and all speakers of a round are asked together.
 
         Args:
-            asks: Whoever puts the questions.
+            asker: Whoever puts the questions.
             groups: Who talks with whom, two or more; nobody in two groups.
             given: What each is told, with `{partners}`, `{memories}` and `{said}` filled in here.
             now: The simulated time in seconds.
@@ -91,7 +90,7 @@ class Dialogue(Converses):
                     speakers.append((place, speaker, there))
             if not speakers:
                 break
-            said = await self._utterances(asks, speakers, talks, given, now, memory, fields)
+            said = await self._utterances(asker, speakers, talks, given, now, memory, fields)
             going = []
             for (place, speaker, _), words in zip(speakers, said, strict=True):
                 if words is None:
@@ -104,17 +103,17 @@ class Dialogue(Converses):
                     leaving[place].add(speaker.id)
         self.counts.update(talk.ended for talk in talks)
         if memory is not None:
-            await self._remember(asks, groups, talks, memory, now)
+            await self._remember(asker, groups, talks, memory, now)
         return talks
 
     async def _utterances(
         self,
-        asks: Asks,
+        asker: Asker,
         speakers: Sequence[tuple[int, Person, list[Person]]],
         talks: Sequence[Talk],
         given: str,
         now: int,
-        memory: Remembers | None,
+        memory: MemoryPart | None,
         fields: Mapping[str, Sequence[Any]],
     ) -> list[dict[str, str] | None]:
         """One utterance of each speaker; None where it could not be read, which is counted."""
@@ -125,8 +124,8 @@ class Dialogue(Converses):
             last = [talks[place].lines[-1].text if talks[place].lines else "" for place, _, _ in speakers]
             about = [f"{name} {text}".strip() for name, text in zip(others, last, strict=True)]
             minds = memory.lines(ids, about, now=now, purpose="dialogue", top=self.recalled)
-        answers = await asks.ask(
-            asks.people.take(ids),
+        answers = await asker.ask(
+            asker.people.take(ids),
             self.question,
             given=given,
             purpose="dialogue",
@@ -140,7 +139,7 @@ class Dialogue(Converses):
         return [None if value is None else json.loads(value) for value in answers.values]
 
     async def _remember(
-        self, asks: Asks, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: Remembers, now: int
+        self, asker: Asker, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: MemoryPart, now: int
     ) -> None:
         """Everybody keeps what the others said, and that there was a conversation."""
         heard = [
@@ -153,7 +152,7 @@ class Dialogue(Converses):
         if not heard:
             return
         who, texts = zip(*heard, strict=True)
-        kept = await memory.remember(asks, who, texts, kind="dialogue", now=now)
+        kept = await memory.remember(asker, who, texts, kind="dialogue", now=now)
         basis: dict[Id, list[int]] = defaultdict(list)
         for hearer, number in zip(who, kept.tolist(), strict=True):
             basis[hearer].append(number)
@@ -166,7 +165,7 @@ class Dialogue(Converses):
                 ids.append(person.id)
                 about.append(f"I talked with {others}." + (f' I said: "{mine[-1]}"' if mine else ""))
         await memory.remember(
-            asks, ids, about, kind="dialogue", now=now, evidence=[basis.get(person, []) for person in ids]
+            asker, ids, about, kind="dialogue", now=now, evidence=[basis.get(person, []) for person in ids]
         )
 
 

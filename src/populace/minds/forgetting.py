@@ -1,7 +1,7 @@
 """What is forgotten: policies that look at everybody at once and name the memories to drop.
 
-A policy only chooses; `stream.forget(policy.which(stream, now))` drops. Summaries are written by whoever asks the
-question for them: `Summarise` chooses what to summarise, and `replace` puts the summaries in its place.
+A policy only chooses; `stream.forget(policy.select(stream, now))` drops. Summaries are written by whoever asks the
+question for them: `Summaries` chooses what to summarise, and `replace_with_summaries` puts the summaries in its place.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import MemoryStreamError, ParameterError
-from populace.minds.columns import Whole
-from populace.minds.memory import MemoryStream
+from populace.minds.growable_arrays import Ints
+from populace.minds.memory_stream import MemoryStream
 from populace.minds.retrieval import HOUR
 
 
 @runtime_checkable
-class Forgetting(Protocol):
+class ForgettingPolicy(Protocol):
     """A way of forgetting."""
 
-    def which(self, stream: MemoryStream, now: int) -> Whole:
+    def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of the memories to drop, ascending."""
 
 
@@ -43,7 +43,7 @@ class Capacity:
         >>> stream = MemoryStream(embedder="by hand", dimension=1)
         >>> _ = stream.append([0, 0, 0], ["a", "b", "c"], kind="told", time=0, importance=[2, 9, 5],
         ...                   embeddings=[[1], [1], [1]])
-        >>> Capacity(2).which(stream, now=60).tolist()
+        >>> Capacity(2).select(stream, now=60).tolist()
         [0]
     """
 
@@ -54,7 +54,7 @@ class Capacity:
         if self.most < 0 or not 0 < self.decay <= 1:
             raise ParameterError(f"{self} cannot be: most is at least 0, and decay above 0 and at most 1.")
 
-    def which(self, stream: MemoryStream, now: int) -> Whole:
+    def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of the memories to drop, ascending."""
         table = stream.columns("memory", "owner", "time", "importance", "last_access")
         crowded = table.filter(pl.len().over("owner") > self.most)
@@ -81,7 +81,7 @@ class Decay:
     Example:
         >>> stream = MemoryStream(embedder="by hand", dimension=1)
         >>> _ = stream.append([0, 0], ["a", "b"], kind="told", time=0, importance=[2, 9], embeddings=[[1], [1]])
-        >>> Decay(half_life=100, below=1).which(stream, now=200).tolist()
+        >>> Decay(half_life=100, below=1).select(stream, now=200).tolist()
         [0]
     """
 
@@ -92,7 +92,7 @@ class Decay:
         if not self.half_life > 0 or not self.below >= 0:
             raise ParameterError(f"{self} cannot be: half_life is above 0, and below at least 0.")
 
-    def which(self, stream: MemoryStream, now: int) -> Whole:
+    def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of the memories to drop, ascending."""
         table = stream.columns("memory", "importance", "last_access")
         ages = np.maximum(now - table["last_access"].to_numpy(), 0)
@@ -101,7 +101,7 @@ class Decay:
 
 
 @dataclass(frozen=True)
-class Summarise:
+class Summaries:
     """Old memories of a person are replaced by a summary of them.
 
     Attributes:
@@ -113,10 +113,10 @@ class Summarise:
         >>> stream = MemoryStream(embedder="by hand", dimension=1)
         >>> _ = stream.append([4] * 3, ["a", "b", "c"], kind="told", time=[0, 1, 90], importance=3,
         ...                   embeddings=[[1]] * 3)
-        >>> groups = Summarise(after=50, keep=0).groups(stream, now=100)
+        >>> groups = Summaries(after=50, keep=0).groups(stream, now=100)
         >>> groups.rows()
         [(4, [0, 1])]
-        >>> new = replace(stream, groups, ["a and b"], time=100, importance=3, embeddings=[[1]])
+        >>> new = replace_with_summaries(stream, groups, ["a and b"], time=100, importance=3, embeddings=[[1]])
         >>> stream.of(4)["text"].to_list(), stream.rows(new)["evidence"].to_list()
         (['c', 'a and b'], [[0, 1]])
     """
@@ -140,12 +140,12 @@ class Summarise:
         grouped = rest.group_by("owner", maintain_order=True).agg(memories=pl.col("memory"))
         return grouped.filter(pl.col("memories").list.len() >= self.least)
 
-    def which(self, stream: MemoryStream, now: int) -> Whole:
+    def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of all memories to be summarised, ascending."""
         return np.sort(self.groups(stream, now)["memories"].explode().drop_nulls().to_numpy().astype(np.int64))
 
 
-def replace(
+def replace_with_summaries(
     stream: MemoryStream,
     groups: pl.DataFrame,
     texts: Sequence[str | None],
@@ -154,7 +154,7 @@ def replace(
     importance: float | npt.ArrayLike,
     embeddings: npt.ArrayLike,
     kind: str = "reflection",
-) -> Whole:
+) -> Ints:
     """Put summaries in the place of what they summarise; returns their ids.
 
     A group whose text is None, because nobody could write it, stays as it was. A summary names what it replaces as
@@ -162,7 +162,7 @@ def replace(
 
     Args:
         stream: Where.
-        groups: What `Summarise.groups` chose.
+        groups: What `Summaries.groups` chose.
         texts: A summary for each group.
         time: When, in simulated seconds.
         importance: Of each summary, or of all.

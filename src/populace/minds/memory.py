@@ -1,354 +1,228 @@
-"""What people remember: one store for the whole population.
+"""Remembering and recalling, as a part of a mind: the stream, its embedder, how importance is judged.
 
-A memory is known by its id, which is never given twice. Time is simulated time, in seconds since the start.
+Everything that was stored and recalled since the last look is handed out as tables, so that a run
+can record what a person had in mind when they decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import EmbeddingError, MemoryStreamError, UnknownNameError
-from populace.minds.columns import Whole, whole
-from populace.minds.nearness import Bytes, Floats, compressed, dots_by_piece, dots_by_row
-from populace.minds.retrieval import Components, Mask, Retrieval, retrieval
-from populace.minds.shelf import KINDS, Shelf
+from populace.base.errors import ParameterError
+from populace.minds.forgetting import ForgettingPolicy
+from populace.minds.growable_arrays import Ints
+from populace.minds.importance import importance_question, rate_by_rule
+from populace.minds.memory_stream import MemoryStream
+from populace.minds.parts import Asker, MemoryPart
+from populace.minds.retrieval import Retrieval, retrieval_preset
+from populace.models import CachedEmbedder, Embedder
+from populace.people import Id
 
-_TOGETHER = 16_384
-"""So many candidates are scored at once."""
-_SHARED = 16
-"""So many queries of one person with very many memories are scored at once."""
-_FOUND = ("query", "rank", "memory", "recency", "importance", "relevance", "score")
-
-
-class _Group(NamedTuple):
-    """Some queries of a batch with their candidates, a row for each."""
-
-    rows: Whole
-    slots: Whole
-    among: Mask | None
+Rater = Literal["rule", "model"]
 
 
-class MemoryStream:
-    """The memories of a whole population; to be used from one thread at a time.
+class Memory(MemoryPart):
+    """What everybody remembers, and how it comes back to mind.
 
     Args:
-        embedder: The name of the embedder that all its vectors come from.
-        dimension: The size of a vector.
+        embedder: Makes the vectors by which relevance is judged.
+        how: How memories are ranked, or the name of a preset.
+        rater: Who says how important something is: a rule, or the model in batches.
+        forgetting: What is dropped in time; nothing if left out.
+
+    Attributes:
+        unreflected: For each owner, the importance that came in since the last reflection.
+        unrated: How many texts the model gave no importance.
 
     Example:
-        >>> stream = MemoryStream(embedder="by hand", dimension=2)
-        >>> texts = ["It rained.", "Bo fell.", "Tea with Al."]
-        >>> stream.append([0, 1, 0], texts, kind="observation", time=60, importance=[2, 8, 5],
-        ...               embeddings=[[1, 0], [0, 1], [0, 1]]).tolist()
-        [0, 1, 2]
-        >>> found = stream.retrieve([0], [[0, 1]], now=120, how="park2023", top=1)
-        >>> stream.rows(found["memory"])["text"].to_list()
-        ['Tea with Al.']
+        >>> from populace.models import HashingEmbedder
+        >>> memory = Memory(HashingEmbedder(64))
+        >>> seen = ["It rains.", "A party is planned."]
+        >>> _ = memory.store(["ann", "bo"], seen, kind="observation", now=0, importance=3)
+        >>> memory.recall(["bo"], ["party"], now=60, purpose="chat")["text"].to_list()
+        ['A party is planned.']
     """
 
-    def __init__(self, *, embedder: str, dimension: int) -> None:
-        if dimension < 1:
-            raise MemoryStreamError(f"a vector cannot have {dimension} dimensions.", "Give the embedder's dimension.")
-        self.embedder = embedder
-        self.dimension = dimension
-        self._shelf = Shelf(dimension)
-
-    def __len__(self) -> int:
-        return self._shelf.size
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the stream takes."""
-        return self._shelf.nbytes
-
-    def append(
+    def __init__(
         self,
-        owners: Sequence[int] | npt.ArrayLike,
-        texts: Sequence[str] | pl.Series,
+        embedder: Embedder,
         *,
-        kind: str | Sequence[str],
-        time: int | npt.ArrayLike,
-        importance: float | npt.ArrayLike,
-        embeddings: npt.ArrayLike,
-        evidence: Sequence[Sequence[int]] | None = None,
-        embedder: str | None = None,
-    ) -> Whole:
-        """Add memories; returns their ids.
+        how: Retrieval | str = "park2023",
+        rater: Rater = "rule",
+        forgetting: ForgettingPolicy | None = None,
+    ) -> None:
+        if rater not in ("rule", "model"):
+            raise ParameterError(f"importance cannot be rated by {rater!r}.", "Use 'rule' or 'model'.")
+        self.embedder = embedder if isinstance(embedder, CachedEmbedder) else CachedEmbedder(embedder)
+        self.how = retrieval_preset(how) if isinstance(how, str) else how
+        self.rater = rater
+        self.forgetting = forgetting
+        self.stream = MemoryStream(embedder=embedder.name, dimension=embedder.dimension)
+        self.unreflected: npt.NDArray[np.float64] = np.zeros(0)
+        self.unrated = 0
+        self._owners: dict[Id, int] = {}
+        self._ids: list[Id] = []
+        self._stored: list[Ints] = []
+        self._recalled: list[pl.DataFrame] = []
 
-        Args:
-            owners: Whose they are.
-            texts: What is remembered.
-            kind: What they are of, one of `KINDS`, for all or for each.
-            time: When, in simulated seconds, for all or for each.
-            importance: From 1 to 10, NaN where it was not rated, for all or for each.
-            embeddings: A vector for each text.
-            evidence: The ids of the memories that each rests on.
-            embedder: Who made the vectors, to be checked against the stream's own.
-        """
-        people = _people(owners)
-        count = len(people)
-        written = texts if isinstance(texts, pl.Series) else pl.Series("text", list(texts), dtype=pl.String)
-        if len(written) != count or written.null_count():
-            raise MemoryStreamError(
-                f"there are {count} owners and {len(written) - written.null_count()} texts.",
-                "Give one text for each owner.",
-            )
-        columns: dict[str, npt.NDArray[Any]] = {
-            "owner": people,
-            "kind": np.repeat(_kind_codes([kind], 1), count) if isinstance(kind, str) else _kind_codes(kind, count),
-            "time": _each(time, count, np.int64, "times"),
-            "importance": _each(importance, count, np.float64, "importances"),
-        }
-        self._check(columns["time"], columns["importance"])
-        return self._shelf.put(
-            columns, written, self._vectors(embeddings, count, embedder), self._basis(evidence, count)
-        )
+    def owner(self, who: Id) -> int:
+        """The number under which the stream keeps a person."""
+        number = self._owners.get(who)
+        if number is None:
+            number = self._owners[who] = len(self._ids)
+            self._ids.append(who)
+            self.unreflected = np.append(self.unreflected, 0.0)
+        return number
 
-    def retrieve(
+    def of(self, who: Id) -> pl.DataFrame:
+        """Everything that one person remembers, oldest first."""
+        return self.stream.of(self.owner(who))
+
+    async def remember(
         self,
-        owners: Sequence[int] | npt.ArrayLike,
-        queries: npt.ArrayLike,
+        asker: Asker,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> Ints:
+        """Store a text for each person, its importance rated first; returns the ids of the memories.
+
+        A rating that cannot be read stays empty and is counted; nothing is put in its place.
+        """
+        people = list(ids)
+        if self.rater == "rule" or not people:
+            rated = rate_by_rule(texts)
+        else:
+            rated = await self._rated(asker, people, texts)
+        return self.store(people, texts, kind=kind, now=now, importance=rated, evidence=evidence)
+
+    async def _rated(self, asker: Asker, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Ask the model; who has several texts is asked about one at a time."""
+        rated = np.full(len(texts), np.nan)
+        for rows in _once_each(people):
+            answers = await asker.ask(
+                asker.people.take([people[row] for row in rows]),
+                importance_question(),
+                purpose="importance",
+                memory=[texts[row] for row in rows],
+            )
+            rated[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        self.unrated += int(np.isnan(rated).sum())
+        return rated
+
+    def store(
+        self,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        importance: float | npt.ArrayLike,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> Ints:
+        """Store texts whose importance is known."""
+        owners = np.array([self.owner(who) for who in ids], np.int64)
+        if not len(owners):
+            return owners
+        rated = np.broadcast_to(np.asarray(importance, np.float64), owners.shape)
+        stored = self.stream.append(
+            owners,
+            texts,
+            kind=kind,
+            time=now,
+            importance=rated,
+            embeddings=self.embedder.embed(list(texts)),
+            evidence=evidence,
+            embedder=self.embedder.name,
+        )
+        np.add.at(self.unreflected, owners, np.nan_to_num(rated))
+        self._stored.append(stored)
+        return stored
+
+    def recall(
+        self,
+        ids: Sequence[Id],
+        queries: Sequence[str],
         *,
         now: int,
-        how: Retrieval | str = "park2023",
+        purpose: str,
         top: int | None = None,
         kinds: Sequence[str] | None = None,
-        touch: bool = True,
-        embedder: str | None = None,
     ) -> pl.DataFrame:
-        """What comes to mind, for many people at once.
+        """What comes to mind about each query, in the order in which a prompt shows it.
 
         Args:
-            owners: Who asks; the same person may ask several times.
-            queries: A vector for each.
-            now: The simulated time; a memory of later counts as new.
-            how: How memories are ranked, or the name of a preset.
-            top: How many to return for each query, if not as many as `how` says.
-            kinds: Which kinds are candidates; all, if not given.
-            touch: Whether what is returned counts as accessed now, for later calls.
-            embedder: Who made the vectors, to be checked against the stream's own.
-
-        Returns:
-            The columns query (the row in the batch), rank (from 1), memory, recency, importance and relevance as
-            scaled, and score; in the order of query and rank. Ties go to the newest, then to the highest id.
+            ids: Who thinks; the same person may think of several things.
+            queries: Of what, one for each.
+            now: The simulated time, in seconds.
+            purpose: What it is for, to find it again beside the decision.
+            top: How many, if not as many as the preset says.
+            kinds: Which kinds of memories; all, if not given.
         """
-        way = retrieval(how) if isinstance(how, str) else how
-        people = _people(owners)
-        sought, factors = compressed(self._vectors(queries, len(people), embedder))
-        found, shelf = _Found(), self._shelf
-        for group in self._groups(people, None if kinds is None else _kind_codes(kinds, len(kinds))):
-            cosine = self._cosine(group, people, sought, factors)
-            if way.nearest is not None:
-                rows, _, columns = self._best(group, cosine, way.nearest)
-                among = np.zeros(cosine.shape, np.bool_)
-                among[rows, columns] = True
-                group = group._replace(among=among)
-            ages = now - shelf.get(way.since, group.slots)
-            scored = way.components(ages, shelf.get("importance", group.slots), cosine, group.among)
-            chosen = self._best(group, scored.score, way.top if top is None else top)
-            found.add(group, chosen, scored)
-        table = found.table()
-        slots = table["memory"]
-        if touch:
-            shelf.set("last_access", slots, np.maximum(shelf.get("last_access", slots), now))
-        return pl.DataFrame(table | {"memory": shelf.get("memory", slots)})
+        owners = np.array([self.owner(who) for who in ids], np.int64)
+        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, self.embedder.dimension))
+        found = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
+        shown = self.stream.present(found, self.how)
+        at = shown["query"].to_numpy()
+        shown = shown.with_columns(
+            pl.Series("person", [ids[row] for row in at], dtype=_id_type(ids)),
+            pl.Series("about", [queries[row] for row in at], dtype=pl.String),
+            pl.lit(purpose).alias("purpose"),
+        )
+        self._recalled.append(shown.drop("query"))
+        return shown
 
-    def present(self, found: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
-        """What was retrieved, with its text, kind and time, in the order in which `how` shows it to a model."""
-        way = retrieval(how) if isinstance(how, str) else how
-        shown = found.hstack(self.rows(found["memory"]).select("text", "kind", "time"))
-        return shown.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
+    def lines(
+        self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int, nothing: str = "nothing"
+    ) -> list[str]:
+        """What comes to mind, as one text for each query, a line for each memory."""
+        found = self.recall(ids, queries, now=now, purpose=purpose, top=top)
+        grouped = found.group_by("query", maintain_order=True).agg(pl.col("text").unique(maintain_order=True))
+        texts = {query: "\n".join(f"- {text}" for text in said) for query, said in grouped.iter_rows()}
+        return [texts.get(row, f"- {nothing}") for row in range(len(queries))]
 
-    def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> pl.DataFrame:
-        """Memories by id, in the order asked for."""
-        return self._shelf.frame(self._shelf.slots(whole(ids)))
+    def forget(self, now: int) -> int:
+        """Drop what the policy says; returns how many."""
+        if self.forgetting is None:
+            return 0
+        gone = self.forgetting.select(self.stream, now)
+        self.stream.forget(gone)
+        return len(gone)
 
-    def of(self, owner: int) -> pl.DataFrame:
-        """All memories of one person, in the order in which they were added."""
-        return self._shelf.frame(self._shelf.places.flat(_people([owner]))[0])
-
-    def recent(self, owners: Sequence[int] | npt.ArrayLike, count: int) -> pl.DataFrame:
-        """The newest memories of each person, newest first; the column query is the row in `owners`."""
-        query, slots = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for group in self._groups(_people(owners), None):
-            times = self._shelf.get("time", group.slots).astype(np.float64)
-            rows, _, columns = self._best(group, times, count)
-            query.append(group.rows[rows])
-            slots.append(group.slots[rows, columns])
-        frame = self._shelf.frame(np.concatenate(slots))
-        return frame.insert_column(0, pl.Series("query", np.concatenate(query))).sort("query", maintain_order=True)
-
-    def forget(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> None:
-        """Drop memories; what rested on them keeps their ids as evidence."""
-        self._shelf.drop(self._shelf.slots(whole(ids)))
-
-    def count(self, owner: int) -> int:
-        """How many memories a person has."""
-        return int(self.counts([owner])[0])
-
-    def counts(self, owners: Sequence[int] | npt.ArrayLike) -> Whole:
-        """How many memories each of these people has."""
-        return self._shelf.places.counts(_people(owners))
-
-    def unrated(self, owner: int | None = None) -> int:
-        """How many memories have no importance, of one person or of all."""
-        places = self._shelf.places
-        people = places.remembering() if owner is None else _people([owner])
-        return int(np.isnan(self._shelf.get("importance", places.flat(people)[0])).sum())
-
-    def columns(self, *names: str) -> pl.DataFrame:
-        """Columns of numbers of all memories by owner and id, for policies that look at everybody at once.
-
-        Args:
-            names: Some of memory, owner, time, importance and last_access.
-        """
-        slots, _ = self._shelf.places.flat(self._shelf.places.remembering())
-        return pl.DataFrame({name: self._shelf.get(name, slots) for name in names})
-
-    def _groups(self, people: Whole, allowed: npt.NDArray[np.int8] | None) -> Iterator[_Group]:
-        """Queries with about as many candidates, so that little is filled up; those without any are left out."""
-        counts = self._shelf.places.counts(people)
-        order = np.lexsort((people, -counts))
-        begin, end = 0, int(np.count_nonzero(counts))
-        while begin < end:
-            width = int(counts[order[begin]])
-            rows = order[begin : min(end, begin + max(_SHARED, _TOGETHER // width))]
-            if width > _TOGETHER // _SHARED:
-                rows = rows[people[rows] == people[rows[0]]]
-            slots, among = self._shelf.places.slots(people[rows], counts[rows]), None
-            if counts[rows[-1]] < width:
-                among = np.arange(width) < counts[rows, None]
-            if allowed is not None:
-                fits = np.isin(self._shelf.get("kind", slots), allowed)
-                among = fits if among is None else among & fits
-            yield _Group(rows, slots, among)
-            begin += len(rows)
-
-    def _cosine(self, group: _Group, people: Whole, sought: Bytes, factors: Floats) -> Floats:
-        shelf, queries, owners = self._shelf, sought[group.rows], people[group.rows]
-        if (owners == owners[0]).all():
-            cosine = dots_by_piece(shelf.vectors, shelf.places.pieces(int(owners[0])), queries)
-        else:
-            cosine = dots_by_row(shelf.vectors, group.slots, queries)
-        cosine *= shelf.get("factor", group.slots)
-        cosine *= factors[group.rows, None]
-        return cosine
-
-    def _best(self, group: _Group, scores: Floats, count: int) -> tuple[Whole, Whole, Whole]:
-        """The best candidates of each row: row, rank and column."""
-        if group.among is not None:
-            scores = np.where(group.among, scores, -np.inf)
-        width = scores.shape[1]
-        if count < width:
-            least = np.partition(scores, width - count, axis=1)[:, width - count, None]
-            rows, columns = np.nonzero(scores >= least)
-        else:
-            rows, columns = np.nonzero(scores > -np.inf)
-        good = scores[rows, columns]
-        kept = min(count, width)
-        if len(rows) == kept * len(scores):
-            order = np.argsort(-good.reshape(-1, kept), axis=1)
-            ordered = np.take_along_axis(good.reshape(-1, kept), order, axis=1)
-            if (ordered[:, 1:] < ordered[:, :-1]).all():
-                order = (order + kept * np.arange(len(scores))[:, None]).ravel()
-                return rows, np.tile(np.arange(1, kept + 1), len(scores)), columns[order]
-        slots = group.slots[rows, columns]
-        order = np.lexsort((-self._shelf.get("memory", slots), -self._shelf.get("time", slots), -good, rows))
-        order = order[good[order] > -np.inf]
-        rows, columns = rows[order], columns[order]
-        ranks = np.arange(1, len(rows) + 1) - np.searchsorted(rows, rows)
-        first = ranks <= count
-        return rows[first], ranks[first], columns[first]
-
-    def _vectors(self, vectors: npt.ArrayLike, count: int, embedder: str | None) -> npt.NDArray[np.float32]:
-        if embedder is not None and embedder != self.embedder:
-            raise EmbeddingError(
-                f"the vectors come from {embedder!r}, and the memory stream holds those of {self.embedder!r}.",
-                "Embed with the stream's own embedder, or begin a new stream.",
-            )
-        given = np.asarray(vectors, np.float32)
-        if not count and not given.size:
-            return np.zeros((0, self.dimension), np.float32)
-        if given.shape != (count, self.dimension):
-            raise EmbeddingError(
-                f"vectors of the shape {given.shape} were given; the memory stream ({self.embedder}) takes "
-                f"({count}, {self.dimension}).",
-                "Embed with the stream's own embedder, one text for each row.",
-            )
-        if not np.isfinite(given).all():
-            raise EmbeddingError("a vector holds NaN or infinity.", "Check the embedder.")
-        return given
-
-    def _check(self, times: npt.NDArray[Any], rated: npt.NDArray[Any]) -> None:
-        if (times < 0).any():
-            raise MemoryStreamError(f"the time {times.min()} is before the start.", "Time is in simulated seconds.")
-        wrong = (rated < 1) | (rated > 10)
-        if wrong.any():
-            raise MemoryStreamError(
-                f"the importance {rated[wrong][0]:g} is not between 1 and 10.", "Give NaN where it was not rated."
-            )
-
-    def _basis(self, evidence: Sequence[Sequence[int]] | None, count: int) -> tuple[Whole, Whole]:
-        if evidence is None:
-            return np.zeros(count, np.int64), np.zeros(0, np.int64)
-        if len(evidence) != count:
-            raise MemoryStreamError(f"there are {count} memories and evidence for {len(evidence)}.")
-        flat = whole([memory for basis in evidence for memory in basis])
-        if len(flat) and not 0 <= flat.min() <= flat.max() < self._shelf.next_id:
-            raise MemoryStreamError(
-                f"a memory rests on {int(flat.max() if flat.min() >= 0 else flat.min())}, which is not there.",
-                "Evidence names the ids of earlier memories.",
-            )
-        return whole([len(basis) for basis in evidence]), flat
+    def drain_tables(self) -> dict[str, pl.DataFrame]:
+        """What was stored and recalled since the last look, as tables `memories` and `recalled`."""
+        tables: dict[str, pl.DataFrame] = {}
+        if self._stored:
+            rows = self.stream.rows(np.concatenate(self._stored))
+            people = [self._ids[owner] for owner in rows["owner"]]
+            whose = pl.Series("person", people, dtype=_id_type(people))
+            tables["memories"] = rows.drop("owner", "last_access").insert_column(1, whose)
+        if self._recalled:
+            tables["recalled"] = pl.concat(self._recalled)
+        self._stored, self._recalled = [], []
+        return tables
 
 
-class _Found:
-    """What was retrieved, group by group."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _FOUND}
-
-    def add(self, group: _Group, chosen: tuple[Whole, Whole, Whole], scored: Components) -> None:
-        rows, ranks, columns = chosen
-        parts = (group.rows[rows], ranks, group.slots[rows, columns], *(part[rows, columns] for part in scored))
-        for name, part in zip(_FOUND, parts, strict=True):
-            self._parts[name].append(part)
-
-    def table(self) -> dict[str, npt.NDArray[Any]]:
-        """All of it by query and rank; the column memory holds places."""
-        table = {
-            name: np.concatenate([np.zeros(0, np.int64 if name in _FOUND[:3] else np.float64), *parts])
-            for name, parts in self._parts.items()
-        }
-        order = np.argsort(table["query"], kind="stable")
-        return {name: column[order] for name, column in table.items()}
+def _once_each(people: Sequence[Id]) -> list[list[int]]:
+    """Rows in rounds, so that nobody stands in a round twice."""
+    seen: Counter[Id] = Counter()
+    rounds: list[list[int]] = []
+    for row, who in enumerate(people):
+        if seen[who] == len(rounds):
+            rounds.append([])
+        rounds[seen[who]].append(row)
+        seen[who] += 1
+    return rounds
 
 
-def _people(owners: Sequence[int] | npt.ArrayLike) -> Whole:
-    given = np.atleast_1d(np.asarray(owners))
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or (given.size and given.min() < 0):
-        raise MemoryStreamError("owners are whole numbers of at least 0.", "Give each person's row at setup.")
-    return given.astype(np.int64)
-
-
-def _each(value: npt.ArrayLike, count: int, dtype: npt.DTypeLike, what: str) -> npt.NDArray[Any]:
-    given = np.asarray(value)
-    if given.ndim and given.shape != (count,):
-        raise MemoryStreamError(f"there are {count} memories and {given.size} {what}.", "Give one for all or for each.")
-    if np.dtype(dtype).kind == "i" and given.size and given.dtype.kind not in "iu":
-        raise MemoryStreamError(f"{what} are whole numbers of simulated seconds.")
-    return np.broadcast_to(given.astype(dtype), (count,))
-
-
-def _kind_codes(kinds: Sequence[str], count: int) -> npt.NDArray[np.int8]:
-    for kind in dict.fromkeys(kinds):
-        if kind not in KINDS:
-            raise UnknownNameError("kind of memory", kind, KINDS)
-    if len(kinds) != count:
-        raise MemoryStreamError(f"there are {count} memories and {len(kinds)} kinds.", "Give one for all or for each.")
-    return np.array([KINDS.index(kind) for kind in kinds], np.int8)
+def _id_type(ids: Sequence[Id]) -> type[pl.DataType]:
+    return pl.String if ids and isinstance(ids[0], str) else pl.Int64

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from populace.base.errors import ParameterError
 from populace.base.templates import Template
-from populace.minds.parts import Converses, Plans, Reflects, Remembers
-from populace.minds.prompts import Prompts, Situation, compose
-from populace.people import People
+from populace.minds.parts import DialoguePart, MemoryPart, PlanningPart, ReflectionPart
 
 
 class Mind:
@@ -36,10 +31,10 @@ class Mind:
         self,
         profile: Template | str = "",
         *,
-        memory: Remembers | None = None,
-        reflection: Reflects | None = None,
-        planning: Plans | None = None,
-        dialogue: Converses | None = None,
+        memory: MemoryPart | None = None,
+        reflection: ReflectionPart | None = None,
+        planning: PlanningPart | None = None,
+        dialogue: DialoguePart | None = None,
     ) -> None:
         if reflection is not None and memory is None:
             raise ParameterError(
@@ -51,7 +46,3 @@ class Mind:
         self.reflection = reflection
         self.planning = planning
         self.dialogue = dialogue
-
-    def compose(self, people: People, situation: Situation, variant: npt.NDArray[np.int32] | None = None) -> Prompts:
-        """Make the distinct prompts of a question; see `populace.minds.prompts`."""
-        return compose(self.profile, people, situation, variant)

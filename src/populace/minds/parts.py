@@ -15,16 +15,29 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.minds.agenda import Action
-from populace.minds.asking import Asks
 from populace.minds.talk import Talk
 from populace.people import Id, People, Person
+from populace.questions import Answers, Question
 
 
-class Remembers(Protocol):
+class Asker(Protocol):
+    """Puts questions to people on behalf of a part of their mind; every scenario is one."""
+
+    @property
+    def people(self) -> People:
+        """The population as it is now."""
+
+    async def ask(
+        self, people: Any, question: Question, *, given: str = "", purpose: str = "", **fields: Any
+    ) -> Answers:
+        """Put a question to people."""
+
+
+class MemoryPart(Protocol):
     """What people keep and what comes to their mind."""
 
     @abstractmethod
-    def keep(
+    def store(
         self,
         ids: Iterable[Id],
         texts: Sequence[str],
@@ -42,7 +55,7 @@ class Remembers(Protocol):
 
     async def remember(
         self,
-        asks: Asks,
+        asker: Asker,
         ids: Iterable[Id],
         texts: Sequence[str],
         *,
@@ -51,53 +64,53 @@ class Remembers(Protocol):
         evidence: Sequence[Sequence[int]] | None = None,
     ) -> npt.NDArray[np.int64]:
         """Store texts whose importance nobody has rated yet."""
-        return self.keep(ids, texts, kind=kind, now=now, importance=np.nan, evidence=evidence)
+        return self.store(ids, texts, kind=kind, now=now, importance=np.nan, evidence=evidence)
 
     def forget(self, now: int) -> int:
         """Drop what is not kept for ever; returns how many memories."""
         return 0
 
-    def gathered(self) -> dict[str, pl.DataFrame]:
+    def drain_tables(self) -> dict[str, pl.DataFrame]:
         """Tables of what was stored and recalled since the last look, for the journal."""
         return {}
 
 
-class Reflects(Protocol):
+class ReflectionPart(Protocol):
     """How people draw conclusions from what they remember."""
 
     @abstractmethod
-    async def think(self, asks: Asks, memory: Remembers, ids: Sequence[Id], now: int) -> int:
+    async def think(self, asker: Asker, memory: MemoryPart, ids: Sequence[Id], now: int) -> int:
         """Let those who have reason to reflect; returns how many conclusions were drawn."""
 
 
-class Plans(Protocol):
+class PlanningPart(Protocol):
     """How people plan their time."""
 
     @abstractmethod
-    async def day(
-        self, asks: Asks, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+    async def plan_day(
+        self, asker: Asker, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
     ) -> dict[Id, list[Action]]:
         """The rest of the day of each, in order."""
 
-    async def finer(
-        self, asks: Asks, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
+    async def refine(
+        self, asker: Asker, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
     ) -> list[list[Action]]:
         """What each does first in the stroke that begins now; the stroke itself, unless a part says more."""
         return [[stroke] for stroke in strokes]
 
 
-class Converses(Protocol):
+class DialoguePart(Protocol):
     """How people talk with each other."""
 
     @abstractmethod
     async def hold(
         self,
-        asks: Asks,
+        asker: Asker,
         groups: Sequence[Sequence[Person]],
         *,
         given: str,
         now: int,
-        memory: Remembers | None = None,
+        memory: MemoryPart | None = None,
         present: Callable[[Id], bool] = lambda _: True,
         **fields: Sequence[Any],
     ) -> list[Talk]:

@@ -12,7 +12,7 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import PeopleError, UnknownNameError
-from populace.minds.asking import Asks
+from populace.minds.parts import Asker
 from populace.models import Embedder
 from populace.people import Expansion, People, PersonaPool
 from populace.people.expansion import distinct_names, near_duplicates
@@ -46,7 +46,7 @@ class _Named(pydantic.BaseModel):
 
 
 async def expand(
-    asks: Asks,
+    asker: Asker,
     seeds: Sequence[str],
     count: int,
     *,
@@ -68,7 +68,7 @@ async def expand(
     asked for again.
 
     Args:
-        asks: Who can put questions: the scenario, in `setup` as well.
+        asker: Who can put questions: the scenario, in `setup` as well.
         seeds: The described people to begin with.
         count: How many people are wanted.
         goal: What the community is for.
@@ -92,7 +92,7 @@ async def expand(
         seed = _calls(pool, batch, extra=_EXTRA if number else 1.0)
         if not len(seed) or idle == IDLE:
             break
-        idle = 0 if await _round(asks, pool, seed, question, goal, embedder, rng, batch, limit) else idle + 1
+        idle = 0 if await _round(asker, pool, seed, question, goal, embedder, rng, batch, limit) else idle + 1
     lacking = int(pool.missing().sum())
     if lacking and fill == "stop":
         told = ", ".join(f"{number} {what}" for what, number in pool.counts.items())
@@ -106,7 +106,7 @@ async def expand(
 
 
 async def elaborate(
-    asks: Asks,
+    asker: Asker,
     table: People,
     *,
     goal: str,
@@ -120,7 +120,7 @@ async def elaborate(
     """A persona for each row of a table; who there is, and everything in the table, stays as it is.
 
     Args:
-        asks: Who can put questions.
+        asker: Who can put questions.
         table: The people.
         goal: What the community is for.
         rng: Draws names where the table has none.
@@ -138,7 +138,7 @@ async def elaborate(
     if not told:
         raise PeopleError("the table says nothing about its people.", "Give it columns besides the id.")
     facts = table.frame.select(_facts(told, table.frame.schema)).to_series()
-    answers = await asks.ask(
+    answers = await asker.ask(
         table,
         Utterance("Describe this person in one or two sentences, without adding a name.", limit=limit),
         given=f"{_ABOUT}\nWhat is known about one of its members: {{known}}.",
@@ -202,7 +202,7 @@ def _calls(pool: PersonaPool, batch: int, extra: float) -> np.ndarray[Any, np.dt
 
 
 async def _round(
-    asks: Asks,
+    asker: Asker,
     pool: PersonaPool,
     seed: np.ndarray[Any, np.dtype[np.int64]],
     question: Form,
@@ -217,7 +217,7 @@ async def _round(
     numbers = np.arange(first, first + len(seed))
     pool.counts["calls"] += len(seed)
     pool.counts["asked"] += len(seed) * batch
-    answers = await asks.ask(
+    answers = await asker.ask(
         People(pl.DataFrame({"id": numbers})),
         question,
         given=f"{_ABOUT}\nOne of its members: {{seed}}\nSome of those who are there:\n{{there}}",

@@ -17,9 +17,9 @@ from typing import Any, Literal
 import pydantic
 
 from populace.base.errors import ParameterError
-from populace.minds.agenda import DAY, HOUR, Action, clock
-from populace.minds.asking import Asks
-from populace.minds.parts import Plans
+from populace.base.formatting import time_of_day
+from populace.minds.agenda import DAY, HOUR, Action
+from populace.minds.parts import Asker, PlanningPart
 from populace.people import Id, People
 from populace.questions import Form
 
@@ -36,7 +36,7 @@ class _Finely(pydantic.BaseModel):
 
 
 @dataclass
-class Planning(Plans):
+class Planning(PlanningPart):
     """How people plan.
 
     Attributes:
@@ -47,7 +47,7 @@ class Planning(Plans):
 
     Example:
         >>> planning = Planning(places=("home", "café"))
-        >>> planning.checked([("09:00", "café", "work"), ("07:00", "home", "sleep")], now=8 * 3600, until=12 * 3600)
+        >>> planning.to_actions([("09:00", "café", "work"), ("07:00", "home", "sleep")], now=8 * 3600, until=12 * 3600)
         [Action(start=32400, end=43200, where='café', doing='work')]
         >>> dict(planning.counts)
         {'in the past': 1}
@@ -73,13 +73,13 @@ class Planning(Plans):
             plan=(list[stroke], pydantic.Field(min_length=few, max_length=many)),  # type: ignore[valid-type]
         )
 
-    async def day(
-        self, asks: Asks, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+    async def plan_day(
+        self, asker: Asker, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
     ) -> dict[Id, list[Action]]:
         """Ask people for the rest of their day, all at once.
 
         Args:
-            asks: Whoever puts the question.
+            asker: Whoever puts the question.
             people: Who plans.
             given: What they are told.
             now: The simulated time in seconds since midnight of the first day.
@@ -90,11 +90,12 @@ class Planning(Plans):
             The actions of each, in order and without gaps from the first on; none where no plan could be read.
         """
         few, many = self.strokes
-        answers = await asks.ask(
+        answers = await asker.ask(
             people,
             Form(
-                f"It is {clock(now)}. How do you spend the rest of the day? Give {few} to {many} things in order, each "
-                f"with the time at which it begins, the place and what you do. Places: {', '.join(self.places)}.",
+                f"It is {time_of_day(now)}. How do you spend the rest of the day? Give {few} to {many} things in "
+                f"order, each with the time at which it begins, the place and what you do. "
+                f"Places: {', '.join(self.places)}.",
                 model=self._day,
                 example=self._example(),
                 room=48 * many,
@@ -107,7 +108,7 @@ class Planning(Plans):
         for who, value in zip(people.ids.to_list(), answers.values, strict=True):
             rows = json.loads(value)["plan"] if value else []
             self.counts["no plan"] += value is None
-            plans[who] = self.checked([(r["at"], r["where"], r["doing"]) for r in rows], now=now, until=until[who])
+            plans[who] = self.to_actions([(r["at"], r["where"], r["doing"]) for r in rows], now=now, until=until[who])
         return plans
 
     def _example(self) -> str:
@@ -119,7 +120,7 @@ class Planning(Plans):
         ]
         return json.dumps({"plan": rows}, ensure_ascii=False)
 
-    def checked(self, rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
+    def to_actions(self, rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
         """Turn what was planned into actions that follow each other.
 
         What would begin in the past is dropped, two things at one time leave the first, and each ends where the next
@@ -149,11 +150,11 @@ class Planning(Plans):
         ends = [*ordered[1:], until][: len(ordered)]
         return [Action(start, end, *starts[start]) for start, end in zip(ordered, ends, strict=True)]
 
-    async def finer(
-        self, asks: Asks, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
+    async def refine(
+        self, asker: Asker, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
     ) -> list[list[Action]]:
         """Ask people what they do first in the stroke that begins for each, as far ahead as needed."""
-        answers = await asks.ask(
+        answers = await asker.ask(
             people,
             Form(
                 "What exactly do you do there, one thing after the other, and for how many minutes each?",

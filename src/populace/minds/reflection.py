@@ -11,9 +11,8 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import ParameterError
-from populace.minds.asking import Asks
-from populace.minds.parts import Reflects, Remembers
-from populace.minds.remembering import Memory
+from populace.minds.memory import Memory
+from populace.minds.parts import Asker, MemoryPart, ReflectionPart
 from populace.people import Id
 from populace.questions import Form
 
@@ -32,7 +31,7 @@ class _Insights(pydantic.BaseModel):
 
 
 @dataclass
-class Reflection(Reflects):
+class Reflection(ReflectionPart):
     """When people reflect, and how far.
 
     Whoever has taken in memories of a total importance of `budget` since the last time asks
@@ -56,29 +55,29 @@ class Reflection(Reflects):
     insights: int = 5
     counts: Counter[str] = field(default_factory=Counter)
 
-    async def think(self, asks: Asks, memory: Remembers, ids: Sequence[Id], now: int) -> int:
+    async def think(self, asker: Asker, memory: MemoryPart, ids: Sequence[Id], now: int) -> int:
         """Let those reflect to whom enough has happened; returns how many conclusions were drawn."""
         if not isinstance(memory, Memory):
             raise ParameterError(
                 f"Reflection cannot work on {type(memory).__name__}: it cites memories of a stream.",
                 "Use populace.minds.Memory, or a reflection of your own.",
             )
-        return await self.reflect(asks, memory, self.due(memory, ids), now)
+        return await self.reflect(asker, memory, self.due(memory, ids), now)
 
     def due(self, memory: Memory, ids: Sequence[Id]) -> list[Id]:
         """Who has enough to think about."""
         owners = [memory.owner(who) for who in ids]
-        return [who for who, owner in zip(ids, owners, strict=True) if memory.felt[owner] >= self.budget]
+        return [who for who, owner in zip(ids, owners, strict=True) if memory.unreflected[owner] >= self.budget]
 
-    async def reflect(self, asks: Asks, memory: Memory, ids: Sequence[Id], now: int) -> int:
+    async def reflect(self, asker: Asker, memory: Memory, ids: Sequence[Id], now: int) -> int:
         """Let these people reflect, all at once; returns how many conclusions were drawn."""
         if not ids:
             return 0
         owners = [memory.owner(who) for who in ids]
-        memory.felt[owners] = 0.0
+        memory.unreflected[owners] = 0.0
         lately = _listed(memory.stream.recent(owners, self.recent), len(ids))
-        wondered = await asks.ask(
-            asks.people.take(ids),
+        wondered = await asker.ask(
+            asker.people.take(ids),
             Form(
                 f"Which {self.questions} questions about your life do these raise?",
                 model=_Wonder,
@@ -95,9 +94,9 @@ class Reflection(Reflects):
             for question in json.loads(value)["questions"][: self.questions] if value else []:
                 who.append(person)
                 about.append(question)
-        return await self._conclude(asks, memory, who, about, now) if who else 0
+        return await self._conclude(asker, memory, who, about, now) if who else 0
 
-    async def _conclude(self, asks: Asks, memory: Memory, who: list[Id], about: list[str], now: int) -> int:
+    async def _conclude(self, asker: Asker, memory: Memory, who: list[Id], about: list[str], now: int) -> int:
         recalled = memory.recall(who, about, now=now, purpose="reflection: insights", top=self.statements)
         distinct = recalled.unique(["person", "memory"], maintain_order=True)
         people = list(dict.fromkeys(who))
@@ -106,8 +105,8 @@ class Reflection(Reflects):
         statements = [
             "\n".join(f"{number}. {text}" for number, text in enumerate(cited[person]["text"], 1)) for person in people
         ]
-        concluded = await asks.ask(
-            asks.people.take(people),
+        concluded = await asker.ask(
+            asker.people.take(people),
             Form(
                 f"What do you conclude from them? Give at most {self.insights} conclusions, each with the numbers of "
                 "the statements that it rests on.",
@@ -131,7 +130,7 @@ class Reflection(Reflects):
                     authors.append(person)
                     texts.append(text)
                     evidence.append(self._cited(made["because"], cited[person]["memory"].to_list()))
-        await memory.remember(asks, authors, texts, kind="reflection", now=now, evidence=evidence)
+        await memory.remember(asker, authors, texts, kind="reflection", now=now, evidence=evidence)
         return len(texts)
 
     def _cited(self, numbers: list[int], shown: list[int]) -> list[int]:

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from populace.base.errors import ParameterError, UnknownNameError
-from populace.minds.columns import Whole
-from populace.minds.nearness import Floats
+from populace.minds.growable_arrays import Ints
+from populace.minds.similarity import Floats
 
 HOUR = 3600
 """Seconds."""
@@ -23,7 +23,7 @@ HOUR = 3600
 Mask = npt.NDArray[np.bool_]
 
 
-class Components(NamedTuple):
+class ScoreComponents(NamedTuple):
     """The three components of candidates as scaled, each in [0, 1], and their weighted sum; a row for each query."""
 
     recency: Floats
@@ -57,7 +57,7 @@ class Retrieval:
 
     Example:
         >>> how = Retrieval("Only what matters.", recency=0, relevance=0)
-        >>> retrieval("park2023").top
+        >>> retrieval_preset("park2023").top
         30
     """
 
@@ -96,7 +96,7 @@ class Retrieval:
                     "1; per, nearest and top are above 0.",
                 )
 
-    def components(self, ages: Whole, importance: Floats, cosine: Floats, among: Mask | None) -> Components:
+    def components(self, ages: Ints, importance: Floats, cosine: Floats, among: Mask | None) -> ScoreComponents:
         """Score candidates, a row of them for each query.
 
         Args:
@@ -119,9 +119,9 @@ class Retrieval:
         score = self.recency * recency
         score += self.importance * rated
         score += self.relevance * near
-        return Components(recency, rated, near, score)
+        return ScoreComponents(recency, rated, near, score)
 
-    def _recency(self, ages: Whole, among: Mask | None) -> Floats:
+    def _recency(self, ages: Ints, among: Mask | None) -> Floats:
         if self.per == "rank":
             units, rate = _ranks(ages, among), math.log(self.decay)
         elif self.whole_units:
@@ -147,7 +147,7 @@ class Retrieval:
         return scaled if spread.all() else np.where(spread, scaled, self.equal)
 
 
-def _ranks(ages: Whole, among: Mask | None) -> Floats:
+def _ranks(ages: Ints, among: Mask | None) -> Floats:
     """The youngest candidates have rank 1; as many younger ones as there are, so much later is the rank."""
     keyed = ages if among is None else np.where(among, ages, np.iinfo(np.int64).max)
     order = np.argsort(keyed, axis=1, kind="stable")
@@ -204,11 +204,11 @@ RETRIEVALS = {
 """Ways of ranking by name."""
 
 
-def retrieval(name: str) -> Retrieval:
+def retrieval_preset(name: str) -> Retrieval:
     """The preset of this name.
 
     Example:
-        >>> retrieval("ai-town").nearest
+        >>> retrieval_preset("ai-town").nearest
         30
     """
     if name not in RETRIEVALS:

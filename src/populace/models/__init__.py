@@ -1,13 +1,13 @@
 """The language models: what one is, and the kinds that there are."""
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
-from populace.models.base import Capabilities, ChatMessage, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
 from populace.models.embedded import EmbeddedModel
 from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
 from populace.models.embedding_cache import CachedEmbedder
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.openai_embedder import OpenAIEmbedder
-from populace.models.registry import MODEL_FORMS, open_model
+from populace.models.registry import MODEL_FORMS, model_kind, open_model
 from populace.models.scripted import Scripted
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "HashingEmbedder",
     "MiniLM",
     "Model",
+    "ModelKind",
     "OpenAICompatible",
     "OpenAIEmbedder",
     "Reply",
@@ -31,6 +32,7 @@ __all__ = [
     "Request",
     "Scripted",
     "cache_folder",
+    "model_kind",
     "open_embedder",
     "open_model",
 ]

@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 import pydantic_core
 
+from populace.models.artifacts import Artifact
+
 ChatMessage = tuple[str, str]
 """A role (`system`, `user` or `assistant`) and what is said in it."""
 
@@ -105,11 +107,36 @@ class Capabilities:
     context: int | None = None
 
 
+@dataclass(frozen=True)
+class ModelKind:
+    """What is known of a model from its kind, before it is opened.
+
+    Attributes:
+        local: Whether it runs in this process: its calls cost nothing, and it always reports log-probabilities.
+        scripted: Whether a function answers in place of a language model.
+        artifact: The pinned file that it needs, fetched on first use; None where it needs none.
+
+    Example:
+        >>> ModelKind(local=True, scripted=True).fills_machine
+        False
+    """
+
+    local: bool = False
+    scripted: bool = False
+    artifact: Artifact | None = None
+
+    @property
+    def fills_machine(self) -> bool:
+        """Whether it computes with every processor here, so that a second one in another process would slow both."""
+        return self.local and not self.scripted
+
+
 class Model:
     """A language model.
 
     Attributes:
         spec: How the user named it; enough to open it again, without any key.
+        kind: What is known of it before it is started.
         fingerprint: What makes its replies its own: a file hash or the id that a server reports.
         capabilities: What it can do.
         notes: What had to be done in another way than hoped, in plain sentences.
@@ -119,6 +146,7 @@ class Model:
     """
 
     spec: str
+    kind: ModelKind = ModelKind()
     fingerprint: str
     capabilities: Capabilities
     notes: tuple[str, ...] = ()

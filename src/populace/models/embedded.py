@@ -23,13 +23,15 @@ from typing import Any
 
 from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
-from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
 _CACHE_MIB = 2048
 _AHEAD = 2
+PINNED = ModelKind(local=True, artifact=SMOLLM2)
+"""The kind of the embedded model without a path."""
 
 
 class EmbeddedModel(Model):
@@ -42,6 +44,8 @@ class EmbeddedModel(Model):
         progress: Told how far the download of the pinned file is.
     """
 
+    kind = ModelKind(local=True)
+
     def __init__(
         self,
         path: str | Path | None = None,
@@ -53,6 +57,7 @@ class EmbeddedModel(Model):
     ) -> None:
         self.spec = spec or (f"embedded:{path}" if path else "embedded")
         self.path = Path(path) if path else None
+        self.kind = self.kind if path else PINNED
         self.threads = threads or _processors()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from populace.base.errors import ModelError
-from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
 
 Script = Callable[[Request], Mapping[str, float] | str | ReplyOrFailure]
 
@@ -47,6 +47,8 @@ class Scripted(Model):
         >>> model.capabilities.top_tokens > 0
         True
     """
+
+    kind = ModelKind(local=True, scripted=True)
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from populace.base.formatting import percent
+from populace.models import ModelKind, model_kind
 from populace.questions import STATUSES
 from populace.runs.reader import RunReader
 
@@ -32,7 +33,7 @@ def caveats(run: RunReader) -> list[str]:
         bad = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES[2:] if counts[status])
         found.append(f"{percent(run.invalid_share)} of the answers are invalid ({bad}); they changed nothing.")
     regime = run.manifest.regime
-    if regime.model.split("?")[0] == "embedded" and regime.decider == "model":
+    if regime.decider == "model" and model_kind(regime.model, ModelKind()).artifact is not None:
         found.append(
             "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona."
         )

@@ -13,6 +13,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import decider_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +55,7 @@ def draw_run(run: RunReader, path: Path, wanted: Sequence[str] = ()) -> Path:
         axes.grid(alpha=0.3)
     panels[-1].set_xlabel("step")
     regime = run.manifest.regime
-    who = regime.model if regime.decider == "model" else f"decided by {regime.decider}"
+    who = decider_text(regime.decider, regime.model)
     panels[0].set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
     return save(figure, path)
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from populace.journal import Journal
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import settings_of
 
 
 @dataclass(frozen=True)
@@ -78,19 +79,8 @@ def _same_segment(first: RunReader, second: RunReader, step: int) -> bool:
 
 def _settings(first: RunReader, second: RunReader) -> dict[str, tuple[Any, Any]]:
     one, two = (settings_of(run) for run in (first, second))
-    return {name: (one.get(name), two.get(name)) for name in sorted(one | two) if one.get(name) != two.get(name)}
-
-
-def settings_of(run: RunReader) -> dict[str, Any]:
-    """The settings and parameters of a run as they are at its end."""
-    manifest = run.manifest
-    parameters: dict[str, Any] = {}
-    for regime in manifest.regimes:
-        parameters |= regime.parameters
-    regime = manifest.regime
-    flat = {"scenario": manifest.scenario, "seed": regime.seed, "model": regime.model, "decider": regime.decider}
-    flat |= {"temperature": regime.temperature, "interventions": manifest.interventions or None}
-    return flat | parameters
+    names = sorted(name for name in one | two if name != "fork of" and one.get(name) != two.get(name))
+    return {name: (one.get(name), two.get(name)) for name in names}
 
 
 def _parting(first: RunReader, second: RunReader, step: int) -> Parting | None:

@@ -10,6 +10,7 @@ import polars as pl
 
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import decider_text
 
 Format = Literal["parquet", "csv", "sqlite"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "sqlite")
@@ -76,7 +77,7 @@ def _note(run: RunReader) -> pl.DataFrame:
         {
             "note": [RESPONSIBLE_USE],
             "run": [run.name],
-            "model": [manifest.regime.model if manifest.regime.decider == "model" else manifest.regime.decider],
+            "model": [decider_text(manifest.regime.decider, manifest.regime.model)],
             "author": [manifest.environment.get("author")],
             "created": [manifest.created],
         },

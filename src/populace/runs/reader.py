@@ -80,6 +80,8 @@ class RunReader:
 
     def __init__(self, record: Record) -> None:
         self.record = record
+        self._metrics = pl.DataFrame()
+        self._metrics_digest = ""
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -127,15 +129,27 @@ class RunReader:
 
     @property
     def metrics(self) -> pl.DataFrame:
-        """All metrics, a row for each step."""
-        return self._joined("metrics", with_step=False)
+        """All metrics, a row for each step; only steps that are new since the last time are read."""
+        steps, table = self.steps, self._metrics
+        last = int(table["step"][-1]) if table.height else -1
+        if last >= 0 and (last not in steps or self._digest_of(last) != self._metrics_digest):
+            # The run was written anew: what was read before does not count.
+            table, last = pl.DataFrame(), -1
+        fresh = self.rows("metrics", since=last + 1)
+        if fresh.height:
+            table = pl.concat([table, fresh], how="diagonal_relaxed") if table.width else fresh
+            self._metrics, self._metrics_digest = table, self._digest_of(int(table["step"][-1]))
+        return table
+
+    def _digest_of(self, step: int) -> str:
+        return self.record.commit_of(step).digest if isinstance(self.record, Journal) else ""
 
     @property
     def events(self) -> pl.DataFrame:
         """All events; a run in which nothing happened has the same columns and no row."""
-        found = self._joined("events", with_step=False)
-        if found.width:
-            return found
+        events = self._joined("events", with_step=False)
+        if events.width:
+            return events
         ids = self.people().ids.dtype if self.steps else pl.Int64()
         return pl.DataFrame(schema={"step": pl.Int64(), "kind": pl.String(), "person": ids, "data": pl.String()})
 
@@ -155,22 +169,24 @@ class RunReader:
         """Every version of a table of the world that a step put, with the number of the step."""
         return self._joined(f"tables/{name}")
 
-    def rows(self, name: str, *where: pl.Expr, until: int | None = None) -> pl.DataFrame:
-        """Those rows of a table, over all steps or those up to one, that meet every condition; others are not kept.
+    def rows(self, name: str, *where: pl.Expr, since: int = 0, until: int | None = None) -> pl.DataFrame:
+        """The rows of a table over all steps that meet every condition; only these are read into memory.
 
         Args:
             name: The table, such as `answers`, `events` or `tables/memories`.
             where: The conditions.
+            since: The first step that counts.
             until: The last step that counts.
         """
         parts = []
         for step in self.steps:
-            part = self.record.scan(step, name) if until is None or step <= until else None
+            counts = step >= since and (until is None or step <= until)
+            part = self.record.scan(step, name) if counts else None
             if part is not None:
                 parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
-        found = [table for table in collected(parts) if table.width] if parts else []
-        joined = pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
-        return joined.select("step", pl.exclude("step")) if joined.width else joined
+        tables = [table for table in collected(parts) if table.width] if parts else []
+        rows = pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+        return rows.select("step", pl.exclude("step")) if rows.width else rows
 
     def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""
@@ -207,7 +223,7 @@ class RunReader:
 
     @property
     def invalid_share(self) -> float:
-        """The share of answers that were none."""
+        """The share of invalid answers; 0 where nothing was asked."""
         counts = self.statuses
         total = sum(counts.values())
         return 1 - sum(counts[status] for status in VALID) / total if total else 0.0

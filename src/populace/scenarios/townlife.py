@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import WorldError
+from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, Scenario
-from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, Plans, Reflection, Talk, clock
+from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, PlanningPart, Reflection, Talk
 from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice
@@ -57,7 +58,7 @@ class TownLife(Scenario):
 
         A scenario with another town than Sallow Ferry defines this, and calls it first in its `setup` with `self.rng`.
         """
-        return Town.shipped()
+        return Town.sallow_ferry()
 
     def inhabit(self, town: Town, people: People, relations: pl.DataFrame, routines: pl.DataFrame) -> People:
         """Put people into a town; a scenario calls this at the end of its `setup`.
@@ -172,7 +173,7 @@ class TownLife(Scenario):
         """Let people plan the rest of the day; who gives no plan lives by the routine, which is counted."""
         made: dict[Id, list[Action]] = {}
         if self.mind.planning is not None:
-            made = await self.mind.planning.day(
+            made = await self.mind.planning.plan_day(
                 self,
                 self.people.take(ids),
                 given=HERE + COMES_TO_MIND + "On an ordinary day you do this: {routine}",
@@ -186,13 +187,13 @@ class TownLife(Scenario):
             self.agenda.begin(
                 who, Action(now, actions[0].start if actions else self.bedtime(who, now), "", "get ready")
             )
-            self.event("planned", who, plan="; ".join(f"{clock(a.start)} {a.doing} ({a.where})" for a in actions))
+            self.event("planned", who, plan="; ".join(f"{time_of_day(a.start)} {a.doing} ({a.where})" for a in actions))
         if self.mind.memory is not None and self.mind.planning is not None:
             texts = [self._plan_text(who) for who in ids]
-            self.mind.memory.keep(ids, texts, kind="plan", now=now, importance=3.0)
+            self.mind.memory.store(ids, texts, kind="plan", now=now, importance=3.0)
 
     def _plan_text(self, who: Id) -> str:
-        steps = ", ".join(f"{clock(a.start)} {a.doing} at {a.where}" for a in self.agenda.planned(who))
+        steps = ", ".join(f"{time_of_day(a.start)} {a.doing} at {a.where}" for a in self.agenda.planned(who))
         return f"My plan for {self.date}: {steps or 'nothing in particular'}."
 
     def _by_routine(self, who: Id, now: int) -> list[Action]:
@@ -233,22 +234,24 @@ class TownLife(Scenario):
                 self.agenda.begin(who, action)
             began.append((who, action))
         if self.finer and self.mind.planning is not None:
-            began = await self._made_finer(self.mind.planning, began, now)
+            began = await self._refine(self.mind.planning, began, now)
         going = [(self.row[who], place) for who, a in began if (place := self._place(who, a.where)) is not None]
         if going:
             rows, places = zip(*going, strict=True)
             self.presence.send(list(rows), list(places), now)
 
-    async def _made_finer(self, planning: Plans, began: list[tuple[Id, Action]], now: int) -> list[tuple[Id, Action]]:
+    async def _refine(
+        self, planning: PlanningPart, began: list[tuple[Id, Action]], now: int
+    ) -> list[tuple[Id, Action]]:
         long = [(who, a) for who, a in began if a.where and a.end - a.start > HOUR and a.doing != "rest at home"]
         if long:
             ids = [who for who, _ in long]
-            made = await planning.finer(
+            made = await planning.refine(
                 self,
                 self.people.take(ids),
                 [a for _, a in long],
                 given=HERE + "Now begins: {stroke}.",
-                stroke=[f"{a.doing}, at {a.where}, until {clock(a.end)}" for _, a in long],
+                stroke=[f"{a.doing}, at {a.where}, until {time_of_day(a.end)}" for _, a in long],
                 **self._surroundings(ids, now),
             )
             finer = {who: actions for (who, _), actions in zip(long, made, strict=True)}
@@ -265,7 +268,7 @@ class TownLife(Scenario):
         where = self.presence.at(now)
         rows = [self.row[who] for who in ids]
         places = self.town.addresses(where.place[rows]).fill_null("the street").to_list()
-        told = {"time": clock(now), "date": self.date, "where": places, "doing": [self.doing(who) for who in ids]}
+        told = {"time": time_of_day(now), "date": self.date, "where": places, "doing": [self.doing(who) for who in ids]}
         if about is not None:
             memories = ["- nothing"] * len(ids)
             if self.mind.memory is not None:
@@ -280,7 +283,7 @@ class TownLife(Scenario):
 
     async def _notice(self, now: int) -> list[tuple[Id, Id]]:
         """Who sees whom; what is new is remembered. Returns the pairs, each once."""
-        pairs = self.presence.together(now, bandwidth=8)
+        pairs = self.presence.pairs_in_sight(now, bandwidth=8)
         keep = ~(self.asleep[pairs.row] | self.asleep[pairs.other])
         seers, seen = pairs.row[keep].tolist(), pairs.other[keep].tolist()
         noticed: list[tuple[Id, str]] = []
@@ -386,5 +389,5 @@ class TownLife(Scenario):
         )
         self.tables["positions"] = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
         if self.mind.memory is not None:
-            for name, table in self.mind.memory.gathered().items():
+            for name, table in self.mind.memory.drain_tables().items():
                 self.tables[name] = table

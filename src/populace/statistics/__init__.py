@@ -7,9 +7,9 @@ from populace.statistics.anova import Anova, one_way, tukey
 from populace.statistics.correction import adjust
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, difference
-from populace.statistics.equivalence import Equivalence, equivalent
+from populace.statistics.equivalence import Equivalence, equivalence
 from populace.statistics.intervals import Estimate, bootstrap, mean, proportion
-from populace.statistics.mixed import Coefficient, Mixed, mixed
+from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.outcomes import (
     EndStates,
     Fluctuation,
@@ -18,7 +18,7 @@ from populace.statistics.outcomes import (
     fluctuation,
     path_dependence,
 )
-from populace.statistics.power import power, replicates_for_width, replicates_needed
+from populace.statistics.power import power, replicates_for_effect, replicates_for_width
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "Fluctuation",
-    "Mixed",
+    "MixedModel",
     "PathDependence",
     "Sensitivity",
     "adjust",
@@ -40,16 +40,16 @@ __all__ = [
     "decompose",
     "difference",
     "end_states",
-    "equivalent",
+    "equivalence",
+    "fit_mixed_model",
     "fluctuation",
     "mean",
-    "mixed",
     "one_way",
     "path_dependence",
     "power",
     "proportion",
+    "replicates_for_effect",
     "replicates_for_width",
-    "replicates_needed",
     "sobol_indices",
     "sobol_sample",
     "tukey",

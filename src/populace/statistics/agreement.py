@@ -12,7 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, estimates_table, percentile
-from populace.statistics.values import Numbers, checked_level, enough, numeric, one_of, rows
+from populace.statistics.values import Numbers, check_choice, check_count, check_level, complete_rows, numeric
 
 LEVELS = ("nominal", "ordinal", "interval")
 
@@ -85,9 +85,9 @@ def agreement(
         >>> round(agreement(ratings).alpha.value, 2)
         0.44
     """
-    one_of("level of measurement", level, LEVELS)
-    checked_level(confidence)
-    kept, dropped = rows(frame, (item, rater, value))
+    check_choice("level of measurement", level, LEVELS)
+    check_level(confidence)
+    kept, dropped = complete_rows(frame, (item, rater, value))
     if kept.select(item, rater).is_duplicated().any():
         raise UsageError(
             "a rater rated the same item twice.", f"Keep one row for each {item!r} and {rater!r}, or name them apart."
@@ -100,7 +100,7 @@ def agreement(
     compared = kept.filter(pl.len().over("item") > 1)
     single = kept["item"].n_unique() - compared["item"].n_unique()
     counts = _counts(compared, len(scores))
-    enough(len(counts), 2, "the set of items with two ratings", "an interval of agreement")
+    check_count(len(counts), 2, "the set of items with two ratings", "an interval of agreement")
     distance = _distances(counts.sum(axis=0), scores, level)
     draws = _draws(len(counts), resamples, seed)
     basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)

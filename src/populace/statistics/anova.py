@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from populace.statistics.intervals import t_quantile
-from populace.statistics.values import ROUNDING, Numbers, Values, checked_level, constant, library, named_groups
+from populace.statistics.values import ROUNDING, Numbers, Values, check_level, constant, library, named_groups
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
     scale = float(np.abs(np.concatenate(values)).max())
     still = all(constant(v, scale) for v in values)
     test = None if still else library("scipy.stats").tukey_hsd(*values)
-    interval = None if test is None else test.confidence_interval(checked_level(level))
+    interval = None if test is None else test.confidence_interval(check_level(level))
     found = []
     for i, j in itertools.combinations(range(len(names)), 2):
         gap = float(values[i].mean() - values[j].mean())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from populace.base.errors import UsageError
-from populace.statistics.values import Numbers, Values, library, one_of
+from populace.statistics.values import Numbers, Values, check_choice, library
 
 _METHODS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}
 
@@ -25,7 +25,7 @@ def adjust(p_values: Values, method: str = "holm") -> Numbers:
         >>> adjust([0.01, 0.04, 0.03], "holm")
         array([0.03, 0.06, 0.06])
     """
-    how = _METHODS[one_of("correction", method, tuple(_METHODS))]
+    how = _METHODS[check_choice("correction", method, tuple(_METHODS))]
     given = np.array([np.nan if p is None else p for p in p_values], dtype=np.float64)
     tested = ~np.isnan(given)
     if ((given[tested] < 0) | (given[tested] > 1)).any():

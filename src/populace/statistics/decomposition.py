@@ -12,9 +12,9 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.statistics.factorial import Fit, Grid
+from populace.statistics.factorial import FactorGrid, FactorialFit
 from populace.statistics.intervals import Estimate, estimates_table, t_quantile
-from populace.statistics.values import Numbers, checked_level, constant, numeric, one_of, rows
+from populace.statistics.values import Numbers, check_choice, check_level, complete_rows, constant, numeric
 
 CHANCE = "chance"
 INTERACTIONS = "interactions"
@@ -106,12 +106,12 @@ def decompose(
         >>> decompose(runs, "y", ["model", "order"], seed=1).largest
         'model'
     """
-    checked_level(level)
-    one_of("way to show interactions", interactions, ("together", "each"))
+    check_level(level)
+    check_choice("way to show interactions", interactions, ("together", "each"))
     names = _factors(frame, outcome, factors, cluster)
-    kept, dropped = rows(frame, [outcome, *names, *([cluster] if cluster else [])])
+    kept, dropped = complete_rows(frame, [outcome, *names, *([cluster] if cluster else [])])
     y = numeric(kept, outcome)
-    grid = Grid.of(kept, names, order)
+    grid = FactorGrid.of(kept, names, order)
     label = _labels(grid, groups, interactions)
     owner = None if cluster is None else kept[cluster].rank("dense").cast(pl.Int64).to_numpy() - 1
     clusters = None if owner is None else int(owner.max()) + 1
@@ -125,7 +125,7 @@ def decompose(
     if constant(y):
         nothing = {part: Estimate(np.nan, np.nan, np.nan, *basis) for part in parts}
         return Decomposition(nothing, 0.0, *told)
-    fit = Fit.of(grid, y, owner)
+    fit = FactorialFit.of(grid, y, owner)
     parted = fit.components(y[None, :], belongs)
     value, total = _shares(parted)[0], float(parted.clip(0).sum())
     drawn = _drawn(fit, y, belongs, resamples, seed)
@@ -146,7 +146,7 @@ def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster:
     return names
 
 
-def _labels(grid: Grid, groups: Mapping[str, Sequence[str]] | None, interactions: str) -> list[str]:
+def _labels(grid: FactorGrid, groups: Mapping[str, Sequence[str]] | None, interactions: str) -> list[str]:
     """The name under which each term of the grid is counted."""
     group = {name: name for name in grid.factors}
     seen: set[str] = set()
@@ -173,7 +173,7 @@ def _shares(parts: Numbers) -> Numbers:
     return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0))
 
 
-def _drawn(fit: Fit, y: Numbers, belongs: Numbers, resamples: int, seed: int) -> Numbers:
+def _drawn(fit: FactorialFit, y: Numbers, belongs: Numbers, resamples: int, seed: int) -> Numbers:
     """Shares over simulated repetitions of the study, in which what was estimated is true."""
     rng = stream(seed, "statistics/decompose")
     truth = fit.shrunken(y, belongs)

@@ -15,12 +15,12 @@ from populace.statistics.values import (
     ROUNDING,
     Numbers,
     Values,
-    checked_level,
+    check_choice,
+    check_count,
+    check_level,
+    complete_pairs,
     constant,
-    enough,
     numbers,
-    one_of,
-    pairs,
 )
 
 METHODS = ("t", "bootstrap")
@@ -121,8 +121,8 @@ def difference(
         >>> print(difference([5.0, 6.0, 7.0, 8.0], [4.0, 5.5, 6.0, 6.5], paired=True))
         1.0 [0.4, 1.6], n = 4, p = 0.016
     """
-    one_of("method", method, METHODS)
-    checked_level(level)
+    check_choice("method", method, METHODS)
+    check_level(level)
     first, second, dropped = two_arms(a, b, paired)
     gap = float((first - second).mean()) if paired else float(first.mean() - second.mean())
     n = len(first) if paired else len(first) + len(second)
@@ -147,12 +147,12 @@ def difference(
 def two_arms(a: Values, b: Values, paired: bool) -> tuple[Numbers, Numbers, int]:
     """The numbers of two arms, at least two in each, and how many runs (or pairs) were left out."""
     if paired:
-        first, second, dropped = pairs(a, b)
-        enough(len(first), 2, "the paired comparison", "an interval of a difference")
+        first, second, dropped = complete_pairs(a, b)
+        check_count(len(first), 2, "the paired comparison", "an interval of a difference")
         return first, second, dropped
     (first, lost), (second, lost_too) = numbers(a, "the first values"), numbers(b, "the second values")
     for values, which in ((first, "the first arm"), (second, "the second arm")):
-        enough(len(values), 2, which, "an interval of a difference")
+        check_count(len(values), 2, which, "an interval of a difference")
     return first, second, lost + lost_too
 
 

@@ -59,7 +59,7 @@ class Equivalence:
         return f"{self.verdict} within ±{self.margin:g}: {self.difference}"
 
 
-def equivalent(a: Values, b: Values, margin: float, *, paired: bool, alpha: float = 0.05) -> Equivalence:
+def equivalence(a: Values, b: Values, margin: float, *, paired: bool, alpha: float = 0.05) -> Equivalence:
     """Test whether two arms differ by less than a margin.
 
     Args:
@@ -70,7 +70,7 @@ def equivalent(a: Values, b: Values, margin: float, *, paired: bool, alpha: floa
         alpha: The level of the test.
 
     Example:
-        >>> equivalent([5.0, 5.1, 4.9, 5.0], [5.0, 5.0, 5.0, 5.1], margin=0.5, paired=False).verdict
+        >>> equivalence([5.0, 5.1, 4.9, 5.0], [5.0, 5.0, 5.0, 5.1], margin=0.5, paired=False).verdict
         'equivalent'
     """
     if not (margin > 0 and math.isfinite(margin)):

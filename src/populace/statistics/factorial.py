@@ -22,7 +22,7 @@ _FULL = 1 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class FactorGrid:
     """Every combination of the levels of some factors, and which runs lie where.
 
     Attributes:
@@ -58,7 +58,7 @@ class Grid:
         return max(map(len, self.terms))
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, factors: Sequence[str], order: int | None) -> Grid:
+    def of(cls, frame: pl.DataFrame, factors: Sequence[str], order: int | None) -> FactorGrid:
         """The grid of a table without missing rows, with interactions up to an order, or as high as it bears."""
         levels, codes = [], []
         for name in factors:
@@ -119,7 +119,7 @@ def _contrasts(size: int) -> Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FactorialFit:
     """A least squares fit on a grid, whose coefficients have a known bias in their squares.
 
     Attributes:
@@ -130,14 +130,14 @@ class Fit:
         slot: For each run, its combination and how many of its cluster came before it there.
     """
 
-    grid: Grid
+    grid: FactorGrid
     solve: Numbers
     leverage: Numbers
     owner: Places | None
     slot: Places
 
     @classmethod
-    def of(cls, grid: Grid, y: Numbers, owner: Places | None) -> Fit:
+    def of(cls, grid: FactorGrid, y: Numbers, owner: Places | None) -> FactorialFit:
         """Prepare a fit; refused where chance cannot be told from effects for want of replicates."""
         runs, columns = grid.design.shape
         if runs <= columns:

@@ -15,7 +15,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.statistics.values import Numbers, Values, checked_level, constant, enough, library, numbers
+from populace.statistics.values import Numbers, Values, check_count, check_level, constant, library, numbers
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def proportion(successes: int, n: int, level: float = 0.95) -> Estimate:
         >>> print(proportion(49, 120))
         0.41 [0.32, 0.50], n = 120
     """
-    checked_level(level)
+    check_level(level)
     if n < 1:
         raise UsageError("a share of no trials is not a number.", "Run at least one replicate (seed).")
     if not 0 <= successes <= n:
@@ -120,10 +120,10 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
         2.0 [-0.5, 4.5], n = 3 (1 missing)
     """
     kept, dropped = numbers(values)
-    enough(len(kept), 2, "the mean", "a t interval")
+    check_count(len(kept), 2, "the mean", "a t interval")
     half = 0.0 if constant(kept) else t_quantile(level, len(kept) - 1) * kept.std(ddof=1) / math.sqrt(len(kept))
     value = float(kept.mean())
-    return Estimate(value, value - half, value + half, len(kept), checked_level(level), "t", dropped)
+    return Estimate(value, value - half, value + half, len(kept), check_level(level), "t", dropped)
 
 
 def bootstrap(
@@ -154,14 +154,14 @@ def bootstrap(
         >>> found.value, found.contains(3.5)
         (3.5, True)
     """
-    checked_level(level)
+    check_level(level)
     if cluster is None:
         kept, dropped = numbers(values)
         blocks = None
-        enough(len(kept), 2, "the sample", "a bootstrap interval")
+        check_count(len(kept), 2, "the sample", "a bootstrap interval")
     else:
         kept, blocks, dropped = _clusters(values, cluster)
-        enough(len(blocks), 2, "the sample (in clusters)", "a bootstrap interval")
+        check_count(len(blocks), 2, "the sample (in clusters)", "a bootstrap interval")
     value = float(statistic(kept))
     method = "bootstrap" if blocks is None else f"bootstrap of {len(blocks)} clusters"
     if constant(kept):
@@ -214,7 +214,7 @@ def percentile(drawn: Numbers, n: int, level: float, method: str, dropped: int) 
 def t_quantile(level: float, freedom: float) -> float:
     """The t value that bounds the middle `level` of the distribution."""
     # scipy.special loads in a quarter of the time of scipy.stats, and small tables need no more.
-    return float(library("scipy.special").stdtrit(freedom, 0.5 + checked_level(level) / 2))
+    return float(library("scipy.special").stdtrit(freedom, 0.5 + check_level(level) / 2))
 
 
 def t_tail(t: float, freedom: float) -> float:

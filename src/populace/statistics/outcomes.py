@@ -13,7 +13,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, estimates_table, percentile, proportion
-from populace.statistics.values import Numbers, checked_level, constant, enough, numeric, rows
+from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, numeric
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def end_states(
         >>> print(end_states(runs, "end")["blue"])
         0.90 [0.60, 0.98], n = 10
     """
-    kept, dropped = rows(frame, (outcome, *by))
-    enough(kept.height, 1, f"the outcome {outcome!r}", "a probability")
+    kept, dropped = complete_rows(frame, (outcome, *by))
+    check_count(kept.height, 1, f"the outcome {outcome!r}", "a probability")
     seen = kept[outcome].unique().sort().to_list()
     shown = list(states) if states is not None else seen
     arms = kept.partition_by(list(by), as_dict=True, maintain_order=True) if by else {(): kept}
@@ -134,8 +134,8 @@ def fluctuation(
         resamples: Draws of the bootstrap.
         level: The confidence level.
     """
-    checked_level(level)
-    kept, dropped = rows(frame, (metric, agents))
+    check_level(level)
+    kept, dropped = complete_rows(frame, (metric, agents))
     numeric(kept, metric)
     parts = kept.partition_by(agents, as_dict=True)
     sizes = sorted(float(key[0]) for key in parts)
@@ -148,7 +148,7 @@ def fluctuation(
     spreads = []
     for size in sizes:
         one = values[size]
-        enough(len(one), 3, f"{agents} = {size:g}", "the spread between seeds")
+        check_count(len(one), 3, f"{agents} = {size:g}", "the spread between seeds")
         if constant(one):
             raise UsageError(f"every run with {agents} = {size:g} has the same {metric!r}.", "Leave that size out.")
         index = np.vstack([np.arange(len(one)), rng.integers(len(one), size=(resamples, len(one)))])
@@ -212,10 +212,12 @@ def path_dependence(
         resamples: Draws of the permutation test and of the bootstrap.
         level: The confidence level.
     """
-    checked_level(level)
-    kept, dropped = rows(frame, (start, end))
+    check_level(level)
+    kept, dropped = complete_rows(frame, (start, end))
     for key, part in kept.partition_by(start, as_dict=True).items():
-        enough(part.height, 2, f"the start {key[0]!r}", "a measure of dependence (cut a continuous start into levels)")
+        check_count(
+            part.height, 2, f"the start {key[0]!r}", "a measure of dependence (cut a continuous start into levels)"
+        )
     codes = kept[start].rank("dense").cast(pl.Int64).to_numpy() - 1
     if not len(codes) or codes.max() < 1:
         raise UsageError(f"the start {start!r} has fewer than two levels.", "Run at least two.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from populace.base.errors import UsageError
 from populace.statistics.intervals import t_quantile
-from populace.statistics.values import checked_level, library
+from populace.statistics.values import check_level, library
 
 _MOST = 100_000_000
 _CERTAIN = 38.0
@@ -35,7 +35,9 @@ def power(n: int, sd: float, effect: float, *, alpha: float = 0.05, paired: bool
     return _found(n, abs(effect) / sd, alpha, paired)
 
 
-def replicates_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.05, paired: bool = False) -> int:
+def replicates_for_effect(
+    sd: float, effect: float, power: float = 0.8, alpha: float = 0.05, paired: bool = False
+) -> int:
     """Replicates in each arm (or pairs) that a t test needs to find an effect of this size.
 
     Assumes normal outcomes with one standard deviation in both arms, and a two-sided test.
@@ -48,7 +50,7 @@ def replicates_needed(sd: float, effect: float, power: float = 0.8, alpha: float
         paired: Whether runs are compared in pairs.
 
     Example:
-        >>> replicates_needed(sd=1.0, effect=0.5)
+        >>> replicates_for_effect(sd=1.0, effect=0.5)
         64
     """
     _check(sd, alpha)
@@ -74,7 +76,7 @@ def replicates_for_width(sd: float, width: float, level: float = 0.95, paired: b
         >>> replicates_for_width(sd=1.0, width=0.5, paired=True)
         64
     """
-    _check(sd, 1 - checked_level(level))
+    _check(sd, 1 - check_level(level))
     if not width > 0:
         raise UsageError(f"the width of an interval is above 0, and this is {width:g}.")
 

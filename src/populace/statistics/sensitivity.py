@@ -12,7 +12,7 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import path_key, stream
 from populace.statistics.intervals import Estimate, estimates_table, percentile
-from populace.statistics.values import Numbers, checked_level, constant, enough, library, numeric, rows
+from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, library, numeric
 
 BLOCK = "block"
 POINT = "point"
@@ -100,8 +100,8 @@ def sobol_indices(
         resamples: Draws of the bootstrap.
         level: The confidence level.
     """
-    checked_level(level)
-    kept, _ = rows(frame, (BLOCK, POINT, outcome))
+    check_level(level)
+    kept, _ = complete_rows(frame, (BLOCK, POINT, outcome))
     titles = frame[BLOCK].unique(maintain_order=True).to_list()
     names = [str(title).removeprefix("A with ").removesuffix(" of B") for title in titles if title not in ("A", "B")]
     if not {"A", "B"} <= set(titles) or not names:
@@ -115,7 +115,7 @@ def sobol_indices(
     whole = kept.filter(pl.len().over(POINT) == len(titles)).sort(POINT)
     points = whole[POINT].n_unique()
     dropped = frame[POINT].n_unique() - points
-    enough(points, 8, "the sample", "an interval of Sobol indices")
+    check_count(points, 8, "the sample", "an interval of Sobol indices")
     blocks = {str(key[0]): numeric(part, outcome) for key, part in whole.partition_by(BLOCK, as_dict=True).items()}
     a, b = blocks["A"], blocks["B"]
     ab = np.vstack([blocks[f"A with {name} of B"] for name in names])

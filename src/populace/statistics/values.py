@@ -49,7 +49,7 @@ def numbers(values: Values, what: str = "the values") -> tuple[Numbers, int]:
     return kept[present], int((~present).sum())
 
 
-def pairs(a: Values, b: Values) -> tuple[Numbers, Numbers, int]:
+def complete_pairs(a: Values, b: Values) -> tuple[Numbers, Numbers, int]:
     """Two columns that belong together row by row, without the rows in which one is missing, and how many those are."""
     first, second = _floats(a, "the first values"), _floats(b, "the second values")
     if len(first) != len(second):
@@ -63,7 +63,7 @@ def pairs(a: Values, b: Values) -> tuple[Numbers, Numbers, int]:
     return first[present], second[present], int((~present).sum())
 
 
-def rows(frame: pl.DataFrame, columns: Iterable[str]) -> tuple[pl.DataFrame, int]:
+def complete_rows(frame: pl.DataFrame, columns: Iterable[str]) -> tuple[pl.DataFrame, int]:
     """The named columns of a table without the rows in which one is missing, and how many those are."""
     names = list(dict.fromkeys(columns))
     for name in names:
@@ -88,11 +88,11 @@ def named_groups(groups: dict[str, Values] | Any, needed: int, test: str) -> tup
     for name, values in groups.items():
         kept[str(name)], missing = numbers(values, f"the values of {name!r}")
         dropped += missing
-        enough(len(kept[str(name)]), needed, f"group {name!r}", test)
+        check_count(len(kept[str(name)]), needed, f"group {name!r}", test)
     return kept, dropped
 
 
-def enough(count: int, needed: int, what: str, test: str) -> None:
+def check_count(count: int, needed: int, what: str, test: str) -> None:
     """Refuse what rests on too few values."""
     if count < needed:
         held = "no value" if count == 0 else f"{count} value{'s' if count > 1 else ''}"
@@ -105,14 +105,14 @@ def constant(values: Numbers, scale: float | None = None) -> bool:
     return bool(np.ptp(values) <= ROUNDING * size)
 
 
-def checked_level(level: float) -> float:
+def check_level(level: float) -> float:
     """A confidence level, refused where it is not between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(f"a confidence level lies between 0 and 1, and this is {level:g}.", "The usual one is 0.95.")
     return level
 
 
-def one_of(kind: str, name: str, known: Sequence[str]) -> str:
+def check_choice(kind: str, name: str, known: Sequence[str]) -> str:
     """A name among the known ones, refused with the nearest where it is not."""
     if name not in known:
         raise UnknownNameError(kind, name, known)

@@ -18,7 +18,7 @@ from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
 from populace.base.locks import held
-from populace.experiments.folder import LOCK, home
+from populace.experiments.folder import LOCK, experiments_folder
 from populace.studio.library import Library
 
 Callback = Callable[[], Awaitable[None] | None]
@@ -109,7 +109,7 @@ class ChangeNotifier:
                 break
 
     def _folders(self) -> list[Path]:
-        runs, experiments = self._library.workspace.runs, home(self._library.workspace)
+        runs, experiments = self._library.workspace.runs, experiments_folder(self._library.workspace)
         runs.mkdir(parents=True, exist_ok=True)
         named = {name for name, listeners in self._listeners.items() if listeners and name}
         wanted = {self._library.workspace.folder / n for n in named if n.startswith("experiments/")}

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError
 from populace.engine.run import Run
-from populace.engine.run_control import Condition, condition, go_on, pause, stop
+from populace.engine.run_control import go_on, pause, stop
 from populace.engine.workspace import Workspace
+from populace.runs.overview import RunState, run_state
 
 _TRIES_A_SECOND = 20
 _PAST_START_S = 2.0
@@ -157,9 +158,9 @@ class Jobs:
         (folder / ".gitignore").write_text("*\n")
         return CommandJob(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
 
-    def condition(self, run: Run) -> Condition:
+    def condition(self, run: Run) -> RunState:
         """How it stands with a run, its process included."""
-        return condition(run.journal)
+        return run_state(run.journal)
 
     def pause(self, run: Run) -> None:
         """Have a run wait after the step under way."""

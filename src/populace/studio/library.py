@@ -6,21 +6,16 @@ import functools
 import json
 import os
 import shutil
-import threading
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
 
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
 from populace.engine.discovery import SHIPPED, find_scenario
 from populace.engine.run import Run
-from populace.engine.run_control import Condition, condition
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
 from populace.journal import Journal, Manifest
-from populace.questions import VALID
+from populace.runs.overview import RunOverview, RunState, overview
 
 Stamp = tuple[int, int, int]
 _TAGS = "tags.json"
@@ -33,45 +28,24 @@ class RunCard:
 
     Attributes:
         name: Its name.
-        scenario: What was run.
-        condition: How it stands with it; `unreadable` where its folder is damaged or of a newer version.
+        overview: The run in a few facts; None where its folder is damaged or of a newer version.
         problem: Why it cannot be read.
-        steps: How many steps are committed.
-        planned: How many there will be, where that is known.
-        model: Who decides.
-        seed: Of everything random.
-        author: Who made it.
-        created: When, by the wall clock.
-        parent: The run that it is a fork of.
-        reason: Why it ended.
-        calls: Calls that it made.
-        cost: What they cost, where prices are known.
-        answers: How many answers people gave.
-        invalid: How many of them were none.
         metric: The name of the main metric.
         trend: The main metric over the steps.
         tags: What somebody noted about it.
     """
 
     name: str
-    scenario: str = ""
-    condition: Condition | str = "unreadable"
+    overview: RunOverview | None = None
     problem: str = ""
-    steps: int = 0
-    planned: int | None = None
-    model: str = ""
-    seed: int = 0
-    author: str = ""
-    created: str = ""
-    parent: str | None = None
-    reason: str = ""
-    calls: int = 0
-    cost: float = 0.0
-    answers: int = 0
-    invalid: int = 0
     metric: str = ""
     trend: tuple[float | None, ...] = ()
     tags: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> RunState | str:
+        """How the run stands; `unreadable` where it cannot be read."""
+        return self.overview.state if self.overview else "unreadable"
 
 
 @dataclass(frozen=True)
@@ -92,8 +66,6 @@ class ExperimentCard:
 class _Opened:
     stamp: Stamp
     run: Run
-    metrics: list[pl.DataFrame] = field(default_factory=list)
-    reading: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Library:
@@ -125,17 +97,6 @@ class Library:
     def run(self, name: str) -> Run:
         """A run, as it is now; what was read of its steps before is kept."""
         return self._open(name).run
-
-    def metrics(self, name: str) -> pl.DataFrame:
-        """The metrics of a run; only steps that are new since the last look are read."""
-        opened = self._open(name)
-        with opened.reading:
-            steps = opened.run.steps
-            for step in steps[len(opened.metrics) :]:
-                found = opened.run.record.table(step, "metrics")
-                opened.metrics.append(pl.DataFrame({"step": [step]}) if found is None else found)
-            del opened.metrics[len(steps) :]
-            return pl.concat(opened.metrics, how="diagonal_relaxed") if opened.metrics else pl.DataFrame()
 
     def _open(self, name: str) -> _Opened:
         folder = self.folder(name)
@@ -173,37 +134,10 @@ class Library:
         """One run, for a list; a folder that cannot be read is told as such."""
         try:
             run = self.run(name)
-            manifest, regime, usage = run.manifest, run.manifest.regime, run.usage()
-            statuses: Counter[str] = run.statuses
-            metric, trend = self._trend(name, manifest)
-            return RunCard(
-                name=name,
-                scenario=manifest.scenario.rpartition("/")[2],
-                condition=condition(run.journal),
-                steps=manifest.status.steps,
-                planned=manifest.status.planned,
-                model=regime.model if regime.decider == "model" else f"decided by {regime.decider}",
-                seed=regime.seed,
-                author=manifest.environment.get("author", ""),
-                created=manifest.created,
-                parent=manifest.parent.run if manifest.parent else None,
-                reason=manifest.status.reason,
-                calls=usage.calls,
-                cost=usage.cost,
-                answers=sum(statuses.values()),
-                invalid=sum(count for status, count in statuses.items() if status not in VALID),
-                metric=metric,
-                trend=trend,
-                tags=self.tags(name),
-            )
+            metric, trend = _trend(run)
+            return RunCard(name, overview(run), metric=metric, trend=trend, tags=self.tags(name))
         except PopulaceError as error:
-            return RunCard(name=name, problem=str(error))
-
-    def _trend(self, name: str, manifest: Manifest) -> tuple[str, tuple[float | None, ...]]:
-        metrics = self.metrics(name)
-        numeric = [each for each in metrics.columns if each != "step" and metrics[each].dtype.is_numeric()]
-        wanted = [each for each in main_metrics(manifest.scenario) if each in numeric] or numeric
-        return (wanted[0], tuple(metrics[wanted[0]].to_list())) if wanted else ("", ())
+            return RunCard(name, problem=str(error))
 
     def _manifest(self, name: str) -> Manifest | PopulaceError:
         path = self.workspace.runs / name / "manifest.json"
@@ -227,12 +161,12 @@ class Library:
 
     def experiments(self) -> list[ExperimentCard]:
         """All experiments, the newest first."""
-        cards = [self._experiment(name) for name in experiments.names(self.workspace)]
+        cards = [self._experiment(name) for name in experiments.experiment_names(self.workspace)]
         return sorted(cards, key=lambda card: (card.created, card.name), reverse=True)
 
     def _experiment(self, name: str) -> ExperimentCard:
         try:
-            found = experiments.Folder.open(experiments.home(self.workspace) / name)
+            found = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
             rows = found.rows().values()
             failed = sum(row["status"] == "failed" for row in rows)
             manifest = found.manifest
@@ -294,6 +228,13 @@ class Library:
             if place.is_dir()
             else []
         )
+
+
+def _trend(run: Run) -> tuple[str, tuple[float | None, ...]]:
+    metrics = run.metrics
+    numeric = [each for each in metrics.columns if each != "step" and metrics[each].dtype.is_numeric()]
+    names = [each for each in main_metrics(run.manifest.scenario) if each in numeric] or numeric
+    return (names[0], tuple(metrics[names[0]].to_list())) if names else ("", ())
 
 
 @functools.cache

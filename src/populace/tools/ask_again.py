@@ -18,12 +18,13 @@ from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.base.randomness import uniforms
 from populace.base.templates import Template
 from populace.broker import Broker
-from populace.deciders import Inquiry, decide
+from populace.deciders import decide
 from populace.engine.discovery import find_scenario
 from populace.engine.simulation import Observer, Simulation
-from populace.engine.variation import Variation
 from populace.journal import MemoryRecord
 from populace.people import Id
+from populace.prompting import Inquiry
+from populace.prompting.variation import Variation
 from populace.questions import Arrangement, Choice, Finite
 from populace.runs.reader import Decision, RunReader
 
@@ -132,8 +133,9 @@ async def again(
     variation = Variation.read(regime.variation)
     inquiry = _changed(caught, recorded, wanted, variation)
     calls, reused, cost = broker.usage.calls, broker.usage.reused, broker.usage.cost
-    decided = variation.back(await decide(inquiry, broker))
-    answers, scored = decided.answers, decided.answers.probabilities is not None
+    decided = await decide(inquiry, broker)
+    answers = variation.restore(decided.answers)
+    scored = answers.probabilities is not None
     value = answers.values.cast(pl.String)[0]
     asked = replace(
         recorded,
@@ -218,7 +220,7 @@ def _changed(inquiry: Inquiry, recorded: Decision, wanted: Changes, variation: V
         invalid="keep" if inquiry.invalid == "raise" else inquiry.invalid,
         purpose="again",
     )
-    return replace(variation.of(asked), verbatim={part: text for part, text in whole.items() if text is not None})
+    return replace(variation.apply(asked), verbatim={part: text for part, text in whole.items() if text is not None})
 
 
 def _asked(model: str) -> dict[str, str]:

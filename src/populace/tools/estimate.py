@@ -13,7 +13,7 @@ from populace.broker import Broker, CallStore, MemoryCallStore, Price
 from populace.engine.scenario import Scenario
 from populace.engine.simulation import Simulation
 from populace.journal import Manifest, MemoryRecord, Regime
-from populace.models import Capabilities, Request, Scripted
+from populace.models import Capabilities, ModelKind, Request, Scripted, model_kind
 from populace.models.scripted import first_option, uniform
 
 _CHARACTERS_A_TOKEN = 4.0
@@ -78,9 +78,8 @@ async def estimate(
         store: Where earlier calls of the model are.
         seeds: How many trial runs of each kind.
     """
-    local = model.startswith(("embedded", "scripted"))
     trials = [(script, True, seed) for script in (uniform, first_option) for seed in range(seeds)]
-    if not local:
+    if not model_kind(model, ModelKind()).local:
         trials += [(uniform, False, seed) for seed in range(seeds)]
     counts = [await _trial(scenario, script, scored, seed) for script, scored, seed in trials]
     decisions, calls = (Range(min(c[i] for c in counts), max(c[i] for c in counts)) for i in (0, 1))

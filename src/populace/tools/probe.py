@@ -16,11 +16,12 @@ import polars as pl
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.broker import Broker
-from populace.deciders import Decided, Inquiry, decide
+from populace.deciders import Decided, decide
 from populace.engine.interventions import Selection, SetColumns, set_columns
 from populace.engine.scenario import Scenario, Stage
 from populace.engine.scopes import Driver, Scope
 from populace.engine.simulation import awaited
+from populace.prompting import Inquiry
 from populace.questions import Answers, Finite
 
 

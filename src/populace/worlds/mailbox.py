@@ -15,7 +15,7 @@ from populace.people import Id
 ItemT = TypeVar("ItemT")
 
 
-class Runs(Protocol):
+class ScopeRunner(Protocol):
     """Whoever can run things side by side: a scenario."""
 
     async def each(self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, Any]]) -> list[Any]:
@@ -85,7 +85,7 @@ class Mailbox:
                 self.sent.append(message)
                 self._waiting[receiver].append(message)
 
-    async def until_quiet(self, runs: Runs, receive: Receive) -> str:
+    async def until_quiet(self, runs: ScopeRunner, receive: Receive) -> str:
         """Let everybody with messages act, wave after wave.
 
         Args:

@@ -8,8 +8,8 @@ from typing import Literal
 
 import polars as pl
 
-Verdict = Literal["pass", "fail", "inform", "not measured"]
-MARKS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inform": "·", "not measured": "?"}
+CheckVerdict = Literal["pass", "fail", "inform", "not measured"]
+MARKS: dict[CheckVerdict, str] = {"pass": "✓", "fail": "✗", "inform": "·", "not measured": "?"}
 """How a verdict is marked, so that nobody needs colour to see it."""
 
 
@@ -32,7 +32,7 @@ class Check:
     """
 
     name: str
-    verdict: Verdict
+    verdict: CheckVerdict
     shown: str
     reason: str
     threshold: str = ""
@@ -107,5 +107,5 @@ class ValidityCard:
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" + (f"<ul>{told}</ul>" if told else "")
         )
 
-    def _with(self, verdict: Verdict) -> tuple[Check, ...]:
+    def _with(self, verdict: CheckVerdict) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.verdict == verdict)

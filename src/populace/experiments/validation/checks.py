@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from populace.experiments.validation.card import Check, Verdict
+from populace.base.formatting import percent
+from populace.experiments.validation.card import Check, CheckVerdict
 from populace.experiments.validation.case import Case
 from populace.questions import STATUSES, VALID
 
@@ -33,11 +34,14 @@ _ENOUGH = 30
 """Answers below which what an order does cannot be told from luck."""
 
 
-def answers(case: Case) -> list[Check]:
+def answer_checks(case: Case) -> list[Check]:
     """Invalid answers, and refusals among them."""
     total = sum(case.statuses.values())
     if not total:
-        return [missing("invalid answers", "Nobody was asked anything."), missing("refusals", "Nobody was asked.")]
+        return [
+            unmeasured_check("invalid answers", "Nobody was asked anything."),
+            unmeasured_check("refusals", "Nobody was asked."),
+        ]
     bad = {status: case.statuses[status] for status in STATUSES if status not in VALID and case.statuses[status]}
     share, refused = sum(bad.values()) / total, case.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
@@ -56,11 +60,11 @@ def answers(case: Case) -> list[Check]:
     ]
 
 
-def mass(case: Case) -> Check:
+def mass_check(case: Case) -> Check:
     """How much of the model's probability fell on the options."""
     name, scored = "mass on options", case.facts["scored"]
     if not scored:
-        return missing(name, "No answer was drawn from a distribution.")
+        return unmeasured_check(name, "No answer was drawn from a distribution.")
     low = case.facts["low_mass"] / scored
     means = case.mean_by_arm([(a, s["mass"], s["asked"]) for a, s in case.witnesses if s.get("mass") is not None])
     shown = f"{percent(low)} of answers on little mass"
@@ -75,13 +79,13 @@ def mass(case: Case) -> Check:
     return Check(name, _at_most(low, LOW), shown, told, _up_to(LOW), low, scored)
 
 
-def position(case: Case) -> Check:
+def position_check(case: Case) -> Check:
     """Whether an option gains by being shown first."""
     name = "position bias"
     found = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in case.questions() if q.get("first")]
     if not found:
         why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
-        return missing(name, why if case.by_model else "No model was asked.")
+        return unmeasured_check(name, why if case.by_model else "No model was asked.")
     means = case.mean_by_arm(found)
     where, shift = max(means.items(), key=lambda item: abs(item[1]))
     n = int(sum(weight for _, _, weight in found))
@@ -93,7 +97,7 @@ def position(case: Case) -> Check:
     return Check(name, verdict, points(shift), told, f"within ±{PLACE * 100:.0f} points", shift, n)
 
 
-def wording(case: Case) -> Check:
+def label_check(case: Case) -> Check:
     """Whether answers follow the words of options rather than what they stand for."""
     name = "label bias"
     seen: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
@@ -107,17 +111,17 @@ def wording(case: Case) -> Check:
             shifts.append(max(float(np.abs(one - two).max()) for one in shares for two in shares))
             n += sum(sum(q["counts"]) for group in wordings.values() for q in group)
     if not shifts:
-        return missing(name, "Options had the same words in all runs. Vary them, such as with swap in norms.")
+        return unmeasured_check(name, "Options had the same words in all runs. Vary them, such as with swap in norms.")
     told = "So much the share of an option changes when its word is exchanged, over arms that may differ otherwise too."
     worst = max(shifts)
     return Check(name, _at_most(worst, PLACE), points(worst), told, f"at most {PLACE * 100:.0f} points", worst, n)
 
 
-def certainty(case: Case) -> Check:
+def entropy_check(case: Case) -> Check:
     """How spread out single distributions are."""
     found = [(arm, q["entropy"], 1.0) for arm, q in case.questions() if q.get("entropy") is not None]
     if not found:
-        return missing("entropy", "There are no distributions to look at.")
+        return unmeasured_check("entropy", "There are no distributions to look at.")
     means = case.mean_by_arm(found)
     low, high = min(means.values()), max(means.values())
     shown = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
@@ -125,7 +129,7 @@ def certainty(case: Case) -> Check:
     return Check("entropy", "inform", shown, told, value=float(np.mean(list(means.values()))), n=len(found))
 
 
-def persona(case: Case) -> Check:
+def persona_check(case: Case) -> Check:
     """Whether the answer moves at all between personas in one situation."""
     name = "persona matters"
     seen = [(arm, each["persona"]) for arm, each in case.witnesses if each.get("persona")]
@@ -135,7 +139,7 @@ def persona(case: Case) -> Check:
         why = "No two personas were ever in the same situation." if "apart" in kinds else "No persona was told."
         if kinds == {"name"}:
             why = "Personas consist of a name alone."
-        return missing(name, why if case.by_model else "No model was asked.")
+        return unmeasured_check(name, why if case.by_model else "No model was asked.")
     means = case.mean_by_arm(found)
     where, least = min(means.items(), key=lambda item: item[1])
     told = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(case, where)}."
@@ -144,12 +148,12 @@ def persona(case: Case) -> Check:
     return Check(name, _at_least(least, PERSONA), points(least), told, f"at least {PERSONA * 100:.0f} point", least, n)
 
 
-def homogeneity(case: Case) -> Check:
+def homogeneity_check(case: Case) -> Check:
     """Whether people answer alike before they could influence each other."""
     name = "people differ"
     found = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in case.witnesses if s.get("alike")]
     if not found:
-        return missing(name, "Never were five people asked the same at once.")
+        return unmeasured_check(name, "Never were five people asked the same at once.")
     means = case.mean_by_arm(found)
     where, most = max(means.items(), key=lambda item: item[1])
     told = f"So many gave the commonest answer when several were first asked the same{_in_arm(case, where)}."
@@ -157,12 +161,12 @@ def homogeneity(case: Case) -> Check:
     return Check(name, _at_most(most, ALIKE), percent(most), told, _up_to(ALIKE), most, n)
 
 
-def drift(case: Case) -> Check:
+def drift_check(case: Case) -> Check:
     """Whether those who differ from others early in a run differ in the same way later."""
     name = "persona lasts"
     found = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in case.witnesses if s.get("lasting")]
     if not found:
-        return missing(name, "No difference between personas could be followed over the steps.")
+        return unmeasured_check(name, "No difference between personas could be followed over the steps.")
     means = case.mean_by_arm(found)
     where, least = min(means.items(), key=lambda item: item[1])
     told = f"Correlation of how people differ from others in the first and second half of a run{_in_arm(case, where)}."
@@ -170,7 +174,7 @@ def drift(case: Case) -> Check:
     return Check(name, _at_least(least, LASTING), f"{least:.2f}", told, f"at least {LASTING:g}", least, n)
 
 
-def size(case: Case) -> list[Check]:
+def size_checks(case: Case) -> list[Check]:
     """Replicates, failures and cost."""
     spent = case.spent
     cost = f", {spent['cost']:.4f} in money" if spent["cost"] else ""
@@ -206,14 +210,9 @@ def size(case: Case) -> list[Check]:
     ]
 
 
-def missing(name: str, why: str) -> Check:
+def unmeasured_check(name: str, why: str) -> Check:
     """A check that could not be made."""
     return Check(name, "not measured", "not measured", why)
-
-
-def percent(share: float) -> str:
-    """A share in per cent, never rounding something to nothing."""
-    return "< 0.1 %" if 0 < share < 0.001 else f"{share * 100:.1f} %".replace(".0 %", " %")
 
 
 def points(shift: float) -> str:
@@ -230,11 +229,11 @@ def _shares(questions: list[Any]) -> np.ndarray[Any, Any] | None:
     return np.array(counts / counts.sum()) if counts.sum() else None
 
 
-def _at_most(value: float, limit: float) -> Verdict:
+def _at_most(value: float, limit: float) -> CheckVerdict:
     return "pass" if value <= limit else "fail"
 
 
-def _at_least(value: float, limit: float) -> Verdict:
+def _at_least(value: float, limit: float) -> CheckVerdict:
     return "pass" if value >= limit else "fail"
 
 

@@ -17,7 +17,7 @@ from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
 from populace.scenarios.axelrod.pictures import draw_lattice
-from populace.scenarios.axelrod.words import MOVES, WORDINGS, Wording, Words, called, moves
+from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
 from populace.worlds.grid import Grid
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ class AxelrodLattice(Scenario):
     cooperators: float = Field(0.9, ge=0, le=1, description="The chance to cooperate at the beginning.")
     rounds: int = Field(30, ge=1, description="How many rounds there are; one step each.")
     words: Words = Field("neutral", description="What the two moves are called.")
-    wording: Wording = Field("plain", description="In which of several wordings people are told and asked.")
+    wording: WordingName = Field("plain", description="In which of several wordings people are told and asked.")
     swap: bool = Field(False, description="Exchange the words of the two moves everywhere in the prompt.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the two options.")
     reason: bool = Field(False, description="Let people think aloud before they answer.")
@@ -79,7 +79,7 @@ class AxelrodLattice(Scenario):
         people = self.people
         before = (people["move"] == MOVES[0]).to_numpy()
         best_with, best_without = self._best(before, people["score"].to_numpy())
-        words, said = called(self.words, self.swap), WORDINGS[self.wording]
+        words, said = move_words(self.words, self.swap), WORDINGS[self.wording]
         word = pl.Series([words["defect"], words["cooperate"]])
         self.people["move"] = await self.ask(
             people,

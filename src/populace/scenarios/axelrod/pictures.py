@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from populace.runs.charts import PALETTE
-from populace.scenarios.axelrod.words import MOVES
+from populace.scenarios.axelrod.wordings import MOVES
 
 KINDS = ("cooperates", "defects", "now cooperates", "now defects")
 

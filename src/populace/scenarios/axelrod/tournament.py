@@ -17,9 +17,9 @@ from populace.base.errors import ParameterError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
-from populace.scenarios.axelrod.findings import conduct, opponents, standings
 from populace.scenarios.axelrod.players import cooperates, player, remember
-from populace.scenarios.axelrod.words import MOVES, WORDINGS, Wording, Words, called, moves
+from populace.scenarios.axelrod.report_tables import conduct, opponents, standings
+from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
 
 Whole = npt.NDArray[np.int64]
 
@@ -51,7 +51,7 @@ class Axelrod(Scenario):
     temptation: float = Field(5.0, description="Points for who defects alone.")
     punishment: float = Field(1.0, description="Points for each when both defect.")
     words: Words = Field("neutral", description="What the two moves are called.")
-    wording: Wording = Field("plain", description="In which of several wordings players are told and asked.")
+    wording: WordingName = Field("plain", description="In which of several wordings players are told and asked.")
     swap: bool = Field(False, description="Exchange the words of the two moves everywhere in the prompt.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the two options.")
     reason: bool = Field(False, description="Let players think aloud before they answer.")
@@ -128,7 +128,7 @@ class Axelrod(Scenario):
 
     async def _ask(self) -> None:
         """Ask all seats of the model at once; a seat whose answer cannot be read repeats its last move."""
-        words, said = called(self.words, self.swap), WORDINGS[self.wording]
+        words, said = move_words(self.words, self.swap), WORDINGS[self.wording]
         past = self._past(words)
         self.people["move"] = await self.ask(
             self.people.rows(self.by_model),

@@ -80,7 +80,7 @@ class Discussion(Scenario):
         if self.t == self.rounds:
             await self._positions()
         if self.mind.memory is not None:
-            for name, table in self.mind.memory.gathered().items():
+            for name, table in self.mind.memory.drain_tables().items():
                 self.tables[name] = table
 
     async def _positions(self) -> None:

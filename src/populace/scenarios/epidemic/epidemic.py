@@ -14,6 +14,7 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People, draw_column
 from populace.questions import Choice
+from populace.runs.settings_text import decider_text
 
 TRAITS = {
     "openness": ("imaginative", "conventional"),
@@ -194,7 +195,7 @@ class Epidemic(Scenario):
         regime = run.manifest.regime
         parameters = run.manifest.regimes[0].parameters
         last = run.metrics.tail(1).to_dicts()[0]
-        who = regime.model if regime.decider == "model" else f"decided by {regime.decider}"
+        who = decider_text(regime.decider, regime.model)
         scale = 100 / parameters["residents"]
         mine = {
             "arm": parameters["arm"],

@@ -17,10 +17,10 @@ from populace.base.errors import ParameterError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Number
-from populace.scenarios.market.findings import MARGIN, coordination, following
+from populace.scenarios.market.coordination import MARGIN, coordination, following
 from populace.scenarios.market.pictures import draw_prices
 from populace.scenarios.market.sellers import Learners, Trial, Twin
-from populace.scenarios.market.words import BUYERS, SHOPS, WORDINGS, Wording
+from populace.scenarios.market.wordings import BUYERS, SHOPS, WORDINGS, WordingName
 from populace.worlds.market import LogitMarket
 
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ class Market(Scenario):
     scale: float = Field(1.0, gt=0, description="All money is told multiplied by this; nothing else changes.")
     jitter: float = Field(0.1, ge=0, description="Random twin: its spread about the competitive price, 1 to the joint.")
     training: int = Field(20_000, ge=0, description="Learning twin: rounds of training before the first.")
-    wording: Wording = Field("plain", description="In which of several wordings sellers are told and asked.")
+    wording: WordingName = Field("plain", description="In which of several wordings sellers are told and asked.")
     swap: bool = Field(False, description="Exchange the names of the shops: the first gets the last's.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the prices on the grid.")
     reason: bool = Field(False, description="Let sellers think aloud before they answer.")

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from populace.runs.charts import PALETTE
+from populace.runs.settings_text import decider_text
 from populace.worlds.market import LogitMarket
 
 
@@ -36,7 +37,7 @@ def draw_prices(run: Any, market: LogitMarket, path: Path) -> Path:
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
     regime = run.manifest.regime
-    who = regime.model if regime.decider == "model" else f"decided by {regime.decider}"
+    who = decider_text(regime.decider, regime.model)
     axes.set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
     figure.savefig(path, dpi=150)
     return path

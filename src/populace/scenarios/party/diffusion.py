@@ -16,7 +16,7 @@ import polars as pl
 from populace.people import Id
 
 
-class Heard(NamedTuple):
+class NewsSource(NamedTuple):
     """How somebody came to know: when, from whom, and in which utterance."""
 
     time: int
@@ -43,14 +43,14 @@ class Diffusion:
     """
 
     pattern: re.Pattern[str]
-    knows: dict[Id, Heard] = field(default_factory=dict)
+    knows: dict[Id, NewsSource] = field(default_factory=dict)
     claims: list[tuple[Id, int, str]] = field(default_factory=list)
     mentions: int = 0
     _utterances: int = 0
 
     def told(self, who: Id, time: int) -> None:
         """The world tells somebody."""
-        self.knows.setdefault(who, Heard(time, None, None))
+        self.knows.setdefault(who, NewsSource(time, None, None))
 
     def said(self, speaker: Id, hearers: Sequence[Id], text: str, time: int) -> None:
         """Somebody says something to others."""
@@ -63,7 +63,7 @@ class Diffusion:
             self.claims.append((speaker, time, text))
             return
         for hearer in hearers:
-            self.knows.setdefault(hearer, Heard(time, speaker, number))
+            self.knows.setdefault(hearer, NewsSource(time, speaker, number))
 
     def chain(self, who: Id) -> list[Id]:
         """Through whom the news came, from its origin to a person."""

@@ -15,15 +15,24 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, ReportTable, metric
-from populace.minds import Line, Memory, Talk, clock
+from populace.minds import Line, Memory, Talk
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.pictures import draw_diffusion
 from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife
-from populace.worlds.town import Town, draw, generated_relations, generated_residents, relations, residents, routines
-from populace.worlds.town.generate_people import ordinary_days
+from populace.worlds.town import (
+    Town,
+    generate_relations,
+    generate_residents,
+    read_relations,
+    read_residents,
+    read_routines,
+    render_map,
+)
+from populace.worlds.town.people_generator import ordinary_routines
 
 NEWS = re.compile(r"\bpart(y|ies)\b|valentine", re.IGNORECASE)
 INVITES = re.compile(r"\b(come|join|invit\w*|welcome|attend|see you|would you like)\b", re.IGNORECASE)
@@ -53,16 +62,16 @@ class Party(TownLife):
 
     def make_town(self, rng: np.random.Generator) -> Town:
         """Sallow Ferry for its 25 residents, a made-up town for any other number."""
-        return Town.shipped() if self.residents == 25 else Town.generated(self.residents, rng)
+        return Town.sallow_ferry() if self.residents == 25 else Town.generate(self.residents, rng)
 
     def setup(self) -> People:
         """The town, its people, and one secret."""
         town = self.make_town(self.rng)
         if self.residents == 25:
-            people, ties, days = residents(town), relations(town), routines(town)
+            people, ties, days = read_residents(town), read_relations(town), read_routines(town)
         else:
-            people = generated_residents(town, self.residents, self.rng)
-            ties, days = generated_relations(town, people, self.rng), ordinary_days(people)
+            people = generate_residents(town, self.residents, self.rng)
+            ties, days = generate_relations(town, people, self.rng), ordinary_routines(people)
         people = self.inhabit(town, people, ties, days)
         self.café = next(name for name in self.public if town.places.kind[town.place(name)] == "café")
         at_work = [who for who in self.ids if self.work[self.row[who]] >= 0 and self._works_at_café(who)]
@@ -73,7 +82,7 @@ class Party(TownLife):
         if self.told:
             self.news.told(self.host, self.seconds)
             if self.mind.memory is not None:
-                self.mind.memory.keep(
+                self.mind.memory.store(
                     [self.host], [PLAN.format(café=self.café)], kind="told", now=self.seconds, importance=9.0
                 )
         return people
@@ -151,7 +160,7 @@ class Party(TownLife):
             Choice("Do you change your plans for today because of it?", options=("no", "yes")),
             given="It is {time} on {date}. {plan}\nYou just heard this.\n{heard}",
             purpose="whether to plan anew",
-            time=clock(now),
+            time=time_of_day(now),
             date=self.date,
             plan=[self._plan_text(who) for who in ids],
             heard=list(heard.values()),
@@ -166,10 +175,10 @@ class Party(TownLife):
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
         far = f"{awake} awake · {self.held} conversations · {len(self.news.knows)} know of the party: {knowing}"
         said = [f"  {words}" for words in self.said_now[-4:]]
-        seen = (
-            draw(self.town, self.presence, self.seconds, names=list(self.names.values())) if len(self.ids) <= 60 else []
-        )
-        return [far, *said, "", *seen]
+        if len(self.ids) > 60:
+            return [far, *said, ""]
+        names = list(self.names.values())
+        return [far, *said, "", *render_map(self.town, self.presence, self.seconds, names=names)]
 
     @metric
     def know(self) -> int:
@@ -250,4 +259,4 @@ def diffusion_of(events: pl.DataFrame) -> Diffusion:
 
 
 def _when(time: int) -> str:
-    return f"day {time // DAY + 1}, {clock(time)}"
+    return f"day {time // DAY + 1}, {time_of_day(time)}"

@@ -16,15 +16,15 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Rating
-from populace.scenarios.schelling.findings import (
+from populace.scenarios.schelling.pictures import draw_grids
+from populace.scenarios.schelling.report_tables import (
     before_and_after,
     leaving_by_likeness,
     mixed_similarity,
     similarity,
     thresholds,
 )
-from populace.scenarios.schelling.pictures import draw_grids
-from populace.scenarios.schelling.words import GROUPS, OTHERS, WORDINGS, Wording, Words
+from populace.scenarios.schelling.wordings import GROUPS, OTHERS, WORDINGS, WordingName, Words
 from populace.worlds.grid import Grid
 
 Whole = npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ class Schelling(Scenario):
     )
     days: int = Field(30, ge=1, description="The longest that a run may take, in steps.")
     words: Words = Field("neutral", description="What the groups are called.")
-    wording: Wording = Field("plain", description="In which of several wordings people are told and asked.")
+    wording: WordingName = Field("plain", description="In which of several wordings people are told and asked.")
     swap: bool = Field(False, description="Exchange the words for the groups: the first group gets the last's word.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the options.")
     names: bool = Field(False, description="Address people by name; without, equal neighbourhoods are asked once.")

@@ -1,27 +1,27 @@
 """A town that people share: places, walking, who is where, what they notice, and things with a state."""
 
-from populace.worlds.town.drawing import draw, labels, rectangles, street_lines
-from populace.worlds.town.generate_people import generated_relations, generated_residents
 from populace.worlds.town.objects import Objects
-from populace.worlds.town.perception import Pairs
-from populace.worlds.town.presence import Noticed, Presence, Whereabouts
-from populace.worlds.town.residents import relations, residents, routines
+from populace.worlds.town.people_generator import generate_relations, generate_residents
+from populace.worlds.town.perception import SightPairs
+from populace.worlds.town.presence import NoticedObjects, Presence, Whereabouts
+from populace.worlds.town.residents import read_relations, read_residents, read_routines
 from populace.worlds.town.town import Town
+from populace.worlds.town.town_map import building_labels, building_rectangles, render_map, street_lines
 
 __all__ = [
-    "Noticed",
+    "NoticedObjects",
     "Objects",
-    "Pairs",
     "Presence",
+    "SightPairs",
     "Town",
     "Whereabouts",
-    "draw",
-    "generated_relations",
-    "generated_residents",
-    "labels",
-    "rectangles",
-    "relations",
-    "residents",
-    "routines",
+    "building_labels",
+    "building_rectangles",
+    "generate_relations",
+    "generate_residents",
+    "read_relations",
+    "read_residents",
+    "read_routines",
+    "render_map",
     "street_lines",
 ]

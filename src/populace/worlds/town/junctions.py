@@ -13,11 +13,11 @@ TOUCH = 0.05
 """Lines nearer than so many metres touch: nobody writes a map more exactly by hand."""
 
 
-def join(lines: Sequence[Floats]) -> tuple[Streets, Ints]:
+def streets_from_lines(lines: Sequence[Floats]) -> tuple[Streets, Ints]:
     """Streets from lines of points, and the line that each section came from.
 
     Example:
-        >>> cross, _ = join([np.array([[0.0, 5.0], [10.0, 5.0]]), np.array([[5.0, 0.0], [5.0, 10.0]])])
+        >>> cross, _ = streets_from_lines([np.array([[0.0, 5.0], [10.0, 5.0]]), np.array([[5.0, 0.0], [5.0, 10.0]])])
         >>> len(cross.x), len(cross.ends)
         (5, 4)
     """

@@ -20,7 +20,7 @@ class Objects:
     """The states of all objects, beginning as the map has them.
 
     Example:
-        >>> town = Town.shipped()
+        >>> town = Town.sallow_ferry()
         >>> objects, oven = Objects(town), town.place("Kettle & Crumb > kitchen > oven")
         >>> objects.set(oven, "hot", now=21600)
         >>> objects.state(oven), objects.changes()["before"].to_list()

@@ -13,7 +13,7 @@ import numpy as np
 from populace.worlds.town.spots import Bools, Floats, Ints
 
 
-class Pairs(NamedTuple):
+class SightPairs(NamedTuple):
     """Who notices whom, ordered by who notices, nearest first.
 
     Args:
@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
 
 def in_sight(
     room: Ints, x: Floats, y: Floats, outdoors: Bools, *, radius: float, bandwidth: int | None = None
-) -> Pairs:
+) -> SightPairs:
     """Who notices whom.
 
     Args:
@@ -71,7 +71,7 @@ def in_sight(
         counts = np.bincount(row, minlength=len(spot))
         place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
         chosen = chosen[place < bandwidth]
-    return Pairs(row[chosen], other[chosen], away[chosen])
+    return SightPairs(row[chosen], other[chosen], away[chosen])
 
 
 def _spots(room: Ints, x: Floats, y: Floats) -> tuple[Ints, Ints]:

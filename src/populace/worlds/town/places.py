@@ -121,8 +121,3 @@ class Places:
         while (lower := self.level[found] > level).any():
             found = np.where(lower, self.parent[found], found)
         return found
-
-
-def clock(seconds: int) -> str:
-    """A time of day as `07:30`."""
-    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}"

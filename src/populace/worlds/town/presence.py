@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import WorldError
-from populace.worlds.town.perception import Pairs, in_sight
+from populace.worlds.town.perception import SightPairs, in_sight
 from populace.worlds.town.spots import Bools, Floats, Ints, Spots
 from populace.worlds.town.town import Town
 
@@ -36,7 +36,7 @@ class Whereabouts(NamedTuple):
     to: Ints
 
 
-class Noticed(NamedTuple):
+class NoticedObjects(NamedTuple):
     """Which objects people notice: who, and the place id of the object."""
 
     row: Ints
@@ -60,12 +60,12 @@ class Presence:
         arrives: When it ends.
 
     Example:
-        >>> town = Town.shipped()
+        >>> town = Town.sallow_ferry()
         >>> presence = Presence(town, town.lookup(["Larch Lane 4 > kitchen", "Kettle & Crumb > counter"]))
         >>> arrives = presence.send([0], town.place("Kettle & Crumb > counter"), now=0)
         >>> presence.at(60).place.tolist() == [-1, town.place("Kettle & Crumb > counter")]
         True
-        >>> presence.together(int(arrives[0])).other.tolist()
+        >>> presence.pairs_in_sight(int(arrives[0])).other.tolist()
         [1, 0]
     """
 
@@ -141,7 +141,7 @@ class Presence:
             x[walking], y[walking] = spots.x, spots.y
         return Whereabouts(place, x, y, np.where(moving, self.to, NOWHERE))
 
-    def together(self, now: int, radius: float = SIGHT, *, bandwidth: int | None = None) -> Pairs:
+    def pairs_in_sight(self, now: int, radius: float = SIGHT, *, bandwidth: int | None = None) -> SightPairs:
         """Who notices whom: in the same room, or under the sky and within a radius in metres.
 
         Without a bandwidth every pair stands there both ways round. With one, each person notices so many
@@ -151,9 +151,9 @@ class Presence:
         room, outdoors = self._surroundings(where)
         return in_sight(room, where.x, where.y, outdoors, radius=radius, bandwidth=bandwidth)
 
-    def perceived_objects(
+    def objects_in_sight(
         self, now: int, people_rows: npt.ArrayLike | None = None, *, bandwidth: int | None = ATTENTION
-    ) -> Noticed:
+    ) -> NoticedObjects:
         """The objects in the room that each person is in, nearest first; those on the way notice none."""
         where = self.at(now)
         rows = np.arange(len(self)) if people_rows is None else self._rows(people_rows)
@@ -167,7 +167,7 @@ class Presence:
         away = np.hypot(self.town.places.x[seen] - where.x[rows[pair]], self.town.places.y[seen] - where.y[rows[pair]])
         order = np.lexsort((seen, away, pair))
         kept = order if bandwidth is None else order[turn < bandwidth]
-        return Noticed(rows[pair[kept]], seen[kept])
+        return NoticedObjects(rows[pair[kept]], seen[kept])
 
     def frame(self, now: int) -> pl.DataFrame:
         """Where everybody is, as a table for the journal and for drawing."""

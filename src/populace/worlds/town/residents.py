@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UnknownNameError, WorldError
+from populace.base.formatting import time_of_day
 from populace.people import People
-from populace.worlds.town.entries import Entry, load, tables
-from populace.worlds.town.places import clock
-from populace.worlds.town.town import SHIPPED, Town
+from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
+from populace.worlds.town.town import SALLOW_FERRY, Town
 
 _RESIDENT = (
     "name", "age", "occupation", "home", "bedroom", "workplace", "traits", "backstory", "wakes", "sleeps", "routine",
@@ -22,7 +22,7 @@ _RELATION = ("between", "relation", "closeness")
 _ROUTINE = {"person": pl.Int64, "time": pl.Int64, "place": pl.Int64, "address": pl.String, "what": pl.String}
 
 
-def residents(town: Town, path: str | Path | None = None) -> People:
+def read_residents(town: Town, path: str | Path | None = None) -> People:
     """The people of a residents file.
 
     They are numbered from 0 in the order of the file. Columns: `name`, `age`, `occupation`, `home`, `workplace`
@@ -34,7 +34,7 @@ def residents(town: Town, path: str | Path | None = None) -> People:
         path: The file; that of Sallow Ferry if left out.
 
     Example:
-        >>> people = residents(Town.shipped())
+        >>> people = read_residents(Town.sallow_ferry())
         >>> people.count(), people.person("Odile Farrant").workplace
         (25, 'Kettle & Crumb > counter')
     """
@@ -60,7 +60,7 @@ def residents(town: Town, path: str | Path | None = None) -> People:
                 "wakes": pl.Series([entry.time("wakes") for entry in entries], dtype=pl.Int64),
                 "sleeps": pl.Series([entry.time("sleeps") for entry in entries], dtype=pl.Int64),
                 "routine": [
-                    "; ".join(f"{clock(time)} {what} ({town.address(place)})" for time, place, what in day)
+                    "; ".join(f"{time_of_day(time)} {what} ({town.address(place)})" for time, place, what in day)
                     for day in days
                 ],
             }
@@ -68,11 +68,11 @@ def residents(town: Town, path: str | Path | None = None) -> People:
     )
 
 
-def routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
+def read_routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
     """What the residents do on an ordinary day, a row each: person, time in seconds of the day, place, what.
 
     Example:
-        >>> routines(Town.shipped()).columns
+        >>> read_routines(Town.sallow_ferry()).columns
         ['person', 'time', 'place', 'address', 'what']
     """
     _, entries = _entries(path)
@@ -84,53 +84,53 @@ def routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_ROUTINE, orient="row")
 
 
-def relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
+def read_relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
     """Who knows whom and how: `a`, `b` (ids of `residents`), `relation`, `closeness` from 0 to 1; a pair once.
 
     Example:
-        >>> ties = relations(Town.shipped())
+        >>> ties = read_relations(Town.sallow_ferry())
         >>> 0.15 < ties.height / (25 * 24 / 2) < 0.25
         True
     """
     file, entries = _entries(path)
     ids = {entry.text("name"): person for person, entry in enumerate(entries)}
     rows: dict[tuple[int, int], tuple[int, int, str, float]] = {}
-    for number, values in enumerate(tables(file, load(_path(path)), "relation"), start=1):
-        entry = Entry(file, f"relation {number}", values, _RELATION)
+    for number, values in enumerate(array_of_tables(file, load_toml(_path(path)), "relation"), start=1):
+        entry = TomlTable(file, f"relation {number}", values, _RELATION)
         names = entry.texts("between")
         if len(names) != 2:
-            raise entry.wrong(f"it is between {len(names)} people.", 'Write between = ["…", "…"], two names.')
+            raise entry.error(f"it is between {len(names)} people.", 'Write between = ["…", "…"], two names.')
         for name in names:
             if name not in ids:
                 raise UnknownNameError(f"resident ({file}, {entry.where})", name, ids)
         a, b = sorted(ids[name] for name in names)
         if a == b:
-            raise entry.wrong(f"{names[0]} is related to themselves.", "Name two people.")
+            raise entry.error(f"{names[0]} is related to themselves.", "Name two people.")
         if (a, b) in rows:
-            raise entry.wrong(f"{names[0]} and {names[1]} stand there a second time.", "Keep one of the two.")
+            raise entry.error(f"{names[0]} and {names[1]} stand there a second time.", "Keep one of the two.")
         closeness = entry.number("closeness", least=0)
         if closeness > 1:
-            raise entry.wrong(f"closeness is {closeness:g}.", "Write a number from 0, strangers, to 1, inseparable.")
+            raise entry.error(f"closeness is {closeness:g}.", "Write a number from 0, strangers, to 1, inseparable.")
         rows[a, b] = (a, b, entry.text("relation"), closeness)
     schema = {"a": pl.Int64, "b": pl.Int64, "relation": pl.String, "closeness": pl.Float64}
     return pl.DataFrame(list(rows.values()), schema=schema, orient="row")
 
 
 def _path(path: str | Path | None) -> Path:
-    return SHIPPED.with_name(f"{SHIPPED.stem}_residents.toml") if path is None else Path(path)
+    return SALLOW_FERRY.with_name(f"{SALLOW_FERRY.stem}_residents.toml") if path is None else Path(path)
 
 
-def _entries(path: str | Path | None) -> tuple[str, list[Entry]]:
+def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
     """The entries of a residents file, each name once."""
     path = _path(path)
-    values, file = load(path), path.name
+    values, file = load_toml(path), path.name
     for key in values:
         if key not in ("resident", "relation"):
             raise UnknownNameError(f"table in {file}", key, ("resident", "relation"))
     entries = []
-    for number, given in enumerate(tables(file, values, "resident"), start=1):
+    for number, given in enumerate(array_of_tables(file, values, "resident"), start=1):
         called = given.get("name") if isinstance(given, Mapping) else None
-        entries.append(Entry(file, f"resident {called!r}" if called else f"resident {number}", given, _RESIDENT))
+        entries.append(TomlTable(file, f"resident {called!r}" if called else f"resident {number}", given, _RESIDENT))
     if not entries:
         raise WorldError(f"{file}: nobody lives there.", "Add a [[resident]].")
     name, count = Counter(entry.text("name") for entry in entries).most_common(1)[0]
@@ -142,12 +142,12 @@ def _entries(path: str | Path | None) -> tuple[str, list[Entry]]:
     return file, entries
 
 
-def _places(town: Town, entry: Entry) -> tuple[int, int, int | None]:
+def _places(town: Town, entry: TomlTable) -> tuple[int, int, int | None]:
     """The home, the bedroom (the home itself without one) and the workplace of a resident."""
     home = _place(town, entry, "home", entry.text("home"))
     building = int(town.places.building[home])
     if town.places.kind[building] != "home":
-        raise entry.wrong(
+        raise entry.error(
             f"home is {town.address(home)!r}, which is a {town.places.kind[building]}.", "Name a building of kind home."
         )
     bed = home
@@ -158,23 +158,23 @@ def _places(town: Town, entry: Entry) -> tuple[int, int, int | None]:
     return home, bed, _place(town, entry, "workplace", entry.text("workplace"))
 
 
-def _routine(town: Town, entry: Entry) -> list[tuple[int, int, str]]:
+def _routine(town: Town, entry: TomlTable) -> list[tuple[int, int, str]]:
     made: list[tuple[int, int, str]] = []
     items: Any = entry.values.get("routine", [])
     shape = 'Write routine = [["07:30", "opens the shop", "Pell\'s Grocery > shop"]].'
     if not isinstance(items, list):
-        raise entry.wrong("routine is not a list.", shape)
+        raise entry.error("routine is not a list.", shape)
     for item in items:
         if not isinstance(item, list) or len(item) != 3 or not all(isinstance(part, str) for part in item):
-            raise entry.wrong(f"routine holds {item!r}.", shape)
+            raise entry.error(f"routine holds {item!r}.", shape)
         made.append((entry.seconds(item[0], "routine"), _place(town, entry, "routine", item[2]), item[1].strip()))
     times = [time for time, _, _ in made]
     if times != sorted(times):
-        raise entry.wrong("routine runs backwards.", "Put its lines in the order of the day.")
+        raise entry.error("routine runs backwards.", "Put its lines in the order of the day.")
     return made
 
 
-def _place(town: Town, entry: Entry, key: str, address: str) -> int:
+def _place(town: Town, entry: TomlTable, key: str, address: str) -> int:
     try:
         return town.place(address)
     except UnknownNameError as error:

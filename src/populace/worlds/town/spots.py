@@ -56,7 +56,7 @@ class Spots:
             getattr(self, column.name)[rows] = getattr(other, column.name)
 
 
-def between(start: Floats, end: Floats, share: Floats) -> Floats:
+def interpolate(start: Floats, end: Floats, share: Floats) -> Floats:
     """The coordinate that lies the given share of the way from start to end."""
     return start + (end - start) * share
 

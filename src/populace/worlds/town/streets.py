@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from populace.worlds.town.spots import Bools, Floats, Ints, Spots, between, share_of
+from populace.worlds.town.spots import Bools, Floats, Ints, Spots, interpolate, share_of
 
 COLUMNS_AT_ONCE = 128
 """Shortest paths are found for so many targets at a time, which then stay in the processor's cache."""
@@ -31,26 +31,26 @@ class Ways(Protocol):
     def corners(self, a: Spots, b: Spots) -> Floats:
         """The points at which the way from the one point of `a` to that of `b` begins, turns and ends."""
 
-    def lines(self, a: Spots, b: Spots) -> Lines:
+    def lines(self, a: Spots, b: Spots) -> Paths:
         """The ways from each point of `a` to that of `b`, many at once."""
 
-    def joined(self, x: Floats, y: Floats) -> Spots:
+    def attach(self, x: Floats, y: Floats) -> Spots:
         """Points anywhere, joined to the ways so that one can walk on from them."""
 
 
-class Lines(NamedTuple):
+class Paths(NamedTuple):
     """Many ways for drawing, a row each: the points at which it begins, turns and ends, some of them repeated."""
 
     x: Floats
     y: Floats
 
 
-class Straight:
+class StraightWays:
     """Everybody walks in a straight line.
 
     Example:
         >>> home, park = Spots.at(np.zeros(1), np.zeros(1)), Spots.at(np.array([30.0]), np.array([40.0]))
-        >>> Straight().metres(home, park).tolist()
+        >>> StraightWays().metres(home, park).tolist()
         [50.0]
     """
 
@@ -61,17 +61,17 @@ class Straight:
     def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
         """Where one is after so many metres on the way from `a` to `b`."""
         share = share_of(metres, self.metres(a, b))
-        return Spots.at(between(a.x, b.x, share), between(a.y, b.y, share))
+        return Spots.at(interpolate(a.x, b.x, share), interpolate(a.y, b.y, share))
 
     def corners(self, a: Spots, b: Spots) -> Floats:
         """The two ends of the line."""
         return np.array([[a.x[0], a.y[0]], [b.x[0], b.y[0]]])
 
-    def lines(self, a: Spots, b: Spots) -> Lines:
+    def lines(self, a: Spots, b: Spots) -> Paths:
         """The two ends of each line."""
-        return Lines(np.stack([a.x, b.x], axis=1), np.stack([a.y, b.y], axis=1))
+        return Paths(np.stack([a.x, b.x], axis=1), np.stack([a.y, b.y], axis=1))
 
-    def joined(self, x: Floats, y: Floats) -> Spots:
+    def attach(self, x: Floats, y: Floats) -> Spots:
         """The points themselves."""
         return Spots.at(x, y)
 
@@ -199,13 +199,13 @@ class Streets:
                 spot, walked = near.take(rows), np.clip(gone[rows], 0.0, near.access[rows])
                 share = share_of(walked, spot.access)
                 door_x, door_y = self._point(spot.section, spot.offset)
-                x, y = between(spot.x, door_x, share), between(spot.y, door_y, share)
+                x, y = interpolate(spot.x, door_x, share), interpolate(spot.y, door_y, share)
                 made.put(rows, Spots(x, y, spot.section, spot.offset, spot.access - walked, spot.building))
         if same.any():
             one, other = a.take(same), b.take(same)
             share = share_of(metres[same], np.abs(one.access - other.access))
-            x, y = between(one.x, other.x, share), between(one.y, other.y, share)
-            access = between(one.access, other.access, share)
+            x, y = interpolate(one.x, other.x, share), interpolate(one.y, other.y, share)
+            access = interpolate(one.access, other.access, share)
             made.put(same, Spots(x, y, one.section, one.offset, access, one.building))
         return made
 
@@ -228,7 +228,7 @@ class Streets:
         turns: Floats = line[kept]
         return turns
 
-    def lines(self, a: Spots, b: Spots) -> Lines:
+    def lines(self, a: Spots, b: Spots) -> Paths:
         """The ways from each point of `a` to that of `b`, all walkers from junction to junction at once."""
         course = self._course(a, b)
         indoors = (a.building >= 0) & (a.building == b.building)
@@ -245,16 +245,16 @@ class Streets:
             here = np.where(walking, self._leaving[0][here, self._hop[here, course.into]], here)
         xs += [np.where(indoors, b.x, ends[0]), b.x]
         ys += [np.where(indoors, b.y, ends[1]), b.y]
-        return Lines(np.stack(xs, axis=1), np.stack(ys, axis=1))
+        return Paths(np.stack(xs, axis=1), np.stack(ys, axis=1))
 
-    def joined(self, x: Floats, y: Floats) -> Spots:
+    def attach(self, x: Floats, y: Floats) -> Spots:
         """Points joined to the nearest street."""
         return self.doors(x, y)
 
     def _point(self, section: Ints, offset: Floats) -> tuple[Floats, Floats]:
         first, second = self.ends[section].T
         share = share_of(offset, self.length[section])
-        return between(self.x[first], self.x[second], share), between(self.y[first], self.y[second], share)
+        return interpolate(self.x[first], self.x[second], share), interpolate(self.y[first], self.y[second], share)
 
     def _course(self, a: Spots, b: Spots) -> _Course:
         from_ends = np.stack([a.offset, self.length[a.section] - a.offset])

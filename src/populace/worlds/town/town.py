@@ -18,7 +18,7 @@ PACE = 80.0
 """Metres a minute, an unhurried walk."""
 THRESHOLD = 0.5
 """Minutes between a room and the door of its building, so that two rooms of one building are a minute apart."""
-SHIPPED = Path(__file__).with_name("sallow_ferry.toml")
+SALLOW_FERRY = Path(__file__).with_name("sallow_ferry.toml")
 
 
 class Town:
@@ -32,7 +32,7 @@ class Town:
         pace: Metres that people walk in a minute.
 
     Example:
-        >>> town = Town.shipped()
+        >>> town = Town.sallow_ferry()
         >>> cafe, home = town.place("Kettle & Crumb > counter"), town.place("Larch Lane 4 > kitchen")
         >>> town.address(cafe)
         'Kettle & Crumb > counter'
@@ -48,19 +48,19 @@ class Town:
     @classmethod
     def read(cls, path: str | Path) -> Town:
         """A town from a map in TOML; see `docs/concepts/town.md` for what may stand in it."""
-        from populace.worlds.town.reading import read_town
+        from populace.worlds.town.town_file import read_town
 
         return read_town(Path(path))
 
     @classmethod
-    def shipped(cls) -> Town:
+    def sallow_ferry(cls) -> Town:
         """Sallow Ferry, the town for 25 people that comes with Populace."""
-        return cls.read(SHIPPED)
+        return cls.read(SALLOW_FERRY)
 
     @classmethod
-    def generated(cls, people: int = 1000, seed: int | np.random.Generator = 0) -> Town:
+    def generate(cls, people: int = 1000, seed: int | np.random.Generator = 0) -> Town:
         """A town on a street grid with homes, work, schools, shops, cafés and parks for so many people."""
-        from populace.worlds.town.generate import generate_town
+        from populace.worlds.town.town_generator import generate_town
 
         return generate_town(people, seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed))
 

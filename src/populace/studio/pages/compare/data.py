@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.experiments.reporting.of_experiment import band
-from populace.runs.compare import Parting, first_difference, settings_of
+from populace.experiments.reports.experiment_report import mean_band
+from populace.runs.compare import Parting, first_difference
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import settings_of
 
 MOST = 24
 """The most runs that are put side by side."""
@@ -110,15 +111,12 @@ class Together:
         return [name for name, dtype in schema.items() if name != "step" and dtype.is_numeric()]
 
 
-def together(
-    names: Iterable[str], open_run: Callable[[str], RunReader], metrics_of: Callable[[str], pl.DataFrame]
-) -> Together:
+def together(names: Iterable[str], open_run: Callable[[str], RunReader]) -> Together:
     """Runs by name, each once; those that cannot be read are told and do not keep others from being shown.
 
     Args:
         names: The names.
         open_run: How a run is opened.
-        metrics_of: How its metrics are read.
     """
     found: list[RunReader] = []
     missing: list[Missing] = []
@@ -128,7 +126,8 @@ def together(
             missing.append(Missing(name, f"At most {MOST} runs are shown at once.", "Take some away."))
             continue
         try:
-            run, table = open_run(name), metrics_of(name)
+            run = open_run(name)
+            table = run.metrics
             metrics[run.name] = table if table.width else pl.DataFrame(schema={"step": pl.Int64})
             found.append(run)
         except PopulaceError as error:
@@ -186,7 +185,7 @@ def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
         distinct = [run for run in group.distinct.values() if run in held]
         if bands and len(distinct) > 1:
             try:
-                table = band([_path(side, run, metric) for run in distinct])
+                table = mean_band([_path(side, run, metric) for run in distinct])
             except PopulaceError as error:
                 notes.append(f"{group.label}: no band. {error}")
             else:
@@ -233,7 +232,7 @@ def differences(side: Together, reference: str, step: int) -> pl.DataFrame:
 
 def settings_table(runs: Sequence[RunReader]) -> pl.DataFrame:
     """A row for each setting and parameter, a column for each run, and whether all runs have it alike."""
-    each = {run.name: _settings(run) for run in runs}
+    each = {run.name: settings_of(run) for run in runs}
     names = list(dict.fromkeys(name for settings in each.values() for name in settings))
     columns = {run: [_written(settings.get(name)) for name in names] for run, settings in each.items()}
     table = pl.DataFrame({"setting": names} | columns, schema=dict.fromkeys(["setting", *columns], pl.String()))
@@ -317,19 +316,11 @@ def _label(members: Sequence[RunReader], kinds: Sequence[RunReader], several: bo
     seeds = f"{len(members)} seeds"
     if not several:
         return f"mean of {seeds}"
-    each = [_settings(run) for run in kinds]
-    mine = _settings(members[0])
+    each = [settings_of(run) for run in kinds]
+    mine = settings_of(members[0])
     apart = [n for n in mine if n not in ("seed", "fork of") and len({_written(s.get(n)) for s in each}) > 1]
     told = ", ".join(f"{name}={_written(mine[name])[:40]}" for name in apart[:3])
     return f"{told or members[0].name}: {seeds}"
-
-
-def _settings(run: RunReader) -> dict[str, Any]:
-    manifest = run.manifest
-    made = settings_of(run) | {"variation": manifest.regime.variation or None}
-    if manifest.parent:
-        made["fork of"] = f"{manifest.parent.run} at step {manifest.parent.at}"
-    return {name: value for name, value in made.items() if value is not None}
 
 
 def _written(value: Any) -> str:

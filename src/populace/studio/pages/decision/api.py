@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from populace.base.formatting import plain
+from populace.base.formatting import json_data
 from populace.studio.pages.decision import data
 from populace.studio.pages.person import data as people
 from populace.studio.studio import Studio
@@ -22,9 +22,9 @@ def router(studio: Studio) -> APIRouter:
         run = studio.library.run(name)
         who = people.found(run, person)
         if step is None:
-            return plain(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
+            return json_data(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
         paths = [decision.path for decision in run.decisions(step, who)]
         opened = [data.opened(run, step, who, path, studio.workspace) for path in paths]
-        return [plain(data.described(each)) for each in opened if each is not None]
+        return [json_data(data.described(each)) for each in opened if each is not None]
 
     return made

@@ -12,9 +12,9 @@ import polars as pl
 from populace.base.errors import PopulaceError, RunNotFoundError, nearest
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
-from populace.experiments.folder import Folder, home, names
-from populace.experiments.reporting.of_experiment import band, meaning, written
-from populace.experiments.running import keep_of
+from populace.experiments.execution import default_keep
+from populace.experiments.folder import ExperimentFolder, experiment_names, experiments_folder
+from populace.experiments.reports.experiment_report import experiment_yaml, mean_band, outcome_meaning
 from populace.experiments.validation import ValidityCard, validity
 from populace.studio.pages.compare.data import Overlay, joined
 
@@ -79,14 +79,14 @@ class ResultTable:
 
 def opened(workspace: Workspace, name: str) -> Results:
     """An experiment by its whole name; nothing outside the workspace can be named."""
-    known = names(workspace)
+    known = experiment_names(workspace)
     if name not in known:
         guess = nearest(name, known)
         raise RunNotFoundError(
-            f"there is no experiment {name!r} in {home(workspace)}.",
+            f"there is no experiment {name!r} in {experiments_folder(workspace)}.",
             (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
         )
-    return Results(Folder.open(home(workspace) / name))
+    return Results(ExperimentFolder.open(experiments_folder(workspace) / name))
 
 
 def overview(results: Results) -> ExperimentOverview:
@@ -110,12 +110,12 @@ def overview(results: Results) -> ExperimentOverview:
         design=experiment.design.kind,
         paired=experiment.paired,
         stop=_stop(results),
-        keep=keep_of(experiment, results.folder.arms),
-        outcomes={outcome.name: meaning(outcome, experiment) for outcome in experiment.outcomes},
+        keep=default_keep(experiment, results.folder.arms),
+        outcomes={outcome.name: outcome_meaning(outcome, experiment) for outcome in experiment.outcomes},
         primary=experiment.primary.name,
         created=manifest.created,
         resume=f"populace experiment {file}{again} --workspace {shlex.quote(str(place))}",
-        file=written(experiment),
+        file=experiment_yaml(experiment),
     )
 
 
@@ -176,7 +176,7 @@ def over_time(results: Results) -> dict[str, Overlay]:
         for arm in arms[:MOST_LINES]:
             paths = [row["paths"][metric] for row in results.rows if row["arm"] == arm.number and "paths" in row]
             try:
-                table = band([path for path in paths if path])
+                table = mean_band([path for path in paths if path])
             except PopulaceError as error:
                 return {metric: Overlay(joined([]), [], {}, str(error))}
             if table.height:

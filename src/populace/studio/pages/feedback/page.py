@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlencode
 from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.experiments.folder import names as experiments
+from populace.experiments.folder import experiment_names as experiments
 from populace.feedback import Feedback, Queue
-from populace.feedback.feedback import checked_rater
-from populace.feedback.items import KINDS, Kind, purposes
-from populace.feedback.sources import sources
+from populace.feedback.feedback import check_rater
+from populace.feedback.items import KINDS, ItemKind, purposes
+from populace.feedback.sources import read_sources
 from populace.studio.jobs import command
 from populace.studio.pages.feedback.rating import RatingPanel
 from populace.studio.pages.feedback.rating_session import RatingSession
@@ -34,7 +34,7 @@ def register(studio: Studio) -> None:
     ) -> None:
         with frame(studio, "Feedback", command="populace feedback") as page:
             if queue and rater:
-                name = checked_rater(rater)
+                name = check_rater(rater)
                 sitting = await asyncio.to_thread(RatingSession.begin, studio.workspace, queue, seed, name)
                 if n is not None:
                     sitting.go_to(n - 1)
@@ -55,7 +55,7 @@ def _rater_field() -> ui.input:
 
 def _go(queue: str, seed: int, rater: str) -> None:
     """Open the queue for a rater, whose name the browser keeps."""
-    name = checked_rater(rater)
+    name = check_rater(rater)
     ui.run_javascript(f'populaceKeep("{_RATER}", {json.dumps(name)})')
     ui.navigate.to(f"/feedback?{urlencode({'queue': queue, 'seed': seed, 'rater': name})}")
 
@@ -104,7 +104,7 @@ def _prepare(studio: Studio, page: Page, chosen: list[str], kind: str, seed: int
 
         @notify_errors
         async def begin() -> None:
-            name = checked_rater(field.value or "")
+            name = check_rater(field.value or "")
             place, seed_now = studio.workspace, int(which.value or 0)
             wanted = "" if purpose.value in (None, "any") else str(purpose.value)
             asked = (place, list(runs.value or []), str(what.value), int(size.value or 0), wanted)
@@ -165,9 +165,9 @@ def _follow(
 
 def _purposes(studio: Studio, runs: list[str], kind: str) -> list[str]:
     """What the questions of the first chosen run were counted under; none where it cannot be read."""
-    wanted: Kind = "utterance" if kind == "utterance" else "decision"
+    wanted: ItemKind = "utterance" if kind == "utterance" else "decision"
     try:
-        first = sources(studio.workspace, runs[:1])[0]
+        first = read_sources(studio.workspace, runs[:1])[0]
         return purposes(first.open(studio.workspace), wanted)
     except PopulaceError:
         return []  # the button says what is wrong with it

@@ -22,7 +22,7 @@ from populace.engine.interventions import (
     read_interventions,
     set_columns,
 )
-from populace.models import MODEL_FORMS
+from populace.models import model_kind
 from populace.people import People
 from populace.runs.reader import RunReader
 from populace.studio.pages.fork.selection import Column, columns_of, plain, whom
@@ -213,7 +213,7 @@ def _try(intervention: Intervention, people: People, meant: People | None, param
         case ChangeParameters():
             _check_parameters(intervention.parameters, parameters)
         case SwapModel():
-            check_model(intervention.model)
+            model_kind(intervention.model)  # Raises where the string has no known form.
 
 
 def _check_parameters(given: Mapping[str, Any], parameters: Iterable[Parameter]) -> None:
@@ -224,13 +224,6 @@ def _check_parameters(given: Mapping[str, Any], parameters: Iterable[Parameter])
         said = input_error(known[name], format_value(value))
         if said:
             raise InterventionError(f"{name}: {said}.")
-
-
-def check_model(spec: str) -> None:
-    """Refuse what is no form of a model string; whether the model is there, the command finds out."""
-    kinds = {form.partition(":")[0] for form in MODEL_FORMS} | {"https"}
-    if spec.partition(":")[0].partition("?")[0] not in kinds:
-        raise UnknownNameError("kind of model", spec, MODEL_FORMS)
 
 
 def sentence(intervention: Intervention, meant: int | None, people: int) -> str:

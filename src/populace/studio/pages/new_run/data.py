@@ -8,6 +8,7 @@ from typing import Any
 
 from populace.base.formatting import duration
 from populace.deciders import DECIDERS
+from populace.models import ModelKind, model_kind
 from populace.studio.widgets.form_values import changed_texts, command_options, input_errors, option_name
 from populace.tools.describe import Parameter
 
@@ -131,7 +132,7 @@ def _time(seconds: list[float] | None, model: str) -> Expected:
 def _cost(cost: list[float] | None, model: str) -> Expected:
     if cost is not None and any(cost):
         return Expected("Cost", _span(cost, "{:,.4f}"), "in the money of your price table")
-    if model.startswith(("embedded", "scripted")):
+    if model_kind(model, ModelKind()).local:
         return Expected("Cost", "nothing", "the model runs on this machine")
     if cost is not None:
         return Expected("Cost", "nothing", "by your price table")

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from populace.base.formatting import plain
+from populace.base.formatting import json_data
 from populace.studio.pages.person import data
 from populace.studio.studio import Studio
 
@@ -21,6 +21,6 @@ def router(studio: Studio) -> APIRouter:
         run = studio.library.run(name)
         found = data.portrait(run, who)
         at = found.steps[-1] if step is None else step
-        return plain(data.described(found, at, memories=data.stream(run, found, at)))  # type: ignore[no-any-return]
+        return json_data(data.described(found, at, memories=data.stream(run, found, at)))  # type: ignore[no-any-return]
 
     return made

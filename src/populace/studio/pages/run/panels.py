@@ -12,7 +12,7 @@ from populace.base.errors import UsageError
 from populace.runs.reader import RunReader
 from populace.studio.pages.run import events_data, people_data
 from populace.studio.pages.run.columns import people_columns
-from populace.studio.pages.run.data import described, metrics, metrics_at
+from populace.studio.pages.run.data import described, metrics_at
 from populace.studio.shell.frame import Page, empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
@@ -255,7 +255,7 @@ class MetricsPanel(Panel):
     def load(self, run: RunReader, step: int) -> Any:
         """The metrics at the step."""
         about = described(run.manifest.scenario)[1]
-        table = metrics_at(metrics(run), step)
+        table = metrics_at(run.metrics, step)
         told = [
             ("–" if c is None else f"{c:+,.4g}", about.get(m, "")) for m, c in table.select("metric", "change").rows()
         ]

@@ -10,15 +10,16 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError, WorldError
+from populace.base.formatting import time_of_day
 from populace.base.randomness import stream
 from populace.engine.discovery import find_scenario
 from populace.journal import Journal
 from populace.people import Id
 from populace.runs.reader import RunReader
 from populace.scenarios.townlife import TownLife
-from populace.worlds.town.drawing import rectangles, street_lines
-from populace.worlds.town.places import DAY, clock
+from populace.worlds.town.places import DAY
 from populace.worlds.town.spots import Floats, Ints
+from populace.worlds.town.town_map import building_rectangles, street_lines
 
 MOST_STEPS = 288
 """How many steps may be read at once: two days of ten minutes each."""
@@ -200,7 +201,7 @@ def town_of(run: RunReader) -> TownRun:
 
 def town_map(town: TownRun) -> dict[str, Any]:
     """The map as plain data: its name, buildings and streets in columns, its bounds, the people and the timeline."""
-    houses, streets = rectangles(town.town), street_lines(town.town)
+    houses, streets = building_rectangles(town.town), street_lines(town.town)
     left, bottom = houses["left"], houses["bottom"]
     across = pl.concat([left, left + houses["width"], streets["x"], streets["to_x"]])
     along = pl.concat([bottom, bottom + houses["height"], streets["y"], streets["to_y"]])
@@ -222,4 +223,4 @@ def town_map(town: TownRun) -> dict[str, Any]:
 
 def said_time(time: float) -> str:
     """A time as `day 1, 13:40`."""
-    return f"day {int(time) // DAY + 1}, {clock(int(time))}"
+    return f"day {int(time) // DAY + 1}, {time_of_day(int(time))}"

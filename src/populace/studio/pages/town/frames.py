@@ -129,7 +129,7 @@ def _with_unknown(seen: Window) -> Ints:
 
 def _spots(town: TownRun, building: Ints, x: Floats, y: Floats) -> Spots:
     """Where people set out from or come to: the door of a building, or a point of the street."""
-    made = town.town.ways.joined(x, y)
+    made = town.town.ways.attach(x, y)
     inside = building >= 0
     made.put(inside, town.town.doors.take(building[inside]))
     return made

@@ -10,8 +10,8 @@ import polars as pl
 
 from populace.studio.pages.town.data import TownRun
 from populace.studio.pages.town.frames import walks
-from populace.worlds.town.drawing import rectangles
 from populace.worlds.town.spots import Floats, Spots
+from populace.worlds.town.town_map import building_rectangles
 
 CELL = 10.0
 """Metres of a side of a cell of street."""
@@ -60,7 +60,7 @@ def heat(town: TownRun, first: int, last: int) -> Heat:
     total = len(town.ids) * (ends - begins) / HOUR
     schema = {"x": pl.Float64, "y": pl.Float64, "person_hours": pl.Float64}
     streets = pl.concat([pl.DataFrame(schema=schema), *cells])
-    houses = rectangles(town.town).select("place", "name", "kind", "x", "y")
+    houses = building_rectangles(town.town).select("place", "name", "kind", "x", "y")
     buildings = houses.with_columns(person_hours=inside / HOUR, share=inside / HOUR / max(total, 1e-9))
     return Heat(
         buildings,

@@ -1,0 +1,36 @@
+"""Thinking aloud before the answer, and what an outcome means for the rest of a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from populace.broker import Broker
+from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
+from populace.prompting import Conversations, Inquiry, rows_for_sampling
+from populace.questions import STATUSES, Finite
+
+_REASONING_TOKENS = 120
+
+
+async def think_aloud(inquiry: Inquiry, rows: Conversations, model: Model, broker: Broker) -> Conversations:
+    """Let every row think aloud first, and ask for the answer in a second turn."""
+    rows = rows_for_sampling(inquiry, rows)
+    requests = [
+        Request(messages, max_tokens=_REASONING_TOKENS, temperature=inquiry.temperature, seed=seed)
+        for messages, seed in zip(rows.messages(), rows.seeds or [], strict=True)
+    ]
+    _, outcomes = await broker.fetch(model, requests, f"{inquiry.purpose}: reasoning")
+    question = inquiry.question
+    labels = rows.mode == "labels"
+    instruction = question.instruction(labels) if isinstance(question, Finite) else question.instruction()
+    thoughts = [None if isinstance(outcome, Failure) else outcome.text.strip() for outcome in outcomes]
+    second = ("user", f"Now give your answer. {instruction}")
+    turns: list[tuple[ChatMessage, ...]] = [(("assistant", thought or "…"), second) for thought in thoughts]
+    return replace(rows, turns=turns, reasoning=thoughts, failures=[final_status(outcome) for outcome in outcomes])
+
+
+def final_status(outcome: ReplyOrFailure) -> int | None:
+    """The status of an outcome that cannot be read any further, or None where it can."""
+    if isinstance(outcome, Failure):
+        return STATUSES.index(outcome.status)
+    return STATUSES.index("refused") if outcome.finish == "refusal" else None

@@ -1,0 +1,176 @@
+"""Running an experiment: what is left to do, over processes, until it is enough."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from populace.base.errors import InterruptedRunError, UsageError
+from populace.broker import Budget
+from populace.engine.workspace import Workspace
+from populace.experiments.arms import Arm
+from populace.experiments.experiment import Experiment, Keep
+from populace.experiments.folder import ExperimentFolder, RunRow
+from populace.experiments.pool import WorkerPool
+from populace.experiments.rehearsal import check_experiment as check_arms
+from populace.experiments.results import Results
+from populace.experiments.worker import INTERRUPTED, RunJob
+from populace.models import model_kind
+
+
+class ExperimentObserver:
+    """Somebody who looks on while an experiment runs; every method may be left out."""
+
+    def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
+        """Runs begin; `done` of them were there already."""
+
+    def moved(self, rows: Sequence[RunRow], total: int) -> None:
+        """Runs ended; precision may have raised the total."""
+
+    def ended(self) -> None:
+        """No more runs come, for whatever reason."""
+
+
+def run_experiment(
+    experiment: Experiment,
+    *,
+    workspace: str | Path | None = None,
+    workers: int | None = None,
+    retry: bool = False,
+    check: bool = True,
+    observer: ExperimentObserver | None = None,
+) -> Results:
+    """Run what is not run yet; see `Experiment.run`."""
+    arms = experiment.arms()
+    place = Workspace(workspace)
+    known = ExperimentFolder.known(experiment, place)
+    if known is None:
+        check_arms(experiment, arms, rehearse=check)
+    folder = known or ExperimentFolder.make(experiment, arms, place)
+    with folder.locked():
+        folder.write(state="running", reason="", experiment=experiment.data())
+        pool = WorkerPool(
+            folder, place.folder, default_keep(experiment, arms), workers or default_workers(experiment, arms)
+        )
+        look = observer or ExperimentObserver()
+        try:
+            state, reason = _Round(experiment, arms, folder, pool, retry, look).to_the_end()
+        except (KeyboardInterrupt, InterruptedRunError):
+            pool.halt()
+            folder.write(state="stopped", reason=INTERRUPTED)
+            raise InterruptedRunError(
+                f"the experiment {folder.path.name} was interrupted.",
+                "Runs that ended are kept; start it again in the same way and it goes on.",
+            ) from None
+        finally:
+            pool.close()
+            look.ended()
+        folder.write(state=state, reason=reason)
+    return Results(folder)
+
+
+def default_keep(experiment: Experiment, arms: Sequence[Arm]) -> Keep:
+    """What outlives a run: what was asked for, or the calls where they cost something."""
+    free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
+    return experiment.keep or ("nothing" if free else "calls")
+
+
+def default_workers(experiment: Experiment, arms: Sequence[Arm]) -> int:
+    """How many processes by default: one where a model fills this machine, else one for each of two processors."""
+    fills = any(arm.decider == "model" and model_kind(arm.model).fills_machine for arm in arms)
+    typed_at_a_prompt = experiment.scenario.startswith("__main__:")
+    return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
+
+
+class _Round:
+    """One after the other: the replicates asked for, then as many as precision wants."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        arms: Sequence[Arm],
+        folder: ExperimentFolder,
+        pool: WorkerPool,
+        retry: bool,
+        look: ExperimentObserver,
+    ) -> None:
+        self.experiment, self.arms, self.folder, self.pool, self.look = experiment, arms, folder, pool, look
+        rows = folder.rows()
+        self.finished = {key for key, row in rows.items() if not (retry and row["status"] == "failed")}
+        self.calls = sum(row.get("calls", 0) for row in rows.values())
+        self.money = sum(row.get("cost", 0.0) for row in rows.values())
+
+    def to_the_end(self) -> tuple[str, str]:
+        """Run until it is enough; returns the state and the reason."""
+        stop, replicates = self.experiment.stop, self.experiment.replicates
+        total = replicates * len(self.arms)
+        there = sum(replicate < replicates for _, replicate in self.finished)
+        self.look.began(self.experiment, self.folder.path, total, there)
+        while True:
+            self.folder.write(replicates=replicates)
+            over = self._run(replicates)
+            if over:
+                return "stopped", over
+            if stop.width is None:
+                return "complete", f"all {replicates} replicates of {len(self.arms)} arms are done"
+            widest = self._widest()
+            if widest <= stop.width:
+                return "complete", f"the widest interval is {widest:.3g} after {replicates} replicates"
+            if replicates >= stop.most:
+                return "complete", f"the widest interval is still {widest:.3g} after the most replicates allowed"
+            replicates = min(replicates + stop.batch, stop.most)
+
+    def _run(self, replicates: int) -> str:
+        """Run what is left of so many replicates; returns why it broke off, where it did."""
+        jobs = self._jobs(replicates)
+        total = replicates * len(self.arms)
+        if not jobs:
+            return ""
+        for made in self.pool.run(jobs, self._budget):
+            self.finished |= {(row["arm"], row["replicate"]) for row in made.rows}
+            self.calls += sum(row.get("calls", 0) for row in made.rows)
+            self.money += sum(row.get("cost", 0.0) for row in made.rows)
+            self.look.moved(made.rows, total)
+            if made.stopped == INTERRUPTED:
+                raise InterruptedRunError(INTERRUPTED)
+            if made.stopped:
+                return made.stopped
+        return self._spent()
+
+    def _budget(self) -> Budget | None:
+        """What is left to spend; None where nothing is."""
+        stop = self.experiment.stop
+        if self._spent():
+            return None
+        return Budget(
+            calls=None if stop.calls is None else stop.calls - self.calls,
+            money=None if stop.money is None else stop.money - self.money,
+        )
+
+    def _spent(self) -> str:
+        stop = self.experiment.stop
+        if stop.calls is not None and self.calls >= stop.calls:
+            return f"the budget of {stop.calls:,} calls is reached"
+        if stop.money is not None and self.money >= stop.money:
+            return f"the budget of {stop.money:g} in money is reached"
+        return ""
+
+    def _jobs(self, replicates: int) -> list[RunJob]:
+        """What is left to do, replicate by replicate, so that a stop leaves arms of equal size."""
+        numbers = range(len(self.arms))
+        left = [
+            (replicate, tuple(arm for arm in numbers if (arm, replicate) not in self.finished))
+            for replicate in range(replicates)
+        ]
+        if self.experiment.fork_at:
+            return [RunJob(replicate, arms) for replicate, arms in left if arms]
+        return [RunJob(replicate, (arm,)) for replicate, arms in left for arm in arms]
+
+    def _widest(self) -> float:
+        """The widest interval among the effects on the primary outcome."""
+        try:
+            effects = Results(self.folder).effects()
+        except UsageError as error:
+            raise UsageError(f"the precision cannot be judged: {error.what}", error.hint) from error
+        return float((effects["high"] - effects["low"]).max())  # type: ignore[arg-type]

@@ -1,5 +1,0 @@
-"""Reports: one page, and the same as Markdown, for somebody who was not there."""
-
-from populace.experiments.reporting.document import Report, report
-
-__all__ = ["Report", "report"]

@@ -1,0 +1,341 @@
+"""What the report of an experiment says."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import yaml
+
+from populace.base.errors import PopulaceError
+from populace.engine.discovery import find_scenario
+from populace.experiments.experiment import Experiment
+from populace.experiments.outcomes import Outcome
+from populace.experiments.reports import figures
+from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
+from populace.experiments.results import Results
+from populace.experiments.validation import ValidityCard
+from populace.runs.settings_text import decider_text
+
+_MOST_ROWS_DRAWN = 24
+_MOST_SENTENCES = 6
+
+
+class ReportParts(NamedTuple):
+    """The parts of a report."""
+
+    name: str
+    lead: tuple[Block, ...]
+    summary: tuple[Block, ...]
+    body: tuple[Block, ...]
+
+
+def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
+    """Question, design, figures, tables, card, failures, how to repeat it, manifest."""
+    experiment = results.experiment
+    lead: list[Block] = [Heading(results.name, 1)]
+    if experiment.question:
+        lead.append(Prose([experiment.question], kind="question"))
+    when = results.folder.manifest.created[:10]
+    lead.append(Prose([f"An experiment with Populace, begun {when}. {_state(results)}"], kind="soft"))
+    first, *others = _findings(results)
+    summary: list[Block] = [Prose([first]), *([Prose(others, listed=True)] if others else [])]
+    summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
+    body = [*_design(results), *_outcomes(results), *_over_time(results)]
+    body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
+    body += [*_failures(results), *_repeat(results), *_manifest(results)]
+    return ReportParts(results.name, tuple(lead), tuple(summary), tuple(body))
+
+
+def _state(results: Results) -> str:
+    said = f"{results.state.capitalize()}: {results.reason}." if results.reason else f"{results.state.capitalize()}."
+    return f"{said} {results.runs.height:,} runs, {results.failures.height:,} failed."
+
+
+def _findings(results: Results) -> list[str]:
+    """The primary outcome in sentences."""
+    name = results.experiment.primary.name
+    try:
+        if results.experiment.design.sampled:
+            return [f"{name} over {len(results.folder.arms)} points: {_spread(results.runs[name])}."]
+        if results.runs[name].dtype == pl.String:
+            rows = results.probabilities(name).sort("probability", descending=True).head(_MOST_SENTENCES)
+            return [f"{row['arm']}: {name} is {row[name]} in {_share(row)}" for row in rows.iter_rows(named=True)]
+        effects = results.effects(name)
+    except PopulaceError as error:
+        return [f"No effect on {name} can be told: {error.what}"]
+    first = effects.row(0, named=True)
+    pairs = "pair by pair" if first["paired"] else "as independent runs"
+    said = [
+        f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"
+    ]
+    said += [_sentence(row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
+    left = effects.height - _MOST_SENTENCES
+    return [*said, f"{left} further comparisons stand below."] if left > 0 else said
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    told = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
+    if row["low"] <= 0 <= row["high"]:
+        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {told}."
+    way = "higher" if row["effect"] > 0 else "lower"
+    sure = "" if math.isnan(row["p_adjusted"]) else f", adjusted p {_p(row['p_adjusted'])}"
+    return f"{row['arm']}: {way}, {row['effect']:+.3g} {told}{sure}."
+
+
+def _design(results: Results) -> Iterator[Block]:
+    experiment = results.experiment
+    scenario = find_scenario(experiment.scenario)
+    yield Heading("Design")
+    seeds = "replicates share their seed across arms, so that arms are compared pair by pair"
+    if experiment.fork_at:
+        seeds = f"arms share their history up to step {experiment.fork_at - 1}, and are compared pair by pair"
+    elif not experiment.pairing:
+        seeds = "every run has a seed of its own"
+    rows = [("scenario", f"{experiment.scenario}: {scenario.summary()}")]
+    for factor in experiment.factors.values():
+        levels = f"{factor.low:g} to {factor.high:g}" if factor.low is not None else ", ".join(map(cell, factor.names))
+        rows.append((f"factor {factor.name}", levels))
+    fixed = ", ".join(f"{name} = {cell(value)}" for name, value in experiment.parameters.items())
+    arms = results.folder.arms
+    models = dict.fromkeys(decider_text(arm.decider, arm.model) for arm in arms)
+    heat = dict.fromkeys(f"{arm.temperature:g}" for arm in arms if arm.decider == "model")
+    rows += [
+        ("held fixed", fixed or "all other parameters at their defaults"),
+        ("decided by", ", ".join(models) + (f", temperature {', '.join(heat)}" if heat else "")),
+        ("design", f"{experiment.design.kind}, {len(arms)} arms"),
+        ("replicates", f"{results.folder.manifest.replicates or experiment.replicates} in each arm; {seeds}"),
+    ]
+    rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, experiment)) for outcome in experiment.outcomes]
+    yield Facts(rows)
+    yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MOST_ROWS_DRAWN)
+
+
+def outcome_meaning(outcome: Outcome, experiment: Experiment) -> str:
+    """An outcome in words, from what the scenario says of its metric."""
+    when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
+    if outcome.metric is not None:
+        said = (find_scenario(experiment.scenario).metrics()[outcome.metric].__doc__ or "").split("\n\n")[0]
+        said = " ".join(said.split()).rstrip(".") or outcome.metric.replace("_", " ")
+        return f"{said}; {outcome.over} over the steps" if outcome.over else f"{said}, {when}"
+    if outcome.answer is not None:
+        during = when if outcome.at is not None else "over all steps"
+        return f"the share of valid answers that are {outcome.answer}, {during}"
+    return f"by {outcome.measure}"
+
+
+def _outcomes(results: Results) -> Iterator[Block]:
+    for place, outcome in enumerate(results.experiment.outcomes):
+        primary = ", the primary outcome" if outcome == results.experiment.primary else ""
+        yield Heading(f"Outcome: {outcome.name}{primary}")
+        yield Prose([f"{outcome_meaning(outcome, results.experiment).capitalize()}."])
+        try:
+            yield from _outcome(results, outcome, f"outcome-{place + 1}")
+        except PopulaceError as error:
+            yield Prose([f"Nothing can be told of {outcome.name}: {error.what}"])
+
+
+def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
+    name = outcome.name
+    if results.runs[name].dtype == pl.String:
+        yield from _ends(results, name, key)
+        return
+    table = results.outcome(name)
+    axis = f"{name.replace('_', ' ')} ({_unit(results.runs[name])})"
+    if results.experiment.design.sampled:
+        for factor in results.experiment.factors:
+            svg = figures.scatter(results.runs, factor, name, axis, name=f"{key}-{factor}")
+            yield Figure(f"{key}-{factor}", svg, f"{name} against {factor}. A dot is a run; n = {results.runs.height}.")
+        return
+    drawn = [
+        figures.IntervalRow(
+            row["arm"],
+            row["mean"],
+            row["low"],
+            row["high"],
+            _interval(row["mean"], row["low"], row["high"], f"n = {row['n']}"),
+            results.runs.filter(pl.col("arm") == row["arm"])[name].drop_nulls().to_list(),
+        )
+        for row in table.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
+    ]
+    caption = f"{name} by arm. A dot is a run (a seed); the diamond is the mean, the bar its 95 % interval."
+    yield Figure(key, figures.intervals(drawn, axis, name=key), caption)
+    yield Table(table.drop("seeds"), f"{name} by arm: mean, 95 % interval, standard deviation, runs, share failed")
+    if table.height > 1:
+        yield from _effects(results, name, f"{key}-effects", axis)
+
+
+def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block]:
+    effects = results.effects(name)
+    first = effects["baseline"][0]
+    drawn = [
+        figures.IntervalRow(
+            row["arm"],
+            row["effect"],
+            row["low"],
+            row["high"],
+            _interval(row["effect"], row["low"], row["high"], f"n = {row['n']}"),
+        )
+        for row in effects.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
+    ]
+    how = "paired by replicate" if effects["paired"][0] else "independent runs"
+    caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
+    caption += "where it includes 0, chance alone would do."
+    yield Figure(key, figures.intervals(drawn, f"difference in {axis}", name=key, zero=True), caption)
+    shown = effects.select("arm", "mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "failed")
+    yield Table(shown, f"Effects on {name} against {first}; p adjusted for {effects.height} comparisons (Holm)")
+
+
+def _ends(results: Results, name: str, key: str) -> Iterator[Block]:
+    table = results.probabilities(name)
+    drawn = [
+        figures.IntervalRow(
+            f"{row['arm']}: {row[name]}",
+            row["probability"],
+            row["low"],
+            row["high"],
+            _interval(row["probability"], row["low"], row["high"], f"n = {row['n']}"),
+        )
+        for row in table.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
+    ]
+    caption = "How often a run ended so. The bar is the 95 % interval (Wilson)."
+    yield Figure(key, figures.intervals(drawn, "share of runs", name=key), caption)
+    yield Table(table.drop("seeds"), f"{name}: how often each end came about")
+
+
+def _over_time(results: Results) -> Iterator[Block]:
+    """Means of metrics over the steps, with a band over seeds, where runs noted them."""
+    arms = results.folder.arms
+    if results.experiment.design.sampled:
+        return
+    metrics = list(dict.fromkeys(name for row in results.rows for name in row.get("paths", {})))
+    if metrics:
+        yield Heading("Over time")
+    for name in metrics:
+        lines = {}
+        for arm in arms[: figures.MOST_LINES]:
+            kept = [row["paths"][name] for row in results.rows if row["arm"] == arm.number and "paths" in row]
+            table = mean_band([path for path in kept if path])
+            if table.height:
+                lines[arm.name] = table
+        if lines:
+            shown = f" The first {len(lines)} of {len(arms)} arms are drawn." if len(arms) > len(lines) else ""
+            svg = figures.paths(lines, f"{name.replace('_', ' ')}", name=f"path-{name}")
+            caption = f"{name} over the steps: the mean over runs, with its 95 % interval as a band.{shown}"
+            yield Figure(f"path-{name}", svg, caption)
+
+
+def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
+    """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
+    steps = [step for path in paths for step in path[0]]
+    values = [value for path in paths for value in path[1]]
+    schema = {"step": pl.Int64, "value": pl.Float64}
+    table = pl.DataFrame({"step": steps, "value": values}, schema=schema, strict=False)
+    mean, sd, n = pl.col("value").mean(), pl.col("value").std(), pl.col("value").count()
+    made = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
+    if not made.height:
+        return made.with_columns(low=None, high=None)
+    from populace.statistics.intervals import t_quantile
+
+    factors = {count: t_quantile(0.95, count - 1) / float(np.sqrt(count)) for count in made["n"].unique() if count > 1}
+    half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
+    return made.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+
+
+def _what_a_card_says() -> Prose:
+    return Prose(
+        [
+            "A check that passes says that nothing was found against the result in this respect, "
+            "not that people would do the same. What was not measured is not passed."
+        ],
+        kind="soft",
+    )
+
+
+def _failures(results: Results) -> Iterator[Block]:
+    yield Heading("Failures")
+    if not results.failures.height:
+        yield Prose([f"None of the {results.runs.height:,} runs failed."])
+        return
+    yield Prose(["These runs ended with an error and are in no figure above."])
+    yield Table(results.failures, f"{results.failures.height} failed runs", folded=results.failures.height > 10)
+
+
+def _repeat(results: Results) -> Iterator[Block]:
+    experiment = results.experiment
+    file = f"{experiment.name}.yaml"
+    yield Heading("How to repeat it")
+    yield Prose([f"Save this as {file}:"])
+    yield Code(experiment_yaml(experiment))
+    yield Prose(["Then run it, and write this report again:"])
+    yield Code(f"populace experiment {file}\npopulace report {results.name}\n")
+    digest = results.digest
+    yield Prose([f"The same scenario, models and versions give the same table of runs; its digest is {digest}."])
+    columns = [name for name in results.runs.columns if name not in ("run", "failure")]
+    yield Table(results.runs.select(columns), f"All {results.runs.height:,} runs", folded=True)
+
+
+def _manifest(results: Results) -> Iterator[Block]:
+    manifest = results.folder.manifest
+    yield Heading("Manifest")
+    yield Facts([("begun", manifest.created), *sorted(manifest.environment.items()), ("table of runs", results.digest)])
+    yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")
+
+
+def experiment_yaml(experiment: Experiment) -> str:
+    """An experiment as the shortest YAML file that makes it."""
+    kept: dict[str, Any] = {}
+    for name, value in experiment.data().items():
+        default = type(experiment).model_fields[name].get_default(call_default_factory=True)
+        plain = default.model_dump(mode="json") if hasattr(default, "model_dump") else default
+        if value != plain:
+            kept[name] = value
+    for name in ("design", "stop"):
+        if name in kept:
+            kept[name] = {key: value for key, value in kept[name].items() if value is not None}
+    kept["outcomes"] = [_short(outcome) for outcome in experiment.outcomes]
+    order = ("name", "question", "scenario", "factors")
+    ordered = {name: kept.pop(name) for name in order if name in kept} | kept
+    return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _short(outcome: Outcome) -> Any:
+    try:
+        if Outcome.read(outcome.name) == outcome:
+            return outcome.name
+    except PopulaceError:
+        pass  # a name of its own: the outcome is written out
+    return outcome.model_dump(mode="json", exclude_defaults=True)
+
+
+def _unit(values: pl.Series) -> str:
+    known = values.drop_nulls()
+    if known.len() and known.is_between(0, 1).all():
+        return "from 0 to 1"
+    return "in the scenario's own unit"
+
+
+def _interval(value: float | None, low: float | None, high: float | None, n: str) -> str:
+    if value is None:
+        return n
+    return f"{value:.3g}, {n}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}], {n}"
+
+
+def _share(row: dict[str, Any]) -> str:
+    return f"{row['probability']:.2f} [{row['low']:.2f}, {row['high']:.2f}] of runs, n = {row['n']}."
+
+
+def _spread(values: pl.Series) -> str:
+    known = values.drop_nulls()
+    if known.dtype == pl.String or not known.len():
+        return f"{known.n_unique()} different ends in {known.len()} runs"
+    numbers = known.to_numpy()
+    return f"from {numbers.min():.3g} to {numbers.max():.3g}, mean {numbers.mean():.3g}, n = {known.len()} runs"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

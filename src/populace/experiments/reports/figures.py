@@ -1,0 +1,212 @@
+"""The pictures of a report, as SVG text.
+
+Every picture is drawn once, with stand-in colours for ink and lines; a page lets them follow its light or dark
+theme, and a file of its own gets fixed ones. The same data give the same text.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import UsageError
+from populace.runs.charts import PALETTE, available
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK, LINE, PAPER = "#0a0b0c", "#0d0e0f", "#f7f8f9"
+_WIDTH = 6.2
+_ROW = 0.56
+_CHARACTERS = 76
+"""How many stand side by side in a picture."""
+_STYLES = ("-", "--", "-.", ":")
+_SIGNS = ("o", "s", "^", "D", "v", "P", "X")
+MOST_LINES = 7
+
+
+@dataclass(frozen=True)
+class IntervalRow:
+    """One line of a picture of intervals.
+
+    Attributes:
+        label: What it is about.
+        value: The estimate.
+        low: Lower end of its interval, where there is one.
+        high: Upper end of its interval.
+        note: What stands at its right.
+        dots: Single runs.
+    """
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    note: str = ""
+    dots: Sequence[float] = ()
+
+
+def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool = False) -> str:
+    """Estimates with their intervals, one below the other, and single runs as dots.
+
+    Args:
+        rows: The lines.
+        axis: What the axis measures.
+        name: Tells this picture from others of the page.
+        zero: Whether to mark 0, as for differences.
+    """
+
+    def draw(axes: Axes) -> None:
+        values = [x for row in rows for x in (*row.dots, row.value, row.low, row.high) if x is not None]
+        _limits(axes, values, zero)
+        if zero:
+            axes.axvline(0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+        for place, row in enumerate(rows):
+            colour = PALETTE[place % (len(PALETTE) - 1)] if not zero else PALETTE[0]
+            at: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 9, "color": INK, "va": "bottom"}
+            at["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0}
+            axes.text(0.0, place - 0.24, _fitting(row.label, _CHARACTERS - len(row.note)), ha="left", **at)
+            axes.text(1.0, place - 0.24, row.note, ha="right", **at)
+            if row.dots:
+                spread = (np.arange(len(row.dots)) * 0.618034 % 1 - 0.5) * 0.38
+                axes.scatter(row.dots, place + 0.1 + spread, s=15, color=colour, alpha=0.55, linewidths=0)
+            if row.low is not None and row.high is not None:
+                axes.plot([row.low, row.high], [place + 0.1] * 2, color=INK, linewidth=1.8, solid_capstyle="butt")
+            if row.value is not None:
+                axes.plot(
+                    row.value, place + 0.1, marker="D", markersize=6.5, color=colour, markeredgecolor=INK, zorder=5
+                )
+        axes.set_ylim(len(rows) - 0.55, -0.6)
+        axes.set_yticks([])
+        axes.set_xlabel(axis)
+        axes.grid(axis="x", color=LINE, linewidth=0.7)
+
+    return _drawn(draw, 0.75 + _ROW * len(rows), name)
+
+
+def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
+    """A metric over the steps: a line for each arm, with a band where there are several runs.
+
+    Args:
+        lines: For each arm a table of step, mean, low and high.
+        axis: What the metric is.
+        name: Tells this picture from others of the page.
+    """
+
+    def draw(axes: Axes) -> None:
+        shade = 0.2 if len(lines) <= 3 else 0.1
+        for place, (label, table) in enumerate(list(lines.items())[:MOST_LINES]):
+            colour, style = PALETTE[place % len(PALETTE)], _STYLES[place % len(_STYLES)]
+            colour = INK if colour == "#000000" else colour
+            step = table["step"].to_numpy()
+            band = table.drop_nulls(["low", "high"])
+            if band.height:
+                axes.fill_between(band["step"], band["low"], band["high"], color=colour, alpha=shade, linewidth=0)
+            every = max(1, len(step) // 12)
+            axes.plot(
+                step,
+                table["mean"],
+                color=colour,
+                linestyle=style,
+                marker=_SIGNS[place],
+                markersize=4,
+                markevery=every,
+                label=label,
+            )
+        ends = [x for table in lines.values() for n in ("mean", "low", "high") for x in table[n].drop_nulls()]
+        if ends and min(ends) >= 0 and max(ends) <= 1:
+            axes.set_ylim(-0.03, 1.03)
+        axes.set_xlabel("step")
+        axes.set_ylabel(axis)
+        axes.grid(color=LINE, linewidth=0.7)
+        if len(lines) > 1:
+            legend = axes.figure.legend(loc="outside upper left", ncols=2 if len(lines) > 2 else 1, frameon=False)
+            for text in legend.get_texts():
+                text.set_color(INK)
+
+    return _drawn(draw, 3.1 + 0.11 * min(len(lines), MOST_LINES), name)
+
+
+def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: str) -> str:
+    """An outcome against a factor that was drawn from a range: a dot for each run."""
+
+    def draw(axes: Axes) -> None:
+        known = runs.select(factor, outcome).drop_nulls()
+        axes.scatter(known[factor], known[outcome], s=14, color=PALETTE[0], alpha=0.5, linewidths=0)
+        axes.set_xlabel(factor.replace("_", " "))
+        axes.set_ylabel(axis)
+        axes.grid(color=LINE, linewidth=0.7)
+
+    return _drawn(draw, 2.6, name)
+
+
+def standalone_svg(svg: str) -> str:
+    """A picture for a file of its own: dark on white."""
+    fixed = svg.replace("currentColor", "#1b1f24").replace("var(--line)", "#d8dde3").replace("var(--paper)", "#ffffff")
+    head, _, rest = fixed.partition(">")
+    return f'{head}>\n<rect width="100%" height="100%" fill="#ffffff"/>{rest}'
+
+
+def _fitting(text: str, room: int) -> str:
+    """A text with its middle left out where it is too long."""
+    room = max(room, 16)
+    return text if len(text) <= room else f"{text[: room // 2 - 1]}…{text[len(text) - (room - room // 2) :]}"
+
+
+def _limits(axes: Axes, values: Sequence[float], zero: bool) -> None:
+    if not values:
+        return
+    low, high = min(values), max(values)
+    if zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    elif low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    room = 0.04 * (high - low or abs(high) or 1.0)
+    axes.set_xlim(low - room, high + room)
+
+
+def _drawn(draw: Any, height: float, name: str) -> str:
+    if not available():
+        raise UsageError("pictures need matplotlib.", "Install it with: pip install 'populace[analysis]'")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    settings: Any = {
+        "svg.hashsalt": name,
+        "svg.fonttype": "none",
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "axes.edgecolor": LINE,
+        "axes.labelcolor": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "legend.fontsize": 9,
+    }
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        draw(figure.subplots())
+        written = io.StringIO()
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _dressed(written.getvalue(), name)
+
+
+def _dressed(svg: str, name: str) -> str:
+    """The picture without what a page has already, with ids of its own and colours that follow the page."""
+    body = svg[svg.index("<svg") :].strip()
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', body))
+    body = re.sub(r'\s*\bid="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", body)
+    body = re.sub(r'(url\(#|href="#)([^)"]+)', rf"\g<1>{name}-\2", body)
+    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
+    body = body.replace("'DejaVu Sans'", "system-ui, sans-serif").replace("DejaVu Sans", "system-ui, sans-serif")
+    return body.replace(INK, "currentColor").replace(LINE, "var(--line)").replace(PAPER, "var(--paper)")

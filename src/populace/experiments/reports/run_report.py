@@ -1,0 +1,82 @@
+"""What the report of a single run says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+
+import polars as pl
+
+from populace.base.errors import PopulaceError
+from populace.engine.discovery import find_scenario
+from populace.experiments.reports import figures
+from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
+from populace.experiments.reports.experiment_report import ReportParts
+from populace.experiments.validation import ValidityCard
+from populace.runs.overview import overview
+from populace.runs.reader import RunReader
+from populace.runs.settings_text import origin_rows, settings_rows
+
+
+def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
+    """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
+    manifest = run.manifest
+    status = manifest.status
+    told = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
+    lead = (Heading(run.name, 1), Prose([told], kind="soft"))
+    seen = overview(run)
+    counts = f"{seen.steps} steps, {seen.people} people; answers: {seen.statuses_text}."
+    summary = (Prose([counts, f"Validity: {card.verdict}"]),)
+    settings = (Heading("Settings"), Facts(settings_rows(run)))
+    validity = (Heading("Validity card"), Card(card))
+    body: list[Block] = [*settings, *_metrics(run), *_findings(run), *validity, *_repeat(run)]
+    return ReportParts(run.name, lead, summary, tuple(body))
+
+
+def _metrics(run: RunReader) -> Iterator[Block]:
+    metrics = run.metrics
+    yield Heading("Metrics")
+    for name in metrics.columns:
+        if name == "step" or not metrics[name].dtype.is_numeric() or metrics[name].null_count() == metrics.height:
+            continue
+        table = metrics.select("step", pl.col(name).alias("mean")).drop_nulls()
+        table = table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+        svg = figures.paths({run.name: table}, name.replace("_", " "), name=f"metric-{name}")
+        yield Figure(f"metric-{name}", svg, f"{name} over the steps of this one run.")
+    yield Table(metrics, f"Metrics, {metrics.height} steps", folded=metrics.height > 15)
+
+
+def _findings(run: RunReader) -> Iterator[Block]:
+    try:
+        found = find_scenario(run.manifest.scenario).report(run)
+    except PopulaceError as error:
+        yield Prose([f"The scenario itself has nothing to add: {error.what}"])
+        return
+    for finding in found:
+        yield Heading(finding.title, 3)
+        yield Table(finding.table)
+        if finding.note:
+            yield Prose([finding.note])
+
+
+def _repeat(run: RunReader) -> Iterator[Block]:
+    manifest, regime = run.manifest, run.manifest.regimes[0]
+    yield Heading("How to repeat it")
+    if manifest.parent is not None or manifest.interventions:
+        yield Prose(["This run forked or was intervened in; its manifest below says how. Replaying needs no model:"])
+        yield Code(f"populace replay {run.name}\n")
+    else:
+        words = ["populace", "run", manifest.scenario, "--seed", str(regime.seed), "--model", regime.model]
+        words += ["--temperature", f"{regime.temperature:g}"]
+        words += ["--decider", regime.decider] if regime.decider != "model" else []
+        for name, value in regime.parameters.items():
+            flag = name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            elif value is not None:
+                words += [f"--{flag}", value if isinstance(value, str) else json.dumps(value)]
+        yield Code(f"{shlex.join(words)}\npopulace report {run.name}\n")
+    yield Heading("Manifest")
+    yield Facts(origin_rows(run))
+    yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")

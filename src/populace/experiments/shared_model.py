@@ -1,0 +1,39 @@
+"""A model that stays loaded from one run to the next."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from populace.models import Model, ReplyOrFailure, Request
+
+
+class SharedModel(Model):
+    """An embedded model that many runs of one process share; closing it after a run leaves it loaded.
+
+    Args:
+        model: The model, not started yet.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.spec, self.kind = model.spec, model.kind
+        self.capabilities = model.capabilities
+
+    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+        """Load it the first time."""
+        await self._model.start(remembered)
+        self.fingerprint = self._model.fingerprint
+        self.capabilities = self._model.capabilities
+        self.notes, self.learned = self._model.notes, self._model.learned
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        """Let it answer."""
+        self._model.halted = self.halted
+        async for lot in self._model.replies(requests):
+            self._model.halted = self.halted
+            yield lot
+
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """Ask its tokeniser."""
+        return self._model.first_tokens(texts)

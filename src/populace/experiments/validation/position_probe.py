@@ -1,0 +1,78 @@
+"""A small probe for position bias, where the runs themselves cannot tell: the first question, in every order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import PopulaceError
+from populace.broker import Broker
+from populace.deciders import decide
+from populace.engine.discovery import find_scenario
+from populace.engine.event_loop import finish
+from populace.engine.workspace import Workspace
+from populace.experiments.evidence import distribution_matrix, place_effect
+from populace.experiments.results import Results
+from populace.experiments.validation.card import Check, CheckVerdict
+from populace.experiments.validation.checks import PLACE, points, unmeasured_check
+from populace.models import open_model
+from populace.questions import Finite
+from populace.runs.reader import RunReader
+from populace.tools.probe import first_inquiry
+
+_MOST_PEOPLE = 30
+
+
+def probe_position_bias(subject: RunReader | Results) -> Check:
+    """Ask the first question again with options in every order; calls go through the call store."""
+    name = "position bias"
+    if isinstance(subject, Results):
+        arm = next(arm for arm in subject.folder.arms if arm.decider == "model")
+        scenario, parameters, model = arm.scenario, arm.parameters, arm.model
+        seed, folder = subject.experiment.seed_of(0, arm), subject.folder.path.parent.parent
+    else:
+        regime = subject.manifest.regimes[0]
+        scenario, parameters, model = subject.manifest.scenario, regime.parameters, regime.model
+        seed, folder = regime.seed, subject.folder.parent.parent
+
+    async def ask() -> Check:
+        broker = Broker(Workspace(folder).store(), opener=open_model)
+        try:
+            inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed)
+            question = inquiry.question
+            if not isinstance(question, Finite):
+                return unmeasured_check(
+                    name, f"The first question, {question.text!r}, has no fixed options to reorder."
+                )
+            if len(inquiry.people) > _MOST_PEOPLE:
+                inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
+            turned = replace(question, order="rotate", reason=False)
+            situation = replace(inquiry.situation, question=turned)
+            decided = await decide(replace(inquiry, situation=situation, model=model, decider="model"), broker)
+            return _judged(decided.prompts, broker.usage.calls)
+        finally:
+            await broker.close()
+
+    try:
+        return finish(ask())
+    except PopulaceError as error:
+        return unmeasured_check(name, f"The probe could not be made: {error.what}")
+
+
+def _judged(prompts: pl.DataFrame, calls: int) -> Check:
+    """What an option gains by being shown first, over all prompts and orders."""
+    known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
+    found = None
+    if known.height:
+        found = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
+    if found is None:
+        return unmeasured_check(
+            "position bias", "The model gives no distributions, so a probe of one question shows nothing."
+        )
+    shift = found["shift"]
+    told = f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
+    verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"
+    bar = f"within ±{PLACE * 100:.0f} points"
+    return Check("position bias", verdict, points(shift), told, bar, shift, known.height)

@@ -1,0 +1,253 @@
+"""Where runs of an experiment are made, one after the other, in whatever process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import connection, parent_process
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from populace.base.errors import BudgetError, InterruptedRunError, PopulaceError
+from populace.broker import Budget
+from populace.engine.run import Run, simulate
+from populace.engine.simulation import Observer, Simulation
+from populace.experiments.arms import Arm
+from populace.experiments.evidence import is_witness, run_evidence
+from populace.experiments.experiment import Keep
+from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
+from populace.experiments.rehearsal import early_interventions
+from populace.experiments.shared_model import SharedModel
+from populace.models import model_kind, open_model
+from populace.runs.reader import RunReader
+
+
+class RunJob(NamedTuple):
+    """A replicate of one arm, or of several that share a history."""
+
+    replicate: int
+    arms: tuple[int, ...]
+
+
+class BatchResult(NamedTuple):
+    """What came of some jobs: rows, and why it broke off, where it did."""
+
+    rows: list[RunRow]
+    stopped: str = ""
+
+
+INTERRUPTED = "interrupted"
+
+
+class Worker:
+    """Makes runs, and writes a line for each as it ends.
+
+    Args:
+        folder: The experiment's folder.
+        workspace: Where the call store is.
+        keep: What outlives a run.
+        halting: Says whether to end soon.
+    """
+
+    def __init__(self, folder: Path, workspace: Path, keep: Keep, halting: Callable[[], bool]) -> None:
+        opened = ExperimentFolder.open(folder)
+        self.experiment, self.arms = opened.experiment, opened.arms
+        self.folder, self.workspace, self.keep = folder, workspace, keep
+        self.halting = halting
+        self.lines = RowWriter(folder)
+        self._models: dict[str, SharedModel] = {}
+
+    def run(self, jobs: Sequence[RunJob], budget: Budget | None = None) -> BatchResult:
+        """Make the runs of some jobs; a run that fails is a row like any other."""
+        rows: list[RunRow] = []
+        make = self._forked if self.experiment.fork_at else self._simulated
+        try:
+            for job in jobs:
+                if self.halting():
+                    return BatchResult(rows, INTERRUPTED)
+                for row in make(job, budget):
+                    self.lines.write(row)
+                    rows.append(row)
+        except InterruptedRunError:
+            return BatchResult(rows, INTERRUPTED)
+        except BudgetError as error:
+            return BatchResult(rows, error.what)
+        finally:
+            self.lines.flush()
+        return BatchResult(rows)
+
+    def close(self) -> None:
+        """Close the record; models go with the process."""
+        self.lines.close()
+
+    def _simulated(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
+        for arm in (self.arms[number] for number in job.arms):
+            seed = self.experiment.seed_of(job.replicate, arm)
+            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, budget))  # type: ignore[misc]
+
+    def _simulate(self, arm: Arm, seed: int, budget: Budget | None) -> RunReader:
+        place = self.workspace
+        if self.keep == "run":
+            place = self.folder
+            self._share_calls(place)
+        settings = arm.settings() | {"model": self._model(arm)}
+        observer = _Halting(self.halting)
+        return simulate(
+            arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, observer=observer, **settings
+        )
+
+    def _forked(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
+        """Run the shared history once, then every arm from there; what the history cost is told with the first."""
+        place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
+        with self._scratch(place):
+            trunk: list[Run] = []
+            for arm in (self.arms[number] for number in job.arms):
+                shared = not trunk
+
+                def fork(arm: Arm = arm) -> RunReader:
+                    if not trunk:
+                        trunk.append(self._trunk(job.replicate, place, budget))
+                    return self._fork(trunk[0], arm, budget)
+
+                row = self._row(arm, job.replicate, fork)
+                if shared and trunk and row["status"] == "complete":
+                    spent = trunk[0].usage()
+                    for name in ("decisions", "calls", "reused", "tokens", "cost"):
+                        row[name] += getattr(spent, name)
+                yield row
+
+    def _trunk(self, replicate: int, place: Path, budget: Budget | None) -> Run:
+        """The first arm without what sets arms apart later, up to the step before the fork."""
+        arm, fork_at = self.arms[0], self.experiment.fork_at or 1
+        settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
+        observer = _Halting(self.halting, until=fork_at - 1)
+        seed = self.experiment.seed_of(replicate, arm)
+        try:
+            return simulate(
+                arm.build(), seed=seed, budget=budget, workspace=place, keep="run", observer=observer, **settings
+            )
+        except InterruptedRunError:
+            if not observer.reached:
+                raise
+            return Run.open(place / "runs" / observer.name)
+
+    def _fork(self, trunk: Run, arm: Arm, budget: Budget | None) -> Run:
+        fork_at = self.experiment.fork_at or 1
+        before = self.arms[0].parameters
+        changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
+        late = [each for each in arm.interventions if each not in early_interventions(arm, fork_at)]
+        settings = arm.settings() | {"model": self._model(arm), "interventions": late}
+        return trunk.fork(fork_at, parameters=changed, budget=budget, observer=_Halting(self.halting), **settings)
+
+    @contextlib.contextmanager
+    def _scratch(self, place: Path) -> Iterator[None]:
+        """A workspace for forks, which need folders; it goes again unless runs are kept."""
+        shutil.rmtree(place, ignore_errors=True) if self.keep != "run" else None
+        if self.keep != "nothing":
+            self._share_calls(place)
+        try:
+            yield
+        finally:
+            if self.keep != "run":
+                shutil.rmtree(place, ignore_errors=True)
+
+    def _share_calls(self, place: Path) -> None:
+        """Let a workspace inside the experiment use the call store of the workspace around it."""
+        link = place / "calls.sqlite"
+        if not link.is_symlink():
+            place.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                link.symlink_to(os.path.relpath(self.workspace / "calls.sqlite", place))
+
+    def _model(self, arm: Arm) -> str | SharedModel:
+        """A model that this machine runs is loaded once for all runs; others are only named."""
+        if arm.decider != "model" or not model_kind(arm.model).fills_machine:
+            return arm.model
+        if arm.model not in self._models:
+            self._models[arm.model] = SharedModel(open_model(arm.model))
+        return self._models[arm.model]
+
+    def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> RunRow:
+        began = time.monotonic()
+        seed = self.experiment.seed_of(replicate, arm)
+        row: RunRow = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
+        try:
+            run = go()
+            usage = run.usage()
+            row |= {
+                "outcomes": {outcome.name: outcome.of(run) for outcome in self.experiment.outcomes},
+                "answers": dict(run.statuses),
+                "steps": run.steps[-1],
+                "decisions": usage.decisions,
+                "calls": usage.calls,
+                "reused": usage.reused,
+                "tokens": usage.tokens,
+                "cost": usage.cost,
+                "run": run.name if self.keep == "run" else "",
+            }
+            row |= run_evidence(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
+        except (InterruptedRunError, BudgetError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.
+            row |= failure_fields(error)
+        return row | {"seconds": round(time.monotonic() - began, 4)}
+
+
+def failure_fields(error: Exception | str) -> RunRow:
+    """What a row says of a run that failed."""
+    said = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else said}
+
+
+class _Halting(Observer):
+    """Ends a run soon where somebody asked for it, or at a step."""
+
+    def __init__(self, halting: Callable[[], bool], until: int | None = None) -> None:
+        self._halting, self._until = halting, until
+        self.name = ""
+        self.reached = False
+
+    def began(self, simulation: Simulation) -> None:
+        """Note how the run is called."""
+        self.name = simulation.record.name
+
+    def stepped(self, simulation: Simulation) -> None:
+        """Look whether to go on."""
+        self.reached = self._until is not None and simulation.step >= self._until
+        if self.reached or self._halting():
+            simulation.halt()
+
+
+_here: Worker | None = None
+
+
+def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
+    """Make this process a worker; it ends when the process that started it does."""
+    global _here
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    # Ctrl-C reaches every process of a terminal; the one that started the workers tells them what to do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _here = Worker(Path(folder), Path(workspace), keep, stop.is_set)
+
+
+def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], calls: int | None, money: float | None) -> BatchResult:
+    """Make runs in this worker, beside its main thread, so that they leave signals alone."""
+    worker = _here
+    if worker is None:
+        raise RuntimeError("this process is no worker")
+    with ThreadPoolExecutor(1) as thread:
+        budget = Budget(calls=calls, money=money)
+        return thread.submit(worker.run, [RunJob(*job) for job in jobs], budget).result()
+
+
+def _leave_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,60 @@
+"""A better answer in the rater's words, checked against what was asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+
+from populace.base.errors import UsageError
+from populace.feedback.items import Item
+from populace.questions import Number
+
+LONGEST = 20_000
+"""The most characters of a rewriting."""
+
+
+def parse_rewrite(item: Item, text: str) -> str:
+    """What the model should have replied; a text that does not answer the question is refused.
+
+    Args:
+        item: What is rewritten.
+        text: The answer that the rater would have liked; where there are options, one of them as it was shown.
+    """
+    # A browser can send half of a surrogate pair, which no file of UTF-8 can hold.
+    clean = text.encode("utf-8", "replace").decode()
+    said = "".join(c for c in clean if unicodedata.category(c) != "Cc" or c in "\n\t").strip()
+    if not said:
+        raise UsageError("the rewriting is empty.", "Write what the person should have said, or press Escape.")
+    if len(said) > LONGEST:
+        raise UsageError(f"the rewriting has {len(said):,} characters; at most {LONGEST:,} are kept.")
+    if item.options:
+        if said not in item.options:
+            raise UsageError(f"{said!r} is none of the options.", f"Choose among: {', '.join(item.options)}.")
+        return item.options[said]
+    if item.question["kind"] == "number":
+        return _number(item, said)
+    if item.question["kind"] == "form":
+        return _form(item, said)
+    return said
+
+
+def _number(item: Item, said: str) -> str:
+    asked = item.question
+    low = -math.inf if asked["low"] is None else asked["low"]
+    high = math.inf if asked["high"] is None else asked["high"]
+    number = Number("How many?", low=low, high=high, whole=asked["whole"], unit=asked["unit"])
+    if number.parse(said).status != "ok":
+        raise UsageError(f"{said!r} is no such number.", number.instruction())
+    return said
+
+
+def _form(item: Item, said: str) -> str:
+    try:
+        filled = json.loads(said)
+    except ValueError as error:
+        raise UsageError(f"the form is not JSON: {error}.", "Keep the braces, the names and the quotes.") from error
+    wanted = set(item.question["schema"].get("required", ()))
+    if not isinstance(filled, dict) or not wanted <= set(filled):
+        raise UsageError(f"the form needs {', '.join(sorted(wanted))}.", "Change the values only.")
+    return said

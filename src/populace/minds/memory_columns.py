@@ -1,0 +1,195 @@
+"""The columns of all memories, each memory in one place of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.base.errors import MemoryStreamError
+from populace.minds.growable_arrays import Extents, GrowableArray, Ints, RaggedArray
+from populace.minds.similarity import Bytes, quantize
+
+KINDS = ("observation", "dialogue", "plan", "reflection", "told")
+"""What a memory can be of."""
+
+_PART = 16_384
+_COLUMNS: dict[str, npt.DTypeLike] = {
+    "memory": np.int64,
+    "owner": np.int64,
+    "kind": np.int8,
+    "time": np.int64,
+    "importance": np.float64,
+    "last_access": np.int64,
+    "factor": np.float64,
+    "text_at": np.int64,
+    "text_size": np.int32,
+    "evidence_at": np.int64,
+    "evidence_size": np.int32,
+}
+
+
+class MemoryColumns:
+    """Where memories lie; what is put here was checked before.
+
+    Args:
+        dimension: The size of a vector.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.places = Extents()
+        self.size = 0
+        self._columns = {name: GrowableArray(dtype) for name, dtype in _COLUMNS.items()}
+        self._vectors = GrowableArray(np.int8, (dimension,))
+        self._texts = RaggedArray(np.uint8)
+        self._evidence = RaggedArray(np.int64)
+        self._slot_of = GrowableArray(np.int64)
+        self._made = 0
+
+    @property
+    def vectors(self) -> Bytes:
+        """All vectors by place, in one byte a dimension."""
+        return self._vectors.values
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that everything here takes, room at the ends included."""
+        arrays = [*self._columns.values(), self._vectors, self._slot_of]
+        return sum(array.values.nbytes for array in arrays) + self._texts.nbytes + self._evidence.nbytes
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next memory will have."""
+        return self._made
+
+    def put(
+        self,
+        columns: Mapping[str, npt.NDArray[Any]],
+        texts: pl.Series,
+        vectors: npt.NDArray[np.floating],
+        evidence: tuple[Ints, Ints],
+    ) -> Ints:
+        """Add memories and return their ids.
+
+        Args:
+            columns: Owner, kind, time and importance.
+            texts: What is remembered.
+            vectors: A vector for each.
+            evidence: The number of ids for each, and the ids one after the other.
+        """
+        owners = columns["owner"]
+        ids: Ints = np.arange(self._made, self._made + len(owners))
+        if not len(owners):
+            return ids
+        slots = self.places.add(owners)
+        for array in (*self._columns.values(), self._vectors):
+            array.reserve(self.places.end)
+        self._made += len(ids)
+        self.size += len(ids)
+        self._slot_of.reserve(self._made)
+        self._slot_of.values[ids] = slots
+        sizes = texts.str.len_bytes().to_numpy().astype(np.int64)
+        filled = dict(columns) | {
+            "memory": ids,
+            "last_access": columns["time"],
+            "text_at": self._texts.append(sizes, np.frombuffer("".join(texts).encode(), np.uint8)),
+            "text_size": sizes,
+            "evidence_at": self._evidence.append(*evidence),
+            "evidence_size": evidence[0],
+        }
+        for name, values in filled.items():
+            self.set(name, slots, values)
+        for begin in range(0, len(ids), _PART):
+            part = slice(begin, begin + _PART)
+            self._vectors.values[slots[part]], factors = quantize(vectors[part])
+            self.set("factor", slots[part], factors)
+        return ids
+
+    def get(self, name: str, slots: Ints) -> npt.NDArray[Any]:
+        """A column at these places."""
+        return self._columns[name].values[slots]
+
+    def set(self, name: str, slots: Ints, values: npt.ArrayLike) -> None:
+        """Write a column at these places."""
+        self._columns[name].values[slots] = values
+
+    def slots(self, ids: Ints) -> Ints:
+        """The places of memories by id."""
+        known = (ids >= 0) & (ids < self._made)
+        if known.all():
+            slots: Ints = self._slot_of.values[ids]
+            known = slots >= 0
+            if known.all():
+                return slots
+        missing = int(ids[int(np.argmin(known))])
+        raise MemoryStreamError(
+            f"there is no memory with the id {missing}.",
+            "It was forgotten." if 0 <= missing < self._made else f"Ids run from 0 to {self._made - 1}.",
+        )
+
+    def frame(self, slots: Ints) -> pl.DataFrame:
+        """Memories as a table."""
+        starts, sizes = self.get("text_at", slots).tolist(), self.get("text_size", slots).tolist()
+        basis = zip(self.get("evidence_at", slots).tolist(), self.get("evidence_size", slots).tolist(), strict=True)
+        texts = [self._texts.piece(at, size).tobytes().decode() for at, size in zip(starts, sizes, strict=True)]
+        evidence = [self._evidence.piece(at, size).tolist() for at, size in basis]
+        kinds = pl.Series(np.array(KINDS, object)[self.get("kind", slots)], dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "memory": self.get("memory", slots),
+                "owner": self.get("owner", slots),
+                "text": pl.Series(texts, dtype=pl.String),
+                "kind": kinds,
+                "time": self.get("time", slots),
+                "importance": self.get("importance", slots),
+                "last_access": self.get("last_access", slots),
+                "evidence": pl.Series(evidence, dtype=pl.List(pl.Int64)),
+            }
+        )
+
+    def drop(self, slots: Ints) -> None:
+        """Take memories away and close the gaps; the places of others of the same people change."""
+        slots = np.unique(slots)
+        if not len(slots):
+            return
+        people = np.unique(self.get("owner", slots))
+        gone = np.zeros(self.places.end, np.bool_)
+        gone[slots] = True
+        self._slot_of.values[self.get("memory", slots)] = -1
+        self.size -= len(slots)
+        due = [
+            self._texts.drop(int(self.get("text_size", slots).sum())),
+            self._evidence.drop(int(self.get("evidence_size", slots).sum())),
+        ]
+        ends = np.cumsum(self.places.counts(people))
+        cuts = np.unique(np.searchsorted(ends, np.arange(_PART, ends[-1], _PART), side="right"))
+        for part in np.split(people, cuts):
+            if len(part):
+                self._close_up(part, gone)
+        if any(due):
+            self._pack()
+
+    def _close_up(self, people: Ints, gone: npt.NDArray[np.bool_]) -> None:
+        old, rows = self.places.flat(people)
+        stay = ~gone[old]
+        counts = np.bincount(rows[stay], minlength=len(people))
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        before = self.places.counts(people)
+        new = old[np.repeat(np.cumsum(before) - before, counts) + within]
+        source = old[stay]
+        moved = source != new
+        source, new = source[moved], new[moved]
+        for array in (*self._columns.values(), self._vectors):
+            array.values[new] = array.values[source]
+        self._slot_of.values[self.get("memory", new)] = new
+        self.places.shrink(people, counts)
+
+    def _pack(self) -> None:
+        slots, _ = self.places.flat(self.places.remembering())
+        self._texts, starts = self._texts.packed(self.get("text_at", slots), self.get("text_size", slots))
+        self.set("text_at", slots, starts)
+        self._evidence, starts = self._evidence.packed(self.get("evidence_at", slots), self.get("evidence_size", slots))
+        self.set("evidence_at", slots, starts)

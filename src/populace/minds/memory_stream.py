@@ -1,0 +1,354 @@
+"""What people remember: one store for the whole population.
+
+A memory is known by its id, which is never given twice. Time is simulated time, in seconds since the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.base.errors import EmbeddingError, MemoryStreamError, UnknownNameError
+from populace.minds.growable_arrays import Ints, to_ints
+from populace.minds.memory_columns import KINDS, MemoryColumns
+from populace.minds.retrieval import Mask, Retrieval, ScoreComponents, retrieval_preset
+from populace.minds.similarity import Bytes, Floats, dots_by_piece, dots_by_row, quantize
+
+_TOGETHER = 16_384
+"""So many candidates are scored at once."""
+_SHARED = 16
+"""So many queries of one person with very many memories are scored at once."""
+_FOUND = ("query", "rank", "memory", "recency", "importance", "relevance", "score")
+
+
+class _Group(NamedTuple):
+    """Some queries of a batch with their candidates, a row for each."""
+
+    rows: Ints
+    slots: Ints
+    among: Mask | None
+
+
+class MemoryStream:
+    """The memories of a whole population; to be used from one thread at a time.
+
+    Args:
+        embedder: The name of the embedder that all its vectors come from.
+        dimension: The size of a vector.
+
+    Example:
+        >>> stream = MemoryStream(embedder="by hand", dimension=2)
+        >>> texts = ["It rained.", "Bo fell.", "Tea with Al."]
+        >>> stream.append([0, 1, 0], texts, kind="observation", time=60, importance=[2, 8, 5],
+        ...               embeddings=[[1, 0], [0, 1], [0, 1]]).tolist()
+        [0, 1, 2]
+        >>> found = stream.retrieve([0], [[0, 1]], now=120, how="park2023", top=1)
+        >>> stream.rows(found["memory"])["text"].to_list()
+        ['Tea with Al.']
+    """
+
+    def __init__(self, *, embedder: str, dimension: int) -> None:
+        if dimension < 1:
+            raise MemoryStreamError(f"a vector cannot have {dimension} dimensions.", "Give the embedder's dimension.")
+        self.embedder = embedder
+        self.dimension = dimension
+        self._store = MemoryColumns(dimension)
+
+    def __len__(self) -> int:
+        return self._store.size
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the stream takes."""
+        return self._store.nbytes
+
+    def append(
+        self,
+        owners: Sequence[int] | npt.ArrayLike,
+        texts: Sequence[str] | pl.Series,
+        *,
+        kind: str | Sequence[str],
+        time: int | npt.ArrayLike,
+        importance: float | npt.ArrayLike,
+        embeddings: npt.ArrayLike,
+        evidence: Sequence[Sequence[int]] | None = None,
+        embedder: str | None = None,
+    ) -> Ints:
+        """Add memories; returns their ids.
+
+        Args:
+            owners: Whose they are.
+            texts: What is remembered.
+            kind: What they are of, one of `KINDS`, for all or for each.
+            time: When, in simulated seconds, for all or for each.
+            importance: From 1 to 10, NaN where it was not rated, for all or for each.
+            embeddings: A vector for each text.
+            evidence: The ids of the memories that each rests on.
+            embedder: Who made the vectors, to be checked against the stream's own.
+        """
+        people = _people(owners)
+        count = len(people)
+        written = texts if isinstance(texts, pl.Series) else pl.Series("text", list(texts), dtype=pl.String)
+        if len(written) != count or written.null_count():
+            raise MemoryStreamError(
+                f"there are {count} owners and {len(written) - written.null_count()} texts.",
+                "Give one text for each owner.",
+            )
+        columns: dict[str, npt.NDArray[Any]] = {
+            "owner": people,
+            "kind": np.repeat(_kind_codes([kind], 1), count) if isinstance(kind, str) else _kind_codes(kind, count),
+            "time": _each(time, count, np.int64, "times"),
+            "importance": _each(importance, count, np.float64, "importances"),
+        }
+        self._check(columns["time"], columns["importance"])
+        return self._store.put(
+            columns, written, self._vectors(embeddings, count, embedder), self._basis(evidence, count)
+        )
+
+    def retrieve(
+        self,
+        owners: Sequence[int] | npt.ArrayLike,
+        queries: npt.ArrayLike,
+        *,
+        now: int,
+        how: Retrieval | str = "park2023",
+        top: int | None = None,
+        kinds: Sequence[str] | None = None,
+        touch: bool = True,
+        embedder: str | None = None,
+    ) -> pl.DataFrame:
+        """What comes to mind, for many people at once.
+
+        Args:
+            owners: Who asks; the same person may ask several times.
+            queries: A vector for each.
+            now: The simulated time; a memory of later counts as new.
+            how: How memories are ranked, or the name of a preset.
+            top: How many to return for each query, if not as many as `how` says.
+            kinds: Which kinds are candidates; all, if not given.
+            touch: Whether what is returned counts as accessed now, for later calls.
+            embedder: Who made the vectors, to be checked against the stream's own.
+
+        Returns:
+            The columns query (the row in the batch), rank (from 1), memory, recency, importance and relevance as
+            scaled, and score; in the order of query and rank. Ties go to the newest, then to the highest id.
+        """
+        way = retrieval_preset(how) if isinstance(how, str) else how
+        people = _people(owners)
+        sought, factors = quantize(self._vectors(queries, len(people), embedder))
+        found, store = _Found(), self._store
+        for group in self._groups(people, None if kinds is None else _kind_codes(kinds, len(kinds))):
+            cosine = self._cosine(group, people, sought, factors)
+            if way.nearest is not None:
+                rows, _, columns = self._best(group, cosine, way.nearest)
+                among = np.zeros(cosine.shape, np.bool_)
+                among[rows, columns] = True
+                group = group._replace(among=among)
+            ages = now - store.get(way.since, group.slots)
+            scored = way.components(ages, store.get("importance", group.slots), cosine, group.among)
+            chosen = self._best(group, scored.score, way.top if top is None else top)
+            found.add(group, chosen, scored)
+        table = found.table()
+        slots = table["memory"]
+        if touch:
+            store.set("last_access", slots, np.maximum(store.get("last_access", slots), now))
+        return pl.DataFrame(table | {"memory": store.get("memory", slots)})
+
+    def present(self, found: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
+        """What was retrieved, with its text, kind and time, in the order in which `how` shows it to a model."""
+        way = retrieval_preset(how) if isinstance(how, str) else how
+        shown = found.hstack(self.rows(found["memory"]).select("text", "kind", "time"))
+        return shown.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
+
+    def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> pl.DataFrame:
+        """Memories by id, in the order asked for."""
+        return self._store.frame(self._store.slots(to_ints(ids)))
+
+    def of(self, owner: int) -> pl.DataFrame:
+        """All memories of one person, in the order in which they were added."""
+        return self._store.frame(self._store.places.flat(_people([owner]))[0])
+
+    def recent(self, owners: Sequence[int] | npt.ArrayLike, count: int) -> pl.DataFrame:
+        """The newest memories of each person, newest first; the column query is the row in `owners`."""
+        query, slots = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for group in self._groups(_people(owners), None):
+            times = self._store.get("time", group.slots).astype(np.float64)
+            rows, _, columns = self._best(group, times, count)
+            query.append(group.rows[rows])
+            slots.append(group.slots[rows, columns])
+        frame = self._store.frame(np.concatenate(slots))
+        return frame.insert_column(0, pl.Series("query", np.concatenate(query))).sort("query", maintain_order=True)
+
+    def forget(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> None:
+        """Drop memories; what rested on them keeps their ids as evidence."""
+        self._store.drop(self._store.slots(to_ints(ids)))
+
+    def count(self, owner: int) -> int:
+        """How many memories a person has."""
+        return int(self.counts([owner])[0])
+
+    def counts(self, owners: Sequence[int] | npt.ArrayLike) -> Ints:
+        """How many memories each of these people has."""
+        return self._store.places.counts(_people(owners))
+
+    def unrated(self, owner: int | None = None) -> int:
+        """How many memories have no importance, of one person or of all."""
+        places = self._store.places
+        people = places.remembering() if owner is None else _people([owner])
+        return int(np.isnan(self._store.get("importance", places.flat(people)[0])).sum())
+
+    def columns(self, *names: str) -> pl.DataFrame:
+        """Columns of numbers of all memories by owner and id, for policies that look at everybody at once.
+
+        Args:
+            names: Some of memory, owner, time, importance and last_access.
+        """
+        slots, _ = self._store.places.flat(self._store.places.remembering())
+        return pl.DataFrame({name: self._store.get(name, slots) for name in names})
+
+    def _groups(self, people: Ints, allowed: npt.NDArray[np.int8] | None) -> Iterator[_Group]:
+        """Queries with about as many candidates, so that little is filled up; those without any are left out."""
+        counts = self._store.places.counts(people)
+        order = np.lexsort((people, -counts))
+        begin, end = 0, int(np.count_nonzero(counts))
+        while begin < end:
+            width = int(counts[order[begin]])
+            rows = order[begin : min(end, begin + max(_SHARED, _TOGETHER // width))]
+            if width > _TOGETHER // _SHARED:
+                rows = rows[people[rows] == people[rows[0]]]
+            slots, among = self._store.places.slots(people[rows], counts[rows]), None
+            if counts[rows[-1]] < width:
+                among = np.arange(width) < counts[rows, None]
+            if allowed is not None:
+                fits = np.isin(self._store.get("kind", slots), allowed)
+                among = fits if among is None else among & fits
+            yield _Group(rows, slots, among)
+            begin += len(rows)
+
+    def _cosine(self, group: _Group, people: Ints, sought: Bytes, factors: Floats) -> Floats:
+        store, queries, owners = self._store, sought[group.rows], people[group.rows]
+        if (owners == owners[0]).all():
+            cosine = dots_by_piece(store.vectors, store.places.pieces(int(owners[0])), queries)
+        else:
+            cosine = dots_by_row(store.vectors, group.slots, queries)
+        cosine *= store.get("factor", group.slots)
+        cosine *= factors[group.rows, None]
+        return cosine
+
+    def _best(self, group: _Group, scores: Floats, count: int) -> tuple[Ints, Ints, Ints]:
+        """The best candidates of each row: row, rank and column."""
+        if group.among is not None:
+            scores = np.where(group.among, scores, -np.inf)
+        width = scores.shape[1]
+        if count < width:
+            least = np.partition(scores, width - count, axis=1)[:, width - count, None]
+            rows, columns = np.nonzero(scores >= least)
+        else:
+            rows, columns = np.nonzero(scores > -np.inf)
+        good = scores[rows, columns]
+        kept = min(count, width)
+        if len(rows) == kept * len(scores):
+            order = np.argsort(-good.reshape(-1, kept), axis=1)
+            ordered = np.take_along_axis(good.reshape(-1, kept), order, axis=1)
+            if (ordered[:, 1:] < ordered[:, :-1]).all():
+                order = (order + kept * np.arange(len(scores))[:, None]).ravel()
+                return rows, np.tile(np.arange(1, kept + 1), len(scores)), columns[order]
+        slots = group.slots[rows, columns]
+        order = np.lexsort((-self._store.get("memory", slots), -self._store.get("time", slots), -good, rows))
+        order = order[good[order] > -np.inf]
+        rows, columns = rows[order], columns[order]
+        ranks = np.arange(1, len(rows) + 1) - np.searchsorted(rows, rows)
+        first = ranks <= count
+        return rows[first], ranks[first], columns[first]
+
+    def _vectors(self, vectors: npt.ArrayLike, count: int, embedder: str | None) -> npt.NDArray[np.float32]:
+        if embedder is not None and embedder != self.embedder:
+            raise EmbeddingError(
+                f"the vectors come from {embedder!r}, and the memory stream holds those of {self.embedder!r}.",
+                "Embed with the stream's own embedder, or begin a new stream.",
+            )
+        given = np.asarray(vectors, np.float32)
+        if not count and not given.size:
+            return np.zeros((0, self.dimension), np.float32)
+        if given.shape != (count, self.dimension):
+            raise EmbeddingError(
+                f"vectors of the shape {given.shape} were given; the memory stream ({self.embedder}) takes "
+                f"({count}, {self.dimension}).",
+                "Embed with the stream's own embedder, one text for each row.",
+            )
+        if not np.isfinite(given).all():
+            raise EmbeddingError("a vector holds NaN or infinity.", "Check the embedder.")
+        return given
+
+    def _check(self, times: npt.NDArray[Any], rated: npt.NDArray[Any]) -> None:
+        if (times < 0).any():
+            raise MemoryStreamError(f"the time {times.min()} is before the start.", "Time is in simulated seconds.")
+        wrong = (rated < 1) | (rated > 10)
+        if wrong.any():
+            raise MemoryStreamError(
+                f"the importance {rated[wrong][0]:g} is not between 1 and 10.", "Give NaN where it was not rated."
+            )
+
+    def _basis(self, evidence: Sequence[Sequence[int]] | None, count: int) -> tuple[Ints, Ints]:
+        if evidence is None:
+            return np.zeros(count, np.int64), np.zeros(0, np.int64)
+        if len(evidence) != count:
+            raise MemoryStreamError(f"there are {count} memories and evidence for {len(evidence)}.")
+        flat = to_ints([memory for basis in evidence for memory in basis])
+        if len(flat) and not 0 <= flat.min() <= flat.max() < self._store.next_id:
+            raise MemoryStreamError(
+                f"a memory rests on {int(flat.max() if flat.min() >= 0 else flat.min())}, which is not there.",
+                "Evidence names the ids of earlier memories.",
+            )
+        return to_ints([len(basis) for basis in evidence]), flat
+
+
+class _Found:
+    """What was retrieved, group by group."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _FOUND}
+
+    def add(self, group: _Group, chosen: tuple[Ints, Ints, Ints], scored: ScoreComponents) -> None:
+        rows, ranks, columns = chosen
+        parts = (group.rows[rows], ranks, group.slots[rows, columns], *(part[rows, columns] for part in scored))
+        for name, part in zip(_FOUND, parts, strict=True):
+            self._parts[name].append(part)
+
+    def table(self) -> dict[str, npt.NDArray[Any]]:
+        """All of it by query and rank; the column memory holds places."""
+        table = {
+            name: np.concatenate([np.zeros(0, np.int64 if name in _FOUND[:3] else np.float64), *parts])
+            for name, parts in self._parts.items()
+        }
+        order = np.argsort(table["query"], kind="stable")
+        return {name: column[order] for name, column in table.items()}
+
+
+def _people(owners: Sequence[int] | npt.ArrayLike) -> Ints:
+    given = np.atleast_1d(np.asarray(owners))
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or (given.size and given.min() < 0):
+        raise MemoryStreamError("owners are whole numbers of at least 0.", "Give each person's row at setup.")
+    return given.astype(np.int64)
+
+
+def _each(value: npt.ArrayLike, count: int, dtype: npt.DTypeLike, what: str) -> npt.NDArray[Any]:
+    given = np.asarray(value)
+    if given.ndim and given.shape != (count,):
+        raise MemoryStreamError(f"there are {count} memories and {given.size} {what}.", "Give one for all or for each.")
+    if np.dtype(dtype).kind == "i" and given.size and given.dtype.kind not in "iu":
+        raise MemoryStreamError(f"{what} are whole numbers of simulated seconds.")
+    return np.broadcast_to(given.astype(dtype), (count,))
+
+
+def _kind_codes(kinds: Sequence[str], count: int) -> npt.NDArray[np.int8]:
+    for kind in dict.fromkeys(kinds):
+        if kind not in KINDS:
+            raise UnknownNameError("kind of memory", kind, KINDS)
+    if len(kinds) != count:
+        raise MemoryStreamError(f"there are {count} memories and {len(kinds)} kinds.", "Give one for all or for each.")
+    return np.array([KINDS.index(kind) for kind in kinds], np.int8)

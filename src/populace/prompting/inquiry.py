@@ -1,0 +1,99 @@
+"""One question to some people, with everything that a decider may need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from populace.base.randomness import Keys, path_key, person_keys
+from populace.base.templates import Template
+from populace.minds import Mind
+from populace.people import People
+from populace.questions import Question
+
+if TYPE_CHECKING:
+    from populace.prompting.variation import Rewriting
+
+Invalid = Literal["keep", "resample", "raise"]
+Rule = Callable[[People], Any]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is put to people: the question, and what they are told before it.
+
+    Attributes:
+        question: What is asked.
+        given: What is said before the question, with fields.
+        constants: Values for fields, the same for everybody.
+        columns: Values for fields, one for each person asked.
+    """
+
+    question: Question
+    given: Template
+    constants: Mapping[str, Any]
+    columns: Mapping[str, pl.Series]
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """One question to some people.
+
+    Attributes:
+        path: The place in the run, which keys every random number.
+        people: Who is asked.
+        mind: What they bring to it.
+        situation: What they are told and asked.
+        seed: The seed of the run.
+        temperature: Applied to distributions after the fact, and to sampling.
+        model: The model for people whom no column gives another.
+        decider: Who decides for people whom no column gives another.
+        rule: The rule that stands in for a model, where there is one.
+        invalid: What becomes of an invalid answer.
+        purpose: What the calls are counted under.
+        rewriting: How a variation rewrites the prompts; None leaves them as the scenario words them.
+        verbatim: A whole `system` or `user` text that replaces the composed one, word for word.
+    """
+
+    path: str
+    people: People
+    mind: Mind
+    situation: Situation
+    seed: int
+    temperature: float = 1.0
+    model: str = "embedded"
+    decider: str = "model"
+    rule: Rule | None = None
+    invalid: Invalid = "keep"
+    purpose: str = "decision"
+    rewriting: Rewriting | None = None
+    verbatim: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def question(self) -> Question:
+        """What is asked."""
+        return self.situation.question
+
+    @property
+    def key(self) -> int:
+        """The key of every draw made for this question."""
+        return path_key(self.seed, self.path)
+
+    def person_keys(self) -> Keys:
+        """The keys of the people asked."""
+        return person_keys(self.people.ids)
+
+    def about(self, rows: npt.NDArray[np.int64], **changes: Any) -> Inquiry:
+        """The same question to some of the people only."""
+        columns = {name: column[rows] for name, column in self.situation.columns.items()}
+        return replace(
+            self,
+            people=self.people.rows(rows),
+            situation=replace(self.situation, columns=columns),
+            **changes,
+        )

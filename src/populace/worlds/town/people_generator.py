@@ -1,0 +1,349 @@
+"""People for a town of any size, and who knows whom among them; in columns throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import PeopleError, WorldError
+from populace.people import People, draw_names
+from populace.worlds.town.places import ROOM
+from populace.worlds.town.spots import Bools, Floats, Ints
+from populace.worlds.town.town import Town
+
+SCHOOL_AGE, GROWN_UP, RETIRED = 6, 18, 67
+EMPLOYED = 0.8
+NO_PARTNER = 0.15
+"""The share of households of two or more whose second member is a child."""
+OCCUPATIONS = {
+    "café": ("barista", "cook", "waiter"), "pub": ("bartender", "cook", "landlord"), "grocer": ("grocer", "cashier"),
+    "shop": ("shopkeeper", "sales assistant"), "school": ("teacher", "caretaker"), "clinic": ("nurse", "physician"),
+    "library": ("librarian", "archivist"), "workshop": ("joiner", "mechanic", "electrician"),
+    "office": ("clerk", "accountant", "designer", "programmer"),
+}  # fmt: skip
+TRAITS = (
+    "calm curious frank patient playful orderly stubborn warm shy dry-humoured generous restless cautious cheerful "
+    "proud attentive dreamy sociable sceptical loyal practical quick thoughtful blunt"
+).split()
+LEISURE = ("café", "pub", "park", "library")
+CLOSENESS = {
+    "partners": (0.8, 1.0), "parent and child": (0.75, 1.0), "siblings": (0.6, 0.95), "friends": (0.4, 0.8),
+    "colleagues": (0.2, 0.6), "classmates": (0.2, 0.6), "neighbours": (0.1, 0.5),
+}  # fmt: skip
+"""Between what closeness varies, the closer ties first: who is related in two ways keeps the closer one."""
+FRIENDS = 1.5
+"""Friendships begun by each person, on average."""
+
+
+def generate_residents(town: Town, n: int, rng: np.random.Generator) -> People:
+    """People who live, work and spend their free time in a town.
+
+    They have the columns of `residents`, and besides `sex`, `role` in the household (adult, partner or child)
+    and `leisure_place`, a room where they like to be. Households are whole as long as beds allow.
+
+    Args:
+        town: The town; its homes must have beds for so many.
+        n: How many people.
+        rng: Where the draws come from.
+
+    Example:
+        >>> people = generate_residents(Town.generate(40, seed=1), 40, np.random.default_rng(1))
+        >>> people.count(), people["home"].null_count()
+        (40, 0)
+    """
+    if n < 1:
+        raise PeopleError(f"a population needs at least one person, not {n}.")
+    home, member = _homes(town, n, rng)
+    age, role = _ages(home, member, rng)
+    work, occupation = _work(town, home, age, rng)
+    rooms = _Rooms(town)
+    traits = pl.Series(TRAITS)
+    one = rng.integers(len(TRAITS), size=n)
+    two = (one + 1 + rng.integers(len(TRAITS) - 1, size=n)) % len(TRAITS)
+    leisure = rooms.pick(_near_favourite(town, home, rng), rng)
+    early = np.where(age < GROWN_UP, 6.75, 6.5) + rng.normal(0, 0.5, n)
+    late = np.where(age < 13, 20.5, 22.5) + rng.normal(0, 0.5, n)
+    names = draw_names(n, rng)
+    frame = pl.DataFrame(
+        {
+            "id": np.arange(n),
+            "name": names["name"],
+            "sex": names["sex"],
+            "age": age,
+            "role": pl.Series(role).cat.to(pl.Enum(["adult", "partner", "child"])),
+            "occupation": occupation,
+            "home": town.addresses(home),
+            "workplace": town.addresses(work),
+            "home_place": home,
+            "bed_place": rooms.last(home),
+            "workplace_place": work,
+            "leisure_place": leisure,
+            "leisure": town.addresses(leisure),
+            "traits": traits.gather(one.astype(np.uint32)) + ", " + traits.gather(two.astype(np.uint32)),
+            "years": np.minimum(age, rng.integers(1, 41, n)),
+            "others": np.bincount(home, minlength=len(town))[home] - 1,
+            "wakes": _quarters(early),
+            "sleeps": _quarters(late),
+        }
+    )
+    return People(frame.with_columns(workplace_place=pl.col("workplace_place").replace(-1, None)).select(_described()))
+
+
+def generate_relations(town: Town, people: People, rng: np.random.Generator) -> pl.DataFrame:
+    """Who knows whom among generated people: family, neighbours, colleagues and classmates, friends.
+
+    Returns:
+        A table `a`, `b`, `relation`, `closeness`, each pair once with a before b.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> town = Town.generate(40, seed=1)
+        >>> generate_relations(town, generate_residents(town, 40, rng), rng).columns
+        ['a', 'b', 'relation', 'closeness']
+    """
+    home = people["home_place"].to_numpy()
+    work = people["workplace_place"].fill_null(-1).to_numpy()
+    pupil = (people["occupation"] == "pupil").to_numpy()
+    age = people["age"].to_numpy()
+    building = np.where(work >= 0, town.places.building[np.maximum(work, 0)], -1)
+    ties = [
+        _family(people),
+        _along(np.flatnonzero((work >= 0) & ~pupil), building, 3, "colleagues", rng),
+        _along(np.flatnonzero((work >= 0) & pupil), work, 3, "classmates", rng),
+        _neighbours(town, home),
+        _friends(age, rng),
+    ]
+    words = list(CLOSENESS)
+    a = np.concatenate([one for one, _, _ in ties])
+    b = np.concatenate([other for _, other, _ in ties])
+    word = np.concatenate([kind for _, _, kind in ties])
+    low, high = np.array([CLOSENESS[name] for name in words]).T
+    closeness = np.round(low[word] + (high - low)[word] * rng.random(len(word)), 2)
+    ids = people.ids
+    frame = pl.DataFrame({"a": np.minimum(a, b), "b": np.maximum(a, b), "word": word, "closeness": closeness})
+    kept = frame.sort("a", "b", "word").unique(["a", "b"], keep="first", maintain_order=True)
+    return kept.select(
+        ids.gather(kept["a"].cast(pl.UInt32)).alias("a"),
+        ids.gather(kept["b"].cast(pl.UInt32)).alias("b"),
+        pl.Series("relation", words).gather(kept["word"].cast(pl.UInt32)),
+        "closeness",
+    )
+
+
+class _Rooms:
+    """The rooms of each building, which follow each other in the table of places."""
+
+    def __init__(self, town: Town) -> None:
+        rooms = np.flatnonzero(town.places.level == ROOM)
+        parent = town.places.parent[rooms]
+        self.count = np.bincount(parent, minlength=len(town))
+        order = np.argsort(parent, kind="stable")
+        self.rooms = rooms[order]
+        self.first = np.cumsum(self.count) - self.count
+
+    def pick(self, buildings: Ints, rng: np.random.Generator) -> Ints:
+        """Any room of each building."""
+        return self.room(buildings, rng.integers(np.maximum(self.count[buildings], 1)))
+
+    def last(self, buildings: Ints) -> Ints:
+        """The last room of each building, which in a generated home is the bedroom."""
+        return self.room(buildings, np.maximum(self.count[buildings] - 1, 0))
+
+    def room(self, buildings: Ints, number: Ints) -> Ints:
+        """The room of that number in each building; the building where it has none, -1 where it is -1."""
+        has = (buildings >= 0) & (self.count[buildings] > 0)
+        if not len(self.rooms):
+            return buildings
+        row = np.minimum(self.first[buildings] + number, len(self.rooms) - 1)
+        return np.where(has, self.rooms[row], buildings)
+
+
+def _homes(town: Town, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """A home for each person and their number in the household."""
+    homes = town.of_kind("home")
+    beds = town.places.beds[homes]
+    if beds.sum() < n:
+        raise WorldError(
+            f"{town.name} has {beds.sum()} beds, too few for {n} people.",
+            f"Make a larger one: Town.generate({n}).",
+        )
+    order = rng.permutation(len(homes))
+    home = np.sort(np.repeat(homes[order], beds[order])[:n])
+    first = np.searchsorted(home, home)
+    return home, np.arange(n) - first
+
+
+def _ages(home: Ints, member: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Ages that fit a household, and roles: 0 adult, 1 partner, 2 child."""
+    n = len(home)
+    size = np.bincount(home)[home]
+    head_row = np.searchsorted(home, home)
+    low, high = np.where(size >= 3, 27, 20), np.where(size >= 3, 56, 86)
+    head = rng.integers(low, high)[head_row]
+    alone = (rng.random(n) < NO_PARTNER)[head_row] & (head >= 27)
+    role = np.where(member == 0, 0, np.where((member == 1) & ~alone, 1, 2))
+    partner = np.clip(np.rint(head + rng.normal(0, 4, n)), 19, 95)
+    child = np.maximum(head - rng.integers(20, 38, n), SCHOOL_AGE)
+    return np.choose(role, [head, partner, child]).astype(np.int64), role
+
+
+def _work(town: Town, home: Ints, age: Ints, rng: np.random.Generator) -> tuple[Ints, pl.Series]:
+    """Where each person works or learns, a room or -1, and what they are."""
+    rooms = _Rooms(town)
+    work = np.full(len(age), -1, dtype=np.int64)
+    word = np.full(len(age), "at home", dtype=object)
+    word[age >= RETIRED] = "retired"
+    grown = (age >= GROWN_UP) & (age < RETIRED)
+    posts = np.repeat(np.arange(len(town)), town.places.posts)
+    seekers = rng.permutation(np.flatnonzero(grown & (rng.random(len(age)) < EMPLOYED)))
+    hired = seekers[: len(posts)]
+    word[seekers] = "looking for work"
+    work[hired] = rng.permutation(posts)[: len(hired)]
+    kinds = town.places.kind.fill_null("").to_numpy()
+    for kind in sorted(set(kinds[work[hired]])):
+        here = hired[kinds[work[hired]] == kind]
+        titles = np.array(OCCUPATIONS.get(kind, (f"works at the {kind}",)), dtype=object)
+        word[here] = titles[rng.integers(len(titles), size=len(here))]
+    # Colleagues meet: everybody works in the first room, save in a school, where each has a classroom.
+    spread = np.where(kinds[work] == "school", rng.integers(np.maximum(rooms.count[work], 1)), 0)
+    work = rooms.room(work, spread)
+    pupils = np.flatnonzero(age < GROWN_UP)
+    schools = np.flatnonzero(kinds == "school")
+    if len(schools) and len(pupils):
+        school = schools[_nearest(town, home[pupils], schools)]
+        year = np.clip(age[pupils] - SCHOOL_AGE + 1, 0, np.maximum(rooms.count[school] - 1, 0))
+        work[pupils] = rooms.room(school, year)
+    word[pupils] = "pupil"
+    return work, pl.Series("occupation", word, dtype=pl.String)
+
+
+def _nearest(town: Town, home: Ints, places: Ints) -> Ints:
+    """Which of a few places is nearest to each home, as the crow flies."""
+    x, y = town.places.x, town.places.y
+    best, found = np.full(len(home), np.inf), np.zeros(len(home), dtype=np.int64)
+    for number, place in enumerate(places):
+        away: Floats = np.hypot(x[home] - x[place], y[home] - y[place])
+        nearer: Bools = away < best
+        best[nearer], found[nearer] = away[nearer], number
+    return found
+
+
+def _near_favourite(town: Town, home: Ints, rng: np.random.Generator) -> Ints:
+    """A building for the free hours: of the kind that each person likes, the one nearest to home."""
+    kinds = town.places.kind.fill_null("").to_numpy()
+    there = [places for kind in LEISURE if len(places := np.flatnonzero(kinds == kind))]
+    found = home.copy()
+    liked = rng.integers(max(1, len(there)), size=len(home))
+    for number, places in enumerate(there):
+        rows = np.flatnonzero(liked == number)
+        found[rows] = places[_nearest(town, home[rows], places)]
+    return found
+
+
+def _quarters(hours: Floats) -> Ints:
+    """Times of day in seconds, to the quarter of an hour."""
+    return (np.rint(hours * 4) * 900).astype(np.int64)
+
+
+def _described() -> list[str | pl.Expr]:
+    """The columns of a resident, the texts among them put together from the others."""
+    day = pl.when(pl.col("workplace").is_null()).then(
+        pl.format("10:00 is about the house ({}); ", "home")
+    ).otherwise(pl.format("08:30 is at work or school ({}); ", "workplace"))  # fmt: skip
+    routine = day + pl.format("17:30 spends some time out ({}); 19:00 is at home ({})", "leisure", "home")
+    company = (
+        pl.when(pl.col("others") == 0).then(pl.lit("alone"))
+        .when(pl.col("others") == 1).then(pl.lit("with one other person"))
+        .otherwise(pl.format("with {} others", "others"))
+    )  # fmt: skip
+    story = pl.format(
+        "{}, {}, has lived here for {} years, at {} {}. People who know {} say: {}.",
+        "name", "age", "years", "home", company, "name", "traits",
+    )  # fmt: skip
+    plain = "id name sex age role occupation home workplace home_place bed_place workplace_place leisure_place traits"
+    return [*plain.split(), story.alias("backstory"), "wakes", "sleeps", routine.alias("routine")]
+
+
+_Ties = tuple[Ints, Ints, Ints]
+
+
+def _tied(a: Ints, b: Ints, word: str) -> _Ties:
+    return a, b, np.full(len(a), list(CLOSENESS).index(word), dtype=np.int64)
+
+
+def _family(people: People) -> _Ties:
+    """All pairs of a household."""
+    rows = pl.DataFrame(
+        {
+            "row": np.arange(len(people)),
+            "home": people["home_place"],
+            "child": (people["role"] == "child"),
+        }
+    )
+    pairs = (
+        rows.join(rows, on="home", suffix="_other").filter(pl.col("row") < pl.col("row_other")).sort("row", "row_other")
+    )
+    words = list(CLOSENESS)
+    word = (
+        pl.when(pl.col("child") & pl.col("child_other"))
+        .then(words.index("siblings"))
+        .when(pl.col("child") | pl.col("child_other"))
+        .then(words.index("parent and child"))
+        .otherwise(words.index("partners"))
+    )
+    found = pairs.select("row", "row_other", word.cast(pl.Int64).alias("word"))
+    return found["row"].to_numpy(), found["row_other"].to_numpy(), found["word"].to_numpy()
+
+
+def _along(rows: Ints, group: Ints, reach: int, word: str, rng: np.random.Generator) -> _Ties:
+    """Within each group, everybody in a random order knows the next few."""
+    order = rng.permutation(rows)
+    order = order[np.argsort(group[order], kind="stable")]
+    a, b = [], []
+    for step in range(1, reach + 1):
+        one, other = order[:-step], order[step:]
+        same = group[one] == group[other]
+        a.append(one[same])
+        b.append(other[same])
+    return _tied(np.concatenate(a), np.concatenate(b), word)
+
+
+def _neighbours(town: Town, home: Ints) -> _Ties:
+    """One of each household knows one of the next two on the same section of street."""
+    homes, first = np.unique(home, return_index=True)
+    section = town.doors.section[homes - 1]
+    a, b = [], []
+    for step in (1, 2):
+        same = section[:-step] == section[step:]
+        a.append(first[:-step][same])
+        b.append(first[step:][same])
+    return _tied(np.concatenate(a), np.concatenate(b), "neighbours")
+
+
+def _friends(age: Ints, rng: np.random.Generator) -> _Ties:
+    """People of about the same age find each other."""
+    order = np.argsort(age + rng.normal(0, 3, len(age)), kind="stable")
+    begun = rng.poisson(FRIENDS, len(age))
+    one = np.repeat(np.arange(len(age)), begun)
+    other = one + rng.integers(1, 31, len(one))
+    inside = other < len(age)
+    return _tied(order[one[inside]], order[other[inside]], "friends")
+
+
+def ordinary_routines(people: People) -> pl.DataFrame:
+    """A routine for generated people, as a table like that of `routines`: work, leisure, the evening at home."""
+    frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
+    parts = [
+        (9 * 3600, "workplace_place", "works"),
+        (16 * 3600, "leisure_place", "spends free time"),
+        (19 * 3600, "home_place", "has supper and a quiet evening"),
+    ]
+    return pl.concat(
+        frame.select(
+            pl.col("id").alias("person"),
+            pl.lit(time, pl.Int64).alias("time"),
+            pl.col(column).cast(pl.Int64).alias("place"),
+            pl.lit(what).alias("what"),
+        )
+        for time, column, what in parts
+    ).sort("person", "time")

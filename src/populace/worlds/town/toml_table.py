@@ -1,0 +1,134 @@
+"""Entries of a file written by hand: every value is checked, and a complaint names file and entry."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from populace.base.errors import UnknownNameError, WorldError
+from populace.worlds.town.places import DAY
+
+_TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    if not path.is_file():
+        raise WorldError(f"there is no file {path}.", "Check the path.")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise WorldError(f"{path} is not UTF-8 text: {error}.", "Save it as UTF-8.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise WorldError(f"{path} is not valid TOML: {error}.", "Mend that line.") from error
+    except OSError as error:
+        raise WorldError(f"{path} could not be read: {error}.") from error
+
+
+class TomlTable:
+    """One table of a file, read key by key.
+
+    Args:
+        file: The file's name, for complaints.
+        where: Which entry it is, such as `building 'Larch Lane 4'`.
+        values: The table.
+        keys: The keys that it may have.
+
+    Example:
+        >>> TomlTable("map.toml", "building 'Mill'", {"x": 3}, {"x", "y"}).number("x")
+        3.0
+    """
+
+    def __init__(self, file: str, where: str, values: object, keys: Collection[str]) -> None:
+        self.file, self.where = file, where
+        if not isinstance(values, Mapping):
+            raise self.error(f"it is {values!r}, and not a table.", "Write it as { key = value }.")
+        self.values = values
+        for key in values:
+            if key not in keys:
+                raise UnknownNameError(f"key of {where} in {file}", key, keys)
+
+    def error(self, what: str, hint: str | None = None) -> WorldError:
+        """The complaint about this entry."""
+        return WorldError(f"{self.file}, {self.where}: {what}", hint)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text that is not empty."""
+        value = self._get(key, default)
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(f"{key} is {value!r}.", f'Write {key} = "…" with some text.')
+        return value.strip()
+
+    def number(self, key: str, default: float | None = None, *, least: float = -math.inf) -> float:
+        """A finite number."""
+        value = self._get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < least:
+            bound = "" if least == -math.inf else f" of {least:g} or more"
+            raise self.error(f"{key} is {value!r}.", f"Write a number{bound}.")
+        return float(value)
+
+    def whole(self, key: str, default: int | None = None, *, least: int = 0) -> int:
+        """A whole number."""
+        value = self.number(key, default, least=least)
+        if value != int(value):
+            raise self.error(f"{key} is {value:g}.", "Write a whole number.")
+        return int(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """true or false."""
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(f"{key} is {value!r}.", "Write true or false.")
+        return value
+
+    def texts(self, key: str, default: list[str] | None = None) -> list[str]:
+        """A list of texts."""
+        value = self._get(key, default)
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+            raise self.error(f"{key} is {value!r}.", f'Write {key} = ["…", "…"].')
+        return [item.strip() for item in value]
+
+    def time(self, key: str) -> int:
+        """A time of day such as "07:30", in seconds."""
+        return self.seconds(self._get(key, None), key)
+
+    def seconds(self, value: object, key: str) -> int:
+        """A time of day in seconds."""
+        found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+        seconds = int(found[1]) * 3600 + int(found[2]) * 60 if found else DAY + 1
+        if seconds > DAY:
+            raise self.error(f"{key} is {value!r}.", 'Write a time of day in quotes, such as "07:30".')
+        return seconds
+
+    def hours(self, key: str) -> tuple[int, int]:
+        """Opening hours such as "07:00-18:00"; the whole day where none are given."""
+        if key not in self.values:
+            return 0, DAY
+        parts = str(self.values[key]).replace("–", "-").split("-")
+        if len(parts) != 2:
+            raise self.error(f"{key} is {self.values[key]!r}.", 'Write opening hours as "07:00-18:00".')
+        opens, closes = (self.seconds(part, key) for part in parts)
+        return opens, closes if closes > opens else closes + DAY
+
+    def _get(self, key: str, default: object) -> Any:
+        value = self.values.get(key, default)
+        if value is None:
+            raise self.error(f"{key} is missing.", f"Add a line {key} = …")
+        return value
+
+
+def array_of_tables(file: str, values: Mapping[str, Any], key: str) -> list[Any]:
+    """The tables of one kind in a file, such as every [[building]]."""
+    found = values.get(key, [])
+    if not isinstance(found, list):
+        raise WorldError(
+            f"{file}: {key!r} stands there once, as [{key}].", f"Write it as [[{key}]], in double brackets."
+        )
+    return found

@@ -1,0 +1,257 @@
+"""A town from a map that a person wrote."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import UnknownNameError, WorldError
+from populace.worlds.town.junctions import streets_from_lines
+from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
+from populace.worlds.town.spots import Floats, Ints, Spots
+from populace.worlds.town.streets import StraightWays, Streets, Ways
+from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
+from populace.worlds.town.town import PACE, Town
+
+KINDS = (
+    "home", "café", "pub", "restaurant", "grocer", "bookshop", "hardware shop", "bakery", "pharmacy", "shop", "school",
+    "nursery", "clinic", "library", "office", "workshop", "farm", "factory", "station", "church", "hall", "post office",
+    "park", "square", "garden", "playground", "market",
+)  # fmt: skip
+OUTDOORS = ("park", "square", "garden", "playground", "market")
+DOORSTEP = 100.0
+"""Metres that a building may stand from the nearest street."""
+BEDS = 4
+POSTS = 4
+SIZES = {"park": (60.0, 40.0), "school": (30.0, 20.0), "square": (30.0, 30.0)}
+
+_TOWN = ("name", "pace", "doorstep", "kinds")
+_STREET = ("name", "points")
+_BUILDING = ("name", "kind", "x", "y", "width", "height", "open", "outdoors", "beds", "posts", "rooms", "objects")
+_ROOM = ("through", "x", "y", "outdoors", "objects")
+_OBJECT = ("state", "x", "y")
+
+
+class _Rows:
+    """The columns of the places while a map is read."""
+
+    def __init__(self, name: str) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.add(name, TOWN, -1, 0.0, 0.0, outdoors=True)
+
+    def add(self, name: str, level: int, parent: int, x: float, y: float, **values: Any) -> int:
+        given = {"kind": None, "outdoors": False, "opens": 0, "closes": DAY, "width": 0.0, "height": 0.0}
+        given |= {"beds": 0, "posts": 0, "state": None}
+        self.rows.append({"name": name, "level": level, "parent": parent, "x": x, "y": y} | given | values)
+        return len(self.rows) - 1
+
+    def places(self) -> Places:
+        order = sorted(range(len(self.rows)), key=lambda row: self.rows[row]["level"])
+        moved = {old: new for new, old in enumerate(order)}
+        rows = [self.rows[old] for old in order]
+
+        def ints(key: str) -> Ints:
+            return np.array([row[key] for row in rows], dtype=np.int64)
+
+        def floats(key: str) -> Floats:
+            return np.array([row[key] for row in rows], dtype=float)
+
+        return Places(
+            name=pl.Series("name", [row["name"] for row in rows], dtype=pl.String),
+            level=ints("level"),
+            parent=np.array([moved.get(row["parent"], -1) for row in rows], dtype=np.int64),
+            x=floats("x"),
+            y=floats("y"),
+            kind=pl.Series("kind", [row["kind"] for row in rows], dtype=pl.String),
+            outdoors=np.array([row["outdoors"] for row in rows], dtype=bool),
+            opens=ints("opens"),
+            closes=ints("closes"),
+            width=floats("width"),
+            height=floats("height"),
+            beds=ints("beds"),
+            posts=ints("posts"),
+            state=pl.Series("state", [row["state"] for row in rows], dtype=pl.String),
+        )
+
+
+def read_town(path: Path) -> Town:
+    """Read a map and check all of it."""
+    values, file = load_toml(path), path.name
+    for key in values:
+        if key not in ("town", "street", "building"):
+            raise UnknownNameError(f"table in {file}", key, ("town", "street", "building"))
+    about = TomlTable(file, "[town]", values.get("town", {}), _TOWN)
+    name = about.text("name", path.stem.replace("_", " ").title())
+    kinds = (*KINDS, *about.texts("kinds", []))
+    buildings = array_of_tables(file, values, "building")
+    if not buildings:
+        raise WorldError(f"{file}: the map has no building.", "Add one as [[building]] with name, kind, x and y.")
+    rows = _Rows(name)
+    for number, building in enumerate(buildings, start=1):
+        _building(file, number, building, kinds, rows)
+    places = rows.places()
+    _distinct(file, places.addresses.to_list())
+    lines, streets = _streets(file, values)
+    ways, doors = _joined(file, places, lines, streets, about.number("doorstep", DOORSTEP, least=0))
+    pace = about.number("pace", PACE)
+    if pace <= 0:
+        raise about.error(f"pace is {pace:g}.", "It is metres a minute; 80 is an unhurried walk.")
+    return Town(name, places, ways, doors, pace=pace)
+
+
+def _name(entry: TomlTable, name: str) -> str:
+    if ">" in name:
+        raise entry.error(f"the name {name!r} holds '>', which separates the parts of an address.", "Leave it out.")
+    return name.strip()
+
+
+def _building(file: str, number: int, values: object, kinds: tuple[str, ...], rows: _Rows) -> None:
+    called = values.get("name") if isinstance(values, Mapping) else None
+    entry = TomlTable(file, f"building {called!r}" if called else f"building {number}", values, _BUILDING)
+    name = _name(entry, entry.text("name"))
+    kind = entry.text("kind")
+    if kind not in kinds:
+        raise UnknownNameError(
+            f"kind of building ({file}, {entry.where})", kind, kinds, 'Kinds of your own go into [town] kinds = ["…"].'
+        )
+    for axis in ("x", "y"):
+        if axis not in entry:
+            raise entry.error(f"the coordinate {axis} is missing.", f"Add a line {axis} = …, in metres.")
+    x, y = entry.number("x"), entry.number("y")
+    opens, closes = entry.hours("open")
+    size, outdoors = SIZES.get(kind, (12.0, 10.0)), entry.flag("outdoors", kind in OUTDOORS)
+    home = kind == "home"
+    place = rows.add(
+        name, BUILDING, 0, x, y, kind=kind, outdoors=outdoors, opens=opens, closes=closes,
+        width=entry.number("width", size[0], least=0), height=entry.number("height", size[1], least=0),
+        beds=entry.whole("beds", BEDS if home else 0), posts=entry.whole("posts", 0 if home or outdoors else POSTS),
+    )  # fmt: skip
+    rooms = entry.values.get("rooms", {})
+    if not isinstance(rooms, Mapping):
+        raise entry.error("rooms is not a table.", 'Write rooms.kitchen.objects = { stove = "off" }.')
+    if "objects" in entry:
+        raise entry.error("objects stand in the building itself.", "Put them into a room: rooms.hall.objects = { … }.")
+    _reachable(entry, rooms)
+    for called, room in rooms.items():
+        inner = TomlTable(file, f"room {called!r} of building {name!r}", room, _ROOM)
+        _name(inner, called)
+        room_x, room_y = inner.number("x", x), inner.number("y", y)
+        under_the_sky = inner.flag("outdoors", outdoors)
+        made = rows.add(called.strip(), ROOM, place, room_x, room_y, outdoors=under_the_sky)
+        _objects(inner, made, room_x, room_y, under_the_sky, rows)
+
+
+def _objects(room: TomlTable, parent: int, x: float, y: float, outdoors: bool, rows: _Rows) -> None:
+    objects = room.values.get("objects", {})
+    if isinstance(objects, list):
+        names = room.texts("objects")
+        _distinct(room.file, [f"{room.where} > {name}" for name in names] or [""])
+        objects = dict.fromkeys(names, "")
+    if not isinstance(objects, Mapping):
+        raise room.error("objects is neither a table nor a list.", 'Write objects = { stove = "off" }.')
+    for called, given in objects.items():
+        entry = TomlTable(
+            room.file,
+            f"object {called!r} in {room.where}",
+            {"state": given} if isinstance(given, str) else given,
+            _OBJECT,
+        )
+        _name(entry, called)
+        state = entry.values.get("state", "")
+        if not isinstance(state, str):
+            raise entry.error(f"state is {state!r}.", 'Write it as text, such as "off".')
+        place = entry.number("x", x), entry.number("y", y)
+        rows.add(called.strip(), OBJECT, parent, *place, outdoors=outdoors, state=state)
+
+
+def _reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
+    """Every room must be reached from the door, through the rooms that it names."""
+    through = {name: room.get("through") for name, room in rooms.items() if isinstance(room, Mapping)}
+    for name, before in through.items():
+        if before is not None and before not in through:
+            raise UnknownNameError(
+                f"room of {building.where} in {building.file}",
+                str(before),
+                through,
+                f"Room {name!r} is reached through it.",
+            )
+    reached = {name for name, before in through.items() if before is None}
+    while more := {name for name, before in through.items() if name not in reached and before in reached}:
+        reached |= more
+    lost = [name for name in through if name not in reached]
+    if lost:
+        chain = " is reached through ".join(repr(name) for name in (lost[0], through[lost[0]]))
+        raise building.error(
+            f"room {lost[0]!r} cannot be reached: {chain}, and none of these has a way to the door.",
+            f"Take the line 'through' out of one of {', '.join(lost)}.",
+        )
+
+
+def _distinct(file: str, addresses: list[str]) -> None:
+    address, count = Counter(addresses).most_common(1)[0]
+    if count > 1:
+        raise WorldError(
+            f"{file}: {count} places have the address {address!r}.",
+            "Give each a name of its own.",
+        )
+
+
+def _streets(file: str, values: Mapping[str, Any]) -> tuple[list[Floats], list[str]]:
+    lines, names = [], []
+    for number, street in enumerate(array_of_tables(file, values, "street"), start=1):
+        called = street.get("name", number) if isinstance(street, Mapping) else number
+        entry = TomlTable(file, f"street {called!r}", street, _STREET)
+        names.append(entry.text("name", f"street {number}"))
+        try:
+            line = np.array(entry.values.get("points", []), dtype=float)
+        except (TypeError, ValueError):
+            line = np.zeros(0)
+        if line.ndim != 2 or line.shape[1] != 2 or len(line) < 2 or not np.isfinite(line).all():
+            raise entry.error(
+                "points is not a line.", "Write points = [[0, 0], [120, 0]], two or more points in metres."
+            )
+        if (np.hypot(*np.diff(line, axis=0).T) < 1).any():
+            raise entry.error("two points that follow each other are less than a metre apart.", "Leave one out.")
+        lines.append(line)
+    return lines, names
+
+
+def _joined(file: str, places: Places, lines: list[Floats], names: list[str], doorstep: float) -> tuple[Ways, Spots]:
+    """The ways and the doors, once every building is known to be reachable from every other."""
+    ids = places.buildings
+    x, y = places.x[ids], places.y[ids]
+    if not lines:
+        return StraightWays(), Spots.at(x, y)
+    streets, owner = streets_from_lines(lines)
+    doors = streets.doors(x, y, building=ids)
+    far = int(np.argmax(doors.access))
+    called = places.name[int(ids[far])]
+    if doors.access[far] > doorstep:
+        raise WorldError(
+            f"{file}, building {called!r}: it cannot be reached; the nearest street, "
+            f"{names[owner[doors.section[far]]]!r}, is {doors.access[far]:.0f} metres away, "
+            f"and a doorstep is {doorstep:g} at most.",
+            "Move the building, lead a street to it, or set [town] doorstep.",
+        )
+    _connected(file, places, streets, owner, names, doors)
+    return streets, doors
+
+
+def _connected(file: str, places: Places, streets: Streets, owner: Ints, names: list[str], doors: Spots) -> None:
+    part = streets.components()[streets.ends[doors.section, 0]]
+    main = np.bincount(part).argmax()
+    if (part == main).all():
+        return
+    lost, reached = int(np.argmax(part != main)), int(np.argmax(part == main))
+    called = [places.name[int(places.buildings[row])] for row in (lost, reached)]
+    street = [names[owner[doors.section[row]]] for row in (lost, reached)]
+    raise WorldError(
+        f"{file}, building {called[0]!r}: it cannot be reached from {called[1]!r}; "
+        f"{street[0]!r} does not meet the streets around {street[1]!r}.",
+        "Let two streets cross or share a point.",
+    )

@@ -1,0 +1,225 @@
+"""Towns of any size, on a grid of streets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import WorldError
+from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
+from populace.worlds.town.spots import Floats, Ints, Spots
+from populace.worlds.town.streets import Streets
+from populace.worlds.town.town import Town
+
+HOUSEHOLDS = (0.30, 0.34, 0.16, 0.14, 0.06)
+"""The share of households of one to five people."""
+BLOCK, PLOTS_A_SIDE, SETBACK = 150.0, 7, 14.0
+"""Metres between junctions, plots on each side of a section, metres from the street's middle to a building's."""
+WORKING = 0.55
+"""Posts for each resident; somewhat more than will be filled."""
+TREES = (
+    "Alder Ash Aspen Beech Birch Blackthorn Box Cedar Cherry Chestnut Cypress Dogwood Elder Elm Fir Gean Hawthorn "
+    "Hazel Holly Hornbeam Juniper Larch Laurel Lime Linden Maple Medlar Mulberry Myrtle Oak Olive Osier Pear Pine "
+    "Plane Poplar Quince Rowan Sallow Service Sloe Spruce Sycamore Tamarisk Walnut Whitebeam Willow Yew"
+).split()
+EASTWARD, NORTHWARD = ("Street", "Way", "Walk"), ("Lane", "Row", "Rise")
+
+
+@dataclass(frozen=True)
+class BuildingKind:
+    """How buildings of one kind are made: for how many residents there is one, with what in it."""
+
+    residents: int
+    posts: int
+    hours: tuple[int, int]
+    rooms: tuple[tuple[str, str, str], ...]
+    """Room, object in it, its state."""
+    outdoors: bool = False
+
+
+CLASSROOMS = tuple((f"classroom {number}", "board", "clean") for number in range(1, 13))
+KINDS = {
+    "café": BuildingKind(400, 3, (7, 19), (("counter", "coffee machine", "on"), ("tables", "notice board", "empty"))),
+    "pub": BuildingKind(700, 3, (12, 24), (("bar", "taps", "running"), ("back room", "piano", "in tune"))),
+    "grocer": BuildingKind(800, 5, (8, 20), (("shop", "till", "closed"),)),
+    "shop": BuildingKind(500, 3, (9, 18), (("shop", "shelves", "full"),)),
+    "school": BuildingKind(1200, 25, (7, 17), (("staff room", "kettle", "cold"), *CLASSROOMS)),
+    "clinic": BuildingKind(
+        3000, 8, (8, 18), (("waiting room", "clock", "ticking"), ("consulting room", "couch", "free"))
+    ),
+    "library": BuildingKind(5000, 4, (9, 19), (("hall", "catalogue", "on"),)),
+    "workshop": BuildingKind(250, 6, (7, 17), (("floor", "workbench", "free"),)),
+    "office": BuildingKind(60, 8, (8, 19), (("room", "printer", "ready"), ("kitchenette", "kettle", "cold"))),
+    "park": BuildingKind(800, 0, (0, 24), (("lawn", "bench", "free"), ("pond", "ducks", "asleep")), outdoors=True),
+}  # fmt: skip
+HOME = BuildingKind(1, 0, (0, 24), (("kitchen", "stove", "off"), ("bedroom", "bed", "made")))
+
+
+@dataclass(frozen=True)
+class _Buildings:
+    """The buildings of a generated town while it is made."""
+
+    kind: list[str]
+    plot: Ints
+    """Which plot each stands on; for a park, which block."""
+    beds: Ints
+    posts: Ints
+
+
+def generate_town(people: int, rng: np.random.Generator) -> Town:
+    """A town with homes, work and leisure for so many people."""
+    if people < 1:
+        raise WorldError(f"a town for {people} people cannot be made.", "Give 1 or more.")
+    beds = _households(people, rng)
+    counts = {kind: max(1, round(people / made.residents)) for kind, made in KINDS.items()}
+    others = sum(counts[kind] * made.posts for kind, made in KINDS.items() if kind != "office")
+    counts["office"] = max(1, math.ceil((people * WORKING - others) / KINDS["office"].posts))
+    parks = counts.pop("park")
+    built = len(beds) + sum(counts.values())
+    side = 2
+    while 4 * PLOTS_A_SIDE * side * (side - 1) < built or (side - 1) ** 2 < parks:
+        side += 1
+    streets = _grid(side)
+    plots = _plots(streets, side)
+    work, homes = _zones(plots, sum(counts.values()), len(beds), rng)
+    kinds = [kind for kind, count in counts.items() for _ in range(count)]
+    blocks = np.sort(rng.choice((side - 1) ** 2, parks, replace=False))
+    buildings = _Buildings(
+        kind=["home"] * len(homes) + kinds + ["park"] * parks,
+        plot=np.concatenate([homes, rng.permutation(work), blocks]),
+        beds=np.concatenate([beds, np.zeros(len(kinds) + parks, dtype=np.int64)]),
+        posts=np.array([0] * len(homes) + [KINDS[kind].posts for kind in kinds] + [0] * parks, dtype=np.int64),
+    )
+    doors = _doors(buildings, plots, streets, side)
+    return Town(f"a town for {people}", _places(people, buildings, doors, side), streets, doors)
+
+
+def _households(people: int, rng: np.random.Generator) -> Ints:
+    sizes = rng.choice(len(HOUSEHOLDS), people, p=HOUSEHOLDS) + 1
+    enough = int(np.searchsorted(np.cumsum(sizes), people)) + 1
+    sizes = sizes[:enough]
+    sizes[-1] -= int(sizes.sum()) - people
+    return sizes
+
+
+def _grid(side: int) -> Streets:
+    """Junctions in a square; sections along each line eastward first, then along each line northward."""
+    number = np.arange(side * side).reshape(side, side)
+    east = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
+    north = np.stack([number[:-1].T.ravel(), number[1:].T.ravel()], axis=1)
+    x, y = np.tile(np.arange(side) * BLOCK, side), np.repeat(np.arange(side) * BLOCK, side)
+    return Streets(x, y, np.concatenate([east, north]))
+
+
+def _plots(streets: Streets, side: int) -> Spots:
+    """Plots on both sides of every section, section by section, as points joined to the street."""
+    sections = len(streets.ends)
+    section = np.repeat(np.arange(sections), 2 * PLOTS_A_SIDE)
+    number = np.tile(np.arange(2 * PLOTS_A_SIDE), sections)
+    offset = BLOCK * (number // 2 + 1) / (PLOTS_A_SIDE + 1)
+    aside = np.where(number % 2 == 0, SETBACK, -SETBACK)
+    first = streets.ends[section, 0]
+    eastward = section < side * (side - 1)
+    x = streets.x[first] + np.where(eastward, offset, aside)
+    y = streets.y[first] + np.where(eastward, aside, offset)
+    return Spots(x, y, section, offset, np.full(len(x), SETBACK), np.full(len(x), -1, dtype=np.int64))
+
+
+def _zones(plots: Spots, work: int, homes: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Work gathers towards the middle; homes take the rest, from the middle outwards, in the order of the streets."""
+    away = np.hypot(plots.x - plots.x.mean(), plots.y - plots.y.mean())
+    inwards = np.argsort(away * rng.uniform(0.3, 1.0, len(away)), kind="stable")
+    left = inwards[work:]
+    return np.sort(inwards[:work]), np.sort(left[np.argsort(away[left], kind="stable")][:homes])
+
+
+def _doors(buildings: _Buildings, plots: Spots, streets: Streets, side: int) -> Spots:
+    park = np.array([kind == "park" for kind in buildings.kind])
+    doors = plots.take(np.where(park, 0, buildings.plot))
+    block = buildings.plot[park]
+    column, line = block % (side - 1), block // (side - 1)
+    half = np.full(len(block), BLOCK / 2)
+    section = line * (side - 1) + column
+    x, y = (column + 0.5) * BLOCK, (line + 0.5) * BLOCK
+    doors.put(park, Spots(x, y, section, half, half, half.astype(np.int64)))
+    doors.building[:] = np.arange(len(doors)) + 1
+    return doors
+
+
+def _names(buildings: _Buildings, side: int) -> pl.Series:
+    """Addresses by street and number; a building that is no home says what it is."""
+    lines = np.arange(side)
+
+    def named(kinds: tuple[str, ...]) -> list[str]:
+        every = [f"{tree} {kind}" for kind in kinds for tree in TREES]
+        return [every[n % len(every)] + (f" {n // len(every) + 1}." if n >= len(every) else "") for n in lines]
+
+    streets = pl.Series(named(EASTWARD) + named(NORTHWARD))
+    per_line = 2 * PLOTS_A_SIDE * (side - 1)
+    frame = pl.DataFrame(
+        {
+            "kind": buildings.kind,
+            "street": streets.gather(np.minimum(buildings.plot // per_line, 2 * side - 1).astype(np.uint32)),
+            "number": buildings.plot % per_line + 1,
+            "plot": buildings.plot,
+        }
+    )
+    address = pl.format("{} {}", "street", "number")
+    called = pl.col("kind").str.slice(0, 1).str.to_uppercase() + pl.col("kind").str.slice(1)
+    return frame.select(
+        pl.when(pl.col("kind") == "home")
+        .then(address)
+        .when(pl.col("kind") == "park")
+        .then(pl.format("Park {}", pl.col("plot") + 1))
+        .otherwise(pl.format("{}, {}", called, address))
+        .alias("name")
+    )["name"]
+
+
+def _places(people: int, buildings: _Buildings, doors: Spots, side: int) -> Places:
+    count = len(buildings.kind)
+    kinds = pl.Series(buildings.kind)
+    rooms: list[tuple[Ints, str, str, str]] = []
+    hours = np.zeros((count, 2), dtype=np.int64)
+    for kind, made in {"home": HOME, **KINDS}.items():
+        which = np.flatnonzero((kinds == kind).to_numpy())
+        hours[which] = np.array(made.hours) * 3600
+        rooms.extend((which, *room) for room in made.rooms)
+    parent = np.concatenate([which for which, *_ in rooms])
+    order = np.argsort(parent, kind="stable")
+    lengths = [len(which) for which, *_ in rooms]
+    in_order = np.repeat(np.arange(len(rooms)), lengths)[order].astype(np.uint32)
+    words = [pl.Series([room[part] for room in rooms], dtype=pl.String).gather(in_order) for part in (1, 2, 3)]
+    park = (kinds == "park").to_numpy()
+    inside = parent[order]
+    total = len(inside)
+    empty, none = np.zeros(2 * total, dtype=np.int64), pl.Series([None], dtype=pl.String)
+    size = np.where(park, BLOCK - 4 * SETBACK, 12.0)
+
+    def places(town: float, own: Floats) -> Floats:
+        return np.concatenate([[town], own, own[inside], own[inside]])
+
+    def only(own: Ints, town: int = 0) -> Ints:
+        return np.concatenate([[town], own, empty])
+
+    return Places(
+        name=pl.concat([pl.Series([f"a town for {people}"]), _names(buildings, side), words[0], words[1]]).alias(
+            "name"
+        ),
+        level=np.repeat([TOWN, BUILDING, ROOM, OBJECT], [1, count, total, total]),
+        parent=np.concatenate([[-1], np.zeros(count, dtype=np.int64), inside + 1, np.arange(total) + count + 1]),
+        x=places(0.0, doors.x),
+        y=places(0.0, doors.y),
+        kind=pl.concat([none, kinds, none.new_from_index(0, 2 * total)]).alias("kind"),
+        outdoors=np.concatenate([[True], park, park[inside], park[inside]]),
+        opens=only(hours[:, 0]),
+        closes=np.concatenate([[DAY], hours[:, 1], np.full(2 * total, DAY)]),
+        width=places(0.0, size),
+        height=places(0.0, np.where(park, size, 10.0)),
+        beds=only(buildings.beds),
+        posts=only(buildings.posts),
+        state=pl.concat([none.new_from_index(0, 1 + count + total), words[2]]).alias("state"),
+    )
