@@ -62,8 +62,8 @@ def run_lines(code: str) -> None:
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
-    assert (ROOT / "docs" / "cli.md").read_text() == made, "run `make docs`"
+    reference = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
+    assert (ROOT / "docs" / "cli.md").read_text() == reference, "run `make docs`"
 
 
 def test_every_command_is_documented() -> None:

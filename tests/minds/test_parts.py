@@ -12,7 +12,7 @@ import pytest
 
 from populace import People, Scenario, simulate
 from populace.base.errors import ParameterError
-from populace.minds import Action, Asker, Memory, MemoryPart, Mind, PlanningPart, Reflection
+from populace.minds import Action, Asker, Memory, MemoryPart, Mind, PlanningPart, Recollection, Reflection
 from populace.models import HashingEmbedder
 from populace.people import Id
 from populace.questions import Choice
@@ -40,8 +40,8 @@ class LastThree(MemoryPart):
             self.kept[who] = [*self.kept[who][-2:], text]
         return np.arange(len(texts))
 
-    def lines(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> list[str]:
-        return ["\n".join(f"- {text}" for text in self.kept[who]) or "- nothing" for who in ids]
+    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+        return Recollection.of([list(enumerate(self.kept[who])) for who in ids])
 
 
 class AlwaysAtWork(PlanningPart):
@@ -79,9 +79,9 @@ def test_who_remembers_nothing_cannot_reflect() -> None:
         Mind("", reflection=Reflection())
 
 
-def test_the_shipped_reflection_wants_the_shipped_memory_and_says_so() -> None:
+def test_the_shipped_reflection_says_what_memory_it_needs() -> None:
     scenario = Simpler()
-    with pytest.raises(ParameterError, match=r"Reflection cannot work on LastThree.*of your own"):
+    with pytest.raises(ParameterError, match=r"Reflection cannot work on LastThree.*ReflectiveMemory.*of your own"):
         asyncio.run(Reflection().think(scenario, LastThree(), [1], 0))
 
 
