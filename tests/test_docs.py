@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import runpy
 import shlex
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 from populace.cli import COMMANDS
+from support.commands import populace
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/card.md")])
@@ -55,8 +55,7 @@ def run_lines(code: str) -> None:
         if line.startswith("make "):
             done = subprocess.run([*shlex.split(line), "-n"], cwd=ROOT, capture_output=True, text=True)
         elif line.startswith("populace "):
-            command = [sys.executable, "-m", *shlex.split(line)]
-            done = subprocess.run(command, capture_output=True, text=True, env=os.environ, timeout=120)
+            done = populace(*shlex.split(line)[1:])
         else:
             raise AssertionError(f"{line!r} is neither make nor populace")
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
