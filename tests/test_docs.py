@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import runpy
 import shlex
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 from populace.cli import COMMANDS
+from support.commands import populace
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/card.md")])
@@ -39,7 +39,7 @@ def test_every_code_block_of_a_page_runs(page: Path) -> None:
     for language, code in blocks(page):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(code, name_of(page), "exec"), namespace)
+                exec(compile(code, f"<{name_of(page)}>", "exec"), namespace)
         elif language == "sh":
             run_lines(code)
         elif language == "yaml":
@@ -55,16 +55,15 @@ def run_lines(code: str) -> None:
         if line.startswith("make "):
             done = subprocess.run([*shlex.split(line), "-n"], cwd=ROOT, capture_output=True, text=True)
         elif line.startswith("populace "):
-            command = [sys.executable, "-m", *shlex.split(line)]
-            done = subprocess.run(command, capture_output=True, text=True, env=os.environ, timeout=120)
+            done = populace(*shlex.split(line)[1:])
         else:
             raise AssertionError(f"{line!r} is neither make nor populace")
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
-    assert (ROOT / "docs" / "cli.md").read_text() == made, "run `make docs`"
+    reference = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
+    assert (ROOT / "docs" / "cli.md").read_text() == reference, "run `make docs`"
 
 
 def test_every_command_is_documented() -> None:

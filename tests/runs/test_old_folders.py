@@ -62,7 +62,8 @@ def test_an_old_run_replays_to_the_same_tables(known: dict[str, Any], which: str
     again = run.replay(verify=True)
     assert again.metrics.equals(run.metrics)
     assert again.people().frame.equals(run.people().frame)
-    assert again.answers().equals(run.answers())
+    then = run.answers()
+    assert again.answers().select(then.columns).equals(then), "columns that are recorded since then do not count"
 
 
 def test_the_interventions_of_an_old_fork_are_seen_in_its_replay(known: dict[str, Any]) -> None:

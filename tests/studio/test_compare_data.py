@@ -24,9 +24,7 @@ def made(scenario: Any = None, seed: int = 1, **options: Any) -> Run:
 
 def opened(*names: str) -> view.Together:
     place = Workspace()
-    return view.together(
-        names, lambda name: RunReader(place.open(name)), lambda name: RunReader(place.open(name)).metrics
-    )
+    return view.together(names, lambda name: RunReader(place.open(name)))
 
 
 def test_runs_that_differ_in_their_seed_only_are_one_group() -> None:

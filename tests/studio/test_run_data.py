@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from populace import Budget, Choice, People, Run, Scenario, simulate
-from populace.base.errors import BudgetError, DamagedRunError, UnknownNameError, UsageError
+from populace import Choice, People, Run, Scenario, simulate
+from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
 from populace.models import Capabilities, Request, Scripted
+from populace.studio.metrics import chart_metrics, metric_info
 from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
-from populace.studio.pages.run import columns as stored
-from populace.studio.pages.run.data import charted, described, intervention_in_words, metrics, metrics_at, overview
+from populace.studio.pages.run.metrics_data import metrics_at
 from support.models import leaning, varied
 from support.scenarios import Shirts, Talk
 
@@ -56,65 +56,26 @@ def shirts() -> Run:
     return simulate(Shirts(people_count=40, days=5), model=Scripted(varied, spec="scripted:varied"), seed=2)
 
 
-def test_an_overview_tells_how_a_run_stands(shirts: Run) -> None:
-    seen = overview(shirts)
-    assert (seen.state, seen.last, seen.planned, seen.progress) == ("complete", 5, 5, 1.0)
-    assert seen.people == 40
-    assert seen.failure is not None and seen.failure.n == 200
-    assert seen.failure.value == 0 and 0 < seen.failure.high < 0.05
-    assert seen.digest == shirts.digest
-    assert ("people count", "40") in seen.settings
-
-
-def test_a_stop_by_budget_names_its_limit() -> None:
-    with pytest.raises(BudgetError):
-        simulate(Shirts(), model=Scripted(varied, spec="scripted:varied"), budget=Budget(calls=4))
-    seen = overview(Run.open(next(Path("runs").iterdir())))
-    assert (seen.state, seen.budget) == ("stopped", "calls")
-
-
-def test_a_run_without_a_step_has_an_overview(shirts: Run) -> None:
-    shutil.rmtree(shirts.folder / "steps")
-    seen = overview(Run.open(shirts.folder))
-    assert (seen.last, seen.people, seen.failure, seen.digest) == (None, 0, None, "")
-    assert metrics(Run.open(shirts.folder)).height == 0
-
-
-def test_metrics_are_the_metrics_of_the_run(shirts: Run) -> None:
-    assert metrics(shirts).equals(shirts.metrics)
-    assert metrics(shirts).equals(shirts.metrics)
-
-
-def test_metrics_of_a_run_that_was_made_anew_are_not_the_old_ones(shirts: Run) -> None:
-    metrics(shirts)
-    folder = shirts.folder
-    shutil.rmtree(folder)
-    other = simulate(Shirts(people_count=40, days=5), model=leaning(0.9), seed=5)
-    shutil.move(other.folder, folder)
-    moved = Run.open(folder)
-    assert metrics(moved).equals(moved.metrics)
-
-
 def test_metrics_at_a_step_tell_the_change_since_the_step_before(shirts: Run) -> None:
-    table = metrics_at(metrics(shirts), 2)
+    table = metrics_at(shirts.metrics, 2)
     before, now = shirts.metrics["share_blue"][1], shirts.metrics["share_blue"][2]
     assert table.row(0, named=True)["change"] == pytest.approx(now - before)
-    assert metrics_at(metrics(shirts), 0)["change"].to_list() == [None]
+    assert metrics_at(shirts.metrics, 0)["change"].to_list() == [None]
 
 
 def test_the_metrics_that_a_scenario_names_are_drawn_first() -> None:
     run = simulate(Shirts(), decider="rule")
-    assert charted(run, metrics(run)) == (["share_blue"], [])
-    assert described("norms")[0] == ("share_blue",)
-    assert described("norms")[1]["consensus"] == "Whether everybody wears the same."
+    assert chart_metrics(run) == (["share_blue"], [])
+    assert metric_info("norms")[0] == ("share_blue",)
+    assert metric_info("norms")[1]["consensus"] == "Whether everybody wears the same."
 
 
 def test_a_scenario_in_a_file_is_read_and_not_run(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text('raise SystemExit\nclass Mine:\n    chart = ("a", "b")\n    def a(self):\n        "First."\n')
-    assert described(f"{file}:Mine") == (("a", "b"), {"a": "First."})
+    assert metric_info(f"{file}:Mine") == (("a", "b"), {"a": "First."})
     file.write_text("class Mine(:\n    pass  # broken, and longer than before\n")
-    assert described(f"{file}:Mine") == ((), {})
+    assert metric_info(f"{file}:Mine") == ((), {})
 
 
 def test_people_are_those_of_the_step(shirts: Run) -> None:
@@ -246,11 +207,7 @@ def test_usage_is_counted_by_purpose_up_to_a_step() -> None:
 def test_a_fork_shows_its_parents_steps_and_pays_for_its_own(shirts: Run) -> None:
     fork = shirts.fork(3, seed=9, model=leaning(0.5))
     assert people_data.people(fork, 2).table.equals(people_data.people(shirts, 2).table)
-    assert metrics(fork).equals(fork.metrics)
     assert usage_data.used(fork, 2).total.calls == 0
-    seen = overview(fork)
-    assert seen.parent == (shirts.name, 3)
-    assert ("seed (from step 3)", "9") in seen.settings
 
 
 def test_a_run_that_is_gone_is_told() -> None:
@@ -258,16 +215,3 @@ def test_a_run_that_is_gone_is_told() -> None:
     shutil.rmtree(run.folder)
     with pytest.raises(DamagedRunError, match="missing"):
         people_data.people(run, 2)
-
-
-def test_what_is_kept_has_bounds() -> None:
-    kept = stored.Kept(room=1000)
-    for number in range(100):
-        kept.put(number, number, size=100)
-    assert kept.held <= 1000
-    assert kept.get(99) == 99 and kept.get(0) is None
-
-
-def test_interventions_are_told_in_words() -> None:
-    told = intervention_in_words({"kind": "set", "at": 2, "values": {"shirt": "blue"}, "to": {"where": {"id": 3}}})
-    assert told == "at step 2: set (values: shirt blue; to: where id 3)"

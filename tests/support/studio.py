@@ -20,7 +20,7 @@ import pytest
 from nicegui import Client, app, ui
 from nicegui.testing import User, user_simulation
 
-from populace.studio.app import simulated as install_simulated
+from populace.studio.app import install_simulated
 from populace.studio.studio import Studio
 
 # NiceGUI collects garbage before and after every visit; what is there already would be walked each time.

@@ -14,7 +14,7 @@ from populace.cli.decision import show_decision
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.engine.workspace import Workspace
-from populace.runs.biography import SCORES, Life, behind, in_words, recalled
+from populace.runs.biography import SCORES, UNRECORDED, Life, behind, in_words, recalled, unrecorded
 from populace.runs.reader import RunReader
 
 
@@ -77,4 +77,6 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
         if memories.height:
             shown = memories.select("memory", "about", *SCORES, "text")
             table(shown, f"What came to mind ({decision.purpose})", limit=40)
+        elif unrecorded(mine, decision):
+            out.print(f"[dim]{UNRECORDED}[/dim]")
         show_decision(found, decision)

@@ -132,6 +132,16 @@ class ExperimentFolder:
         """Whether a process is running it now."""
         return held(self.path / LOCK)
 
+    @staticmethod
+    def activity(path: Path) -> tuple[bool, int]:
+        """Whether a process runs the experiment of a folder now, and when it was last written, in nanoseconds.
+
+        Raises:
+            OSError: There is no experiment.
+        """
+        files = [path / "manifest.json", *path.glob("rows/*.jsonl")]
+        return held(path / LOCK), max(file.stat().st_mtime_ns for file in files)
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running the same experiment."""

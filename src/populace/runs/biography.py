@@ -17,6 +17,10 @@ from populace.runs.reader import Decision, RunReader
 
 SCORES = ("recency", "importance", "relevance", "score")
 """What a recalled memory was ranked by."""
+UNRECORDED = (
+    "Which memories the prompt showed is not recorded: the run is of an earlier version of Populace or scenario."
+)
+"""What is said in the place of the memories behind a decision where `unrecorded` holds."""
 _SAID = {"step": pl.Int64, "who": pl.String, "said": pl.String}
 
 
@@ -97,7 +101,9 @@ def recalled(run: RunReader, step: int, person: Id) -> pl.DataFrame:
 
 
 def behind(mine: pl.DataFrame, decision: Decision) -> pl.DataFrame:
-    """What was recalled for a decision and stands in its prompt; there is nothing where nobody recalls.
+    """The memories that the prompt of a decision showed, with the scores by which they were recalled.
+
+    Empty where no memories are recorded with the answer; `unrecorded` says whether there should be some.
 
     Args:
         mine: What came to the person's mind in the step, from `recalled`.
@@ -105,6 +111,21 @@ def behind(mine: pl.DataFrame, decision: Decision) -> pl.DataFrame:
     """
     if not mine.height:
         return mine
-    told = "\n".join(prompt["user"] for prompt in decision.prompts)
-    meant = mine.filter(pl.col("purpose") == decision.purpose)
-    return meant.filter(pl.Series([text in told for text in meant["text"]], dtype=pl.Boolean))
+    ids = decision.memories or []
+    rows = mine.filter(pl.col("purpose") == decision.purpose)
+    # A person may recall several times in a step for the same purpose; the scores are those of the right time.
+    batches = rows.partition_by("about", maintain_order=True)
+    batch = next((batch for batch in batches if set(ids) <= set(batch["memory"])), rows)
+    return batch.filter(pl.col("memory").is_in(ids)).unique("memory", keep="first", maintain_order=True)
+
+
+def unrecorded(mine: pl.DataFrame, decision: Decision) -> bool:
+    """Whether a person recalled memories for a decision that are not recorded with it.
+
+    So it is in runs of earlier versions, and where a scenario shows memories without passing a `Recollection`.
+
+    Args:
+        mine: What came to the person's mind in the step, from `recalled`.
+        decision: The decision.
+    """
+    return decision.memories is None and mine.height > 0 and decision.purpose in mine["purpose"]

@@ -40,6 +40,7 @@ class Decision:
         temperature: Applied to the distribution.
         draw: The random number that chose among the options, where one did.
         purpose: What the question was counted under.
+        memories: The ids of the memories that the prompt showed, in their order; None where none are recorded.
     """
 
     step: int
@@ -52,6 +53,7 @@ class Decision:
     temperature: float
     draw: float | None
     purpose: str = "decision"
+    memories: list[int] | None = None
 
     @property
     def distribution(self) -> dict[str, float] | None:
@@ -273,6 +275,7 @@ class RunReader:
                     ask["temperature"],
                     draw,
                     ask["purpose"],
+                    answer.get("memories"),
                 )
             )
         return found

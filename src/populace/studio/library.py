@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-import shutil
-import threading
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
-from populace.engine.discovery import SHIPPED, find_scenario
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
 from populace.journal import Journal, Manifest
-from populace.questions import VALID
-from populace.runs.overview import RunState, run_state
+from populace.runs.overview import RunOverview, RunState, overview
+from populace.studio.metrics import chart_metrics
 
 Stamp = tuple[int, int, int]
-_TAGS = "tags.json"
-_BIN = ".removed"
 
 
 @dataclass(frozen=True)
@@ -33,45 +22,24 @@ class RunCard:
 
     Attributes:
         name: Its name.
-        scenario: What was run.
-        condition: How it stands with it; `unreadable` where its folder is damaged or of a newer version.
+        overview: The run in a few facts; None where its folder is damaged or of a newer version.
         problem: Why it cannot be read.
-        steps: How many steps are committed.
-        planned: How many there will be, where that is known.
-        model: Who decides.
-        seed: Of everything random.
-        author: Who made it.
-        created: When, by the wall clock.
-        parent: The run that it is a fork of.
-        reason: Why it ended.
-        calls: Calls that it made.
-        cost: What they cost, where prices are known.
-        answers: How many answers people gave.
-        invalid: How many of them were none.
         metric: The name of the main metric.
         trend: The main metric over the steps.
         tags: What somebody noted about it.
     """
 
     name: str
-    scenario: str = ""
-    condition: RunState | str = "unreadable"
+    overview: RunOverview | None = None
     problem: str = ""
-    steps: int = 0
-    planned: int | None = None
-    model: str = ""
-    seed: int = 0
-    author: str = ""
-    created: str = ""
-    parent: str | None = None
-    reason: str = ""
-    calls: int = 0
-    cost: float = 0.0
-    answers: int = 0
-    invalid: int = 0
     metric: str = ""
     trend: tuple[float | None, ...] = ()
     tags: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> RunState | str:
+        """How the run stands; `unreadable` where it cannot be read."""
+        return self.overview.state if self.overview else "unreadable"
 
 
 @dataclass(frozen=True)
@@ -88,14 +56,6 @@ class ExperimentCard:
     problem: str = ""
 
 
-@dataclass
-class _Opened:
-    stamp: Stamp
-    run: Run
-    metrics: list[pl.DataFrame] = field(default_factory=list)
-    reading: threading.Lock = field(default_factory=threading.Lock)
-
-
 class Library:
     """What a workspace holds. Nothing outside of it can be opened.
 
@@ -105,7 +65,7 @@ class Library:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._opened: dict[str, _Opened] = {}
+        self._opened: dict[str, tuple[Stamp, Run]] = {}
         self._listed: dict[str, tuple[Stamp, Manifest | PopulaceError]] = {}
 
     def folder(self, name: str) -> Path:
@@ -115,7 +75,7 @@ class Library:
         plain = bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
         if not plain or folder.resolve().parent != home:
             raise RunNotFoundError(f"{name[:80]!r} is not the name of a run.", "The home page lists the runs.")
-        if not (folder / "manifest.json").is_file():
+        if not Journal.is_run(folder):
             raise RunNotFoundError(
                 f"there is no run {name!r} in this workspace.",
                 "It may have been deleted or moved. The home page lists the runs and undoes deletions.",
@@ -123,33 +83,20 @@ class Library:
         return folder
 
     def run(self, name: str) -> Run:
-        """A run, as it is now; what was read of its steps before is kept."""
-        return self._open(name).run
-
-    def metrics(self, name: str) -> pl.DataFrame:
-        """The metrics of a run; only steps that are new since the last look are read."""
-        opened = self._open(name)
-        with opened.reading:
-            steps = opened.run.steps
-            for step in steps[len(opened.metrics) :]:
-                found = opened.run.record.table(step, "metrics")
-                opened.metrics.append(pl.DataFrame({"step": [step]}) if found is None else found)
-            del opened.metrics[len(steps) :]
-            return pl.concat(opened.metrics, how="diagonal_relaxed") if opened.metrics else pl.DataFrame()
-
-    def _open(self, name: str) -> _Opened:
+        """A run, as it is now; what was read of its steps before is reused."""
         folder = self.folder(name)
-        stamp, held = _stamp(folder / "manifest.json"), self._opened.get(name)
-        if held is not None and held.stamp == stamp:
-            return held
+        stamp, known = Manifest.stamp(folder), self._opened.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]
         manifest = Manifest.read(folder)
-        if held is not None and held.run.manifest.created == manifest.created:
+        if known is not None and known[1].manifest.created == manifest.created:
             # Committed steps never change, so only what the manifest says is new.
-            held.run.record.manifest = manifest
-            held.stamp = stamp
-            return held
-        self._opened[name] = _Opened(stamp, Run(Journal(folder, manifest)))
-        return self._opened[name]
+            run = known[1]
+            run.record.manifest = manifest
+        else:
+            run = Run(Journal(folder, manifest))
+        self._opened[name] = (stamp, run)
+        return run
 
     def names(self) -> list[str]:
         """All runs, the newest first, those that cannot be read included."""
@@ -173,44 +120,19 @@ class Library:
         """One run, for a list; a folder that cannot be read is told as such."""
         try:
             run = self.run(name)
-            manifest, regime, usage = run.manifest, run.manifest.regime, run.usage()
-            statuses: Counter[str] = run.statuses
-            metric, trend = self._trend(name, manifest)
-            return RunCard(
-                name=name,
-                scenario=manifest.scenario.rpartition("/")[2],
-                condition=run_state(run.journal),
-                steps=manifest.status.steps,
-                planned=manifest.status.planned,
-                model=regime.model if regime.decider == "model" else f"decided by {regime.decider}",
-                seed=regime.seed,
-                author=manifest.environment.get("author", ""),
-                created=manifest.created,
-                parent=manifest.parent.run if manifest.parent else None,
-                reason=manifest.status.reason,
-                calls=usage.calls,
-                cost=usage.cost,
-                answers=sum(statuses.values()),
-                invalid=sum(count for status, count in statuses.items() if status not in VALID),
-                metric=metric,
-                trend=trend,
-                tags=self.tags(name),
-            )
+            main, others = chart_metrics(run)
+            metric = next(iter([*main, *others]), "")
+            trend = tuple(run.metrics[metric].to_list()) if metric else ()
+            return RunCard(name, overview(run), metric=metric, trend=trend, tags=self.workspace.tags(name))
         except PopulaceError as error:
-            return RunCard(name=name, problem=str(error))
-
-    def _trend(self, name: str, manifest: Manifest) -> tuple[str, tuple[float | None, ...]]:
-        metrics = self.metrics(name)
-        numeric = [each for each in metrics.columns if each != "step" and metrics[each].dtype.is_numeric()]
-        wanted = [each for each in main_metrics(manifest.scenario) if each in numeric] or numeric
-        return (wanted[0], tuple(metrics[wanted[0]].to_list())) if wanted else ("", ())
+            return RunCard(name, problem=str(error))
 
     def _manifest(self, name: str) -> Manifest | PopulaceError:
-        path = self.workspace.runs / name / "manifest.json"
+        folder = self.workspace.runs / name
         try:
-            stamp = _stamp(path)
+            stamp = Manifest.stamp(folder)
             if self._listed.get(name, (None,))[0] != stamp:
-                self._listed[name] = (stamp, Manifest.read(path.parent))
+                self._listed[name] = (stamp, Manifest.read(folder))
         except FileNotFoundError:
             return RunNotFoundError(f"{name} is gone.")
         except PopulaceError as error:
@@ -219,7 +141,7 @@ class Library:
 
     def _words(self, name: str) -> str:
         manifest = self._manifest(name)
-        words = [name, *self.tags(name)]
+        words = [name, *self.workspace.tags(name)]
         if isinstance(manifest, Manifest):
             words += [manifest.scenario, manifest.status.state, manifest.environment.get("author", "")]
             words += [regime.model for regime in manifest.regimes]
@@ -243,21 +165,10 @@ class Library:
         except PopulaceError as error:
             return ExperimentCard(name, problem=str(error))
 
-    def tags(self, name: str) -> tuple[str, ...]:
-        """What somebody noted about a run."""
-        try:
-            found = json.loads((self.workspace.runs / name / _TAGS).read_text())
-        except (OSError, ValueError):
-            return ()
-        return tuple(str(tag) for tag in found) if isinstance(found, list) else ()
-
     def tag(self, name: str, tags: list[str]) -> None:
-        """Note something about a run, in place of what was noted before."""
-        folder = self.folder(name)
-        kept = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
-        beside = folder / f".{_TAGS}-{os.getpid()}"
-        beside.write_text(json.dumps(kept, ensure_ascii=False) + "\n")
-        os.replace(beside, folder / _TAGS)
+        """Give a run these tags in place of those that it had; blanks around them and repeated ones are dropped."""
+        self.folder(name)
+        self.workspace.set_tags(name, dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
     def forks(self, name: str) -> list[str]:
         """The runs that are forks of a run and need its steps."""
@@ -271,37 +182,5 @@ class Library:
             raise UsageError(f"{name} is under way.", "Stop it first.")
         if forks := self.forks(name):
             raise UsageError(f"{name} is shared by {', '.join(forks[:5])}.", "Delete its forks first.")
-        target = self.workspace.runs / _BIN
-        target.mkdir(exist_ok=True)
-        if (target / name).exists():
-            shutil.rmtree(target / name)
-        os.replace(folder, target / name)
+        self.workspace.remove(name)
         self._opened.pop(name, None)
-
-    def restore(self, name: str) -> None:
-        """Bring a run back that was put away."""
-        if name not in self.removed():
-            raise RunNotFoundError(f"{name!r} is not among the deleted runs.")
-        if (self.workspace.runs / name).exists():
-            raise UsageError(f"there is another run {name} by now.", "Delete or rename that one first.")
-        os.replace(self.workspace.runs / _BIN / name, self.workspace.runs / name)
-
-    def removed(self) -> list[str]:
-        """Runs that were put away."""
-        place = self.workspace.runs / _BIN
-        return (
-            sorted(each.name for each in place.iterdir() if (each / "manifest.json").is_file())
-            if place.is_dir()
-            else []
-        )
-
-
-@functools.cache
-def main_metrics(scenario: str) -> tuple[str, ...]:
-    """What a scenario that ships draws first; a scenario in a file is not loaded for it."""
-    return tuple(find_scenario(scenario).chart) if scenario in SHIPPED else ()
-
-
-def _stamp(path: Path) -> Stamp:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_ino, found.st_size

@@ -20,6 +20,7 @@ from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
+from populace.statistics.intervals import t_quantile
 
 _MOST_ROWS_DRAWN = 24
 _MOST_SENTENCES = 6
@@ -43,7 +44,7 @@ def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     when = results.folder.manifest.created[:10]
     lead.append(Prose([f"An experiment with Populace, begun {when}. {_state(results)}"], kind="soft"))
     first, *others = _findings(results)
-    summary: list[Block] = [Prose([first]), *([Prose(others, listed=True)] if others else [])]
+    summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
     body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
@@ -239,8 +240,6 @@ def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
     made = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
     if not made.height:
         return made.with_columns(low=None, high=None)
-    from populace.statistics.intervals import t_quantile
-
     factors = {count: t_quantile(0.95, count - 1) / float(np.sqrt(count)) for count in made["n"].unique() if count > 1}
     half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
     return made.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)

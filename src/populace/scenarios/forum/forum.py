@@ -18,6 +18,7 @@ from populace.minds import expand
 from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice, Utterance
+from populace.runs.reader import RunReader
 from populace.scenarios.forum import moderation
 from populace.scenarios.forum.design import ForumDesign
 from populace.scenarios.forum.membership import MemberIndex, people_from_seeds, with_roles
@@ -139,7 +140,7 @@ class Forum(Scenario):
         if wanted.person is not None:
             who: Id = self.people.person(wanted.person).id
             if who == found["author"]:
-                raise UsageError(f"utterance {wanted.post} is by {found['name']}, who cannot answer themselves.")
+                raise UsageError(f"utterance {wanted.post} is by {found['name']}, who cannot reply to themselves.")
         else:
             who, one = guest(self.people, wanted.as_)
             self.people.add(one)
@@ -390,6 +391,6 @@ class Forum(Scenario):
         return int(self.board.posts["removed"].sum())
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """The liveliest threads, who wrote most, and what moderators did."""
         return forum_report(run)

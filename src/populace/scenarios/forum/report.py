@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from populace.engine.scenario import ReportTable
+from populace.runs.reader import RunReader
 
 
-def forum_report(run: Any) -> list[ReportTable]:
+def forum_report(run: RunReader) -> list[ReportTable]:
     """The liveliest threads, who wrote most, and what moderators did."""
     posts = run.history("posts")
     found = _warnings(run)
@@ -38,7 +37,7 @@ def forum_report(run: Any) -> list[ReportTable]:
     return found
 
 
-def _warnings(run: Any) -> list[ReportTable]:
+def _warnings(run: RunReader) -> list[ReportTable]:
     events = run.events
     warned = events.filter(pl.col("kind") == "warning") if events.height else events
     if not warned.height:

@@ -20,7 +20,7 @@ def router(studio: Studio) -> APIRouter:
     def compared(runs: str, at: int | None = None) -> Any:
         """Runs by name with commas between them; the first is the reference."""
         library = studio.library
-        side = data.together([name for name in runs.split(",") if name], library.run, library.metrics)
+        side = data.together([name for name in runs.split(",") if name], library.run)
         found: dict[str, Any] = {
             "runs": [run.name for run in side.runs],
             "missing": [asdict(each) for each in side.missing],

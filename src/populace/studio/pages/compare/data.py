@@ -111,15 +111,12 @@ class Together:
         return [name for name, dtype in schema.items() if name != "step" and dtype.is_numeric()]
 
 
-def together(
-    names: Iterable[str], open_run: Callable[[str], RunReader], metrics_of: Callable[[str], pl.DataFrame]
-) -> Together:
+def together(names: Iterable[str], open_run: Callable[[str], RunReader]) -> Together:
     """Runs by name, each once; those that cannot be read are told and do not keep others from being shown.
 
     Args:
         names: The names.
         open_run: How a run is opened.
-        metrics_of: How its metrics are read.
     """
     found: list[RunReader] = []
     missing: list[Missing] = []
@@ -129,7 +126,8 @@ def together(
             missing.append(Missing(name, f"At most {MOST} runs are shown at once.", "Take some away."))
             continue
         try:
-            run, table = open_run(name), metrics_of(name)
+            run = open_run(name)
+            table = run.metrics
             metrics[run.name] = table if table.width else pl.DataFrame(schema={"step": pl.Int64})
             found.append(run)
         except PopulaceError as error:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
+from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.compare import data as view
 from populace.studio.pages.compare.data import Together
@@ -81,7 +82,7 @@ class _Comparing:
     async def read(self) -> None:
         """Read what is there now."""
         library = self.studio.library
-        self.side = await asyncio.to_thread(view.together, self.names, library.run, library.metrics)
+        self.side = await asyncio.to_thread(view.together, self.names, library.run)
 
     async def follow(self) -> None:
         """Show what is there now, and leave what one may be using as it is."""
@@ -129,7 +130,7 @@ class _Comparing:
             ui.icon("circle", size="12px").style(f"color: {self._colour(name)}").props("aria-hidden=true")
             run_link(name).style("font-weight: 600")
             chip(self.studio.jobs.condition(self.studio.library.run(name)))
-            decided = regime.model if regime.decider == "model" else f"decided by {regime.decider}"
+            decided = decider_text(regime.decider, regime.model)
             planned = f" of {status.planned}" if status.planned is not None else ""
             facts = f"{decided} · seed {regime.seed} · {status.steps}{planned} steps"
             ui.label(display_text(facts, 200)).classes("soft small foreign")

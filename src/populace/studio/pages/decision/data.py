@@ -17,7 +17,7 @@ from populace.engine.workspace import Workspace
 from populace.models import Reply
 from populace.people import Id
 from populace.questions import VALID, Utterance
-from populace.runs.biography import SCORES, behind, recalled
+from populace.runs.biography import SCORES, UNRECORDED, behind, recalled, unrecorded
 from populace.runs.reader import Decision, RunReader
 
 
@@ -56,6 +56,7 @@ class Opened:
         given: What was told, as a template.
         fields: What stood in the fields of what was told and asked, read back from the prompt.
         memories: What was recalled for it and stands in the prompt, with scores, the best first.
+        memories_note: What is said where there are no memories.
         calls: The replies behind it.
         cleaning: What was done by rule to each reply, for utterances: the rules, or why nothing was left.
     """
@@ -65,6 +66,7 @@ class Opened:
     given: str
     fields: dict[str, str]
     memories: pl.DataFrame
+    memories_note: str
     calls: list[Call]
     cleaning: list[dict[str, Any]]
 
@@ -81,7 +83,8 @@ def opened(
     decision = decisions[path] if path else next(iter(decisions.values()))
     asks = run.rows("asks", pl.col("path") == decision.path).filter(pl.col("step") == step)
     given = asks["given"][0] if asks.height else ""
-    found = behind(recalled(run, step, decision.person["id"]), decision)
+    mine = recalled(run, step, decision.person["id"])
+    found = behind(mine, decision)
     return Opened(
         decision,
         str(decision.person.get("name", decision.person["id"])),
@@ -90,6 +93,7 @@ def opened(
         found.select("memory", "about", "kind", "text", *SCORES).sort("score", descending=True)
         if found.height
         else found,
+        UNRECORDED if unrecorded(mine, decision) else "No memory was recalled for this decision.",
         _calls(run, decision, workspace),
         _cleaning(decision),
     )
@@ -181,7 +185,7 @@ def _calls(run: RunReader, decision: Decision, workspace: Workspace | None) -> l
     rows = [row for row in decision.prompts if row["call"]]
     shared = _shared(run, decision)
     stored: dict[str, dict[str, Any]] = {}
-    if workspace is not None and rows and (workspace.folder / "calls.sqlite").is_file():
+    if workspace is not None and rows and workspace.has_store():
         store = workspace.store()
         try:
             stored = {row["call"]: call for row in rows if (call := store.open_call(row["call"]))}

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.forum.data import ForumView
 from populace.studio.shell.frame import notify_errors, section, test_id
@@ -54,7 +55,7 @@ def _figures(view: ForumView) -> None:
         ("posts", str(posts.height)),
         ("removed", str(int(posts["removed"].sum()))),
         ("votes", str(view.community.votes.height)),
-        ("model", regime.model if regime.decider == "model" else regime.decider),
+        ("model", decider_text(regime.decider, regime.model)),
         ("seed", str(regime.seed)),
     ]
     with section("Figures"), ui.element("div").classes("facts"):

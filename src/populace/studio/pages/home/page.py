@@ -11,7 +11,7 @@ from nicegui import ui
 
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
-from populace.statistics import proportion
+from populace.runs.overview import RunOverview
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.pages.home import example
 from populace.studio.shell.frame import chip, empty_state, frame, notify_errors, page_at, run_link, section, test_id
@@ -79,19 +79,21 @@ def register(studio: Studio) -> None:
 
 
 def _row(studio: Studio, card: RunCard, refresh: object) -> None:
+    seen = card.overview
     with test_id(ui.column().classes("panel"), f"run-{card.name}"):
         with ui.row().classes("w-full items-center gap-3"):
             with ui.column().classes("gap-0 min-w-0").style("flex: 1 1 240px"):
                 with ui.row().classes("items-center gap-2"):
                     run_link(card.name).style("font-weight: 600")
-                    chip(card.condition)
+                    chip(card.state)
                     _menu(studio, card, refresh)
-                if card.problem:
+                if seen is None:
                     ui.label(display_text(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
                 else:
-                    fork = f" · fork of {card.parent}" if card.parent else ""
-                    what = f"{card.scenario} · {card.model} · seed {card.seed}{fork}"
-                    ui.label(display_text(f"{what} · {card.author}, {_date(card.created)}", 300)).classes(
+                    fork = f" · fork of {seen.parent.run}" if seen.parent else ""
+                    scenario = seen.scenario.rpartition("/")[2]
+                    what = f"{scenario} · {seen.decided_by} · seed {seen.regime.seed}{fork}"
+                    ui.label(display_text(f"{what} · {seen.author}, {_date(seen.created)}", 300)).classes(
                         "soft small foreign"
                     )
             if card.trend:
@@ -100,8 +102,8 @@ def _row(studio: Studio, card: RunCard, refresh: object) -> None:
                     last = card.trend[-1]
                     value = "–" if last is None else f"{last:.3g}"
                     ui.label(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
-            if not card.problem:
-                _numbers(card)
+            if seen is not None:
+                _numbers(seen)
         if card.tags:
             with ui.row().classes("gap-1"):
                 for tag in card.tags:
@@ -117,18 +119,18 @@ def _date(iso: str) -> str:
     return f"{made.day} {made:%b %Y, %H:%M}"
 
 
-def _numbers(card: RunCard) -> None:
+def _numbers(seen: RunOverview) -> None:
     with ui.column().classes("gap-0 small").style("width: 270px; max-width: 100%"):
-        planned = f" of {card.planned}" if card.planned is not None else ""
-        ui.label(f"{card.steps}{planned} steps")
-        if card.condition in ("running", "pausing", "paused") and card.planned:
-            ui.linear_progress(card.steps / card.planned, show_value=False).props("rounded").classes("w-full")
-        cost = f", cost {card.cost:.4g}" if card.cost else ", no cost known"
-        ui.label(f"{card.calls:,} calls{cost}").classes("soft")
-        if card.answers:
-            share = proportion(card.invalid, card.answers)
-            bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if card.invalid else ""
-            ui.label(f"{100 * share.value:.1f} % of {card.answers:,} answers invalid{bounds}").classes("soft")
+        planned = f" of {seen.planned}" if seen.planned is not None else ""
+        ui.label(f"{seen.steps}{planned} steps")
+        if seen.state in ("running", "pausing", "paused") and seen.planned:
+            ui.linear_progress(seen.steps / seen.planned, show_value=False).props("rounded").classes("w-full")
+        cost = f", cost {seen.usage.cost:.4g}" if seen.usage.cost else ", no cost known"
+        ui.label(f"{seen.usage.calls:,} calls{cost}").classes("soft")
+        if seen.invalid is not None:
+            share = seen.invalid
+            bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if share.value else ""
+            ui.label(f"{100 * share.value:.1f} % of {seen.answers:,} answers invalid{bounds}").classes("soft")
 
 
 def _menu(studio: Studio, card: RunCard, refresh: object) -> None:
@@ -183,13 +185,13 @@ def _experiments(cards: list[ExperimentCard]) -> None:
 def _removed(studio: Studio, refresh: object) -> None:
     """What was deleted stays until it is deleted again, and can be brought back."""
     assert callable(refresh)
-    names = studio.library.removed()
+    names = studio.workspace.removed()
     if not names:
         return
 
     @notify_errors
     async def undo(name: str) -> None:
-        studio.library.restore(name)
+        studio.workspace.restore(name)
         await refresh()
 
     with ui.expansion(f"Deleted: {len(names)}", icon="delete").classes("w-full soft") as opened:

@@ -89,7 +89,8 @@ def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
 
 def _models(studio: Studio) -> list[str]:
     """Models that can be named at once: those of this machine, and those of earlier runs."""
-    used = [studio.library.card(name).model for name in studio.library.names()[:50]]
+    runs = [studio.library.card(name).overview for name in studio.library.names()[:50]]
+    used = [run.decided_by for run in runs if run is not None]
     return list(dict.fromkeys([*_KNOWN_MODELS, *(model for model in used if ":" in model)]))
 
 

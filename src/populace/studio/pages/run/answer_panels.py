@@ -8,9 +8,9 @@ import polars as pl
 from nicegui import ui
 
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import origin_rows, settings_rows
 from populace.studio.jobs import command
 from populace.studio.pages.run import answers_data, usage_data
-from populace.studio.pages.run.data import RunOverview, overview
 from populace.studio.pages.run.panels import Panel
 from populace.studio.shell.frame import empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
@@ -263,10 +263,9 @@ class SettingsPanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """The settings."""
-        return overview(run)
+        return [*settings_rows(run), *origin_rows(run), ("journal", run.digest)]
 
-    def draw(self, data: RunOverview) -> None:
+    def draw(self, data: list[tuple[str, str]]) -> None:
         """The rows."""
-        rows = [*data.settings, ("journal", data.digest)]
-        self._settings = pl.DataFrame(rows, schema={"name": pl.String, "value": pl.String}, orient="row")
+        self._settings = pl.DataFrame(data, schema={"name": pl.String, "value": pl.String}, orient="row")
         self._table.refresh()

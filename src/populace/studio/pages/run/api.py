@@ -9,10 +9,10 @@ import polars as pl
 from fastapi import APIRouter, Query
 
 from populace.base.errors import JournalError, UsageError
+from populace.runs.overview import overview
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import origin_rows, settings_rows
 from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
-from populace.studio.pages.run.data import metrics as measured
-from populace.studio.pages.run.data import overview as seen
 from populace.studio.studio import Studio
 
 Page = Annotated[int, Query(ge=1)]
@@ -24,16 +24,17 @@ def router(studio: Studio) -> APIRouter:
     made = APIRouter(prefix="/runs/{name}")
 
     @made.get("/overview")
-    def overview(name: str) -> dict[str, Any]:
-        """How it stands."""
+    def run_overview(name: str) -> dict[str, Any]:
+        """A run in a few facts, and everything that was set."""
         run = studio.library.run(name)
-        told = seen(run, studio.jobs.condition(run))
-        return {**asdict(told), "tables": sorted(told.tables), "progress": told.progress}
+        seen = overview(run, studio.jobs.condition(run))
+        settings = [*settings_rows(run), *origin_rows(run)]
+        return {**asdict(seen), "tables": sorted(seen.tables), "progress": seen.progress, "settings": settings}
 
     @made.get("/metrics")
     def metrics(name: str) -> list[dict[str, Any]]:
         """All metrics, a row for each step."""
-        return measured(studio.library.run(name)).to_dicts()
+        return studio.library.run(name).metrics.to_dicts()
 
     @made.get("/people")
     def people(

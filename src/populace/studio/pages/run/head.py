@@ -9,8 +9,8 @@ from functools import partial
 from nicegui import ui
 
 from populace.base.formatting import duration, percent
+from populace.runs.overview import RunOverview
 from populace.studio.jobs import CommandError, CommandJob, command
-from populace.studio.pages.run.data import RunOverview
 from populace.studio.shell.frame import chip, error_card, notify_errors, run_address, run_link, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -73,22 +73,24 @@ class Head:
         done = "none yet" if seen.last is None else f"{seen.last} of {seen.planned}" if seen.planned else str(seen.last)
         self._put("steps", done, "steps done")
         self._put("people", f"{seen.people:,}")
-        if seen.failure is None:
+        if seen.invalid is None:
             self._put("answers invalid", "–", "nothing asked yet")
         else:
-            bounds = f"{percent(seen.failure.low)} to {percent(seen.failure.high)}"
-            told_by = f"of {seen.failure.n:,} answers invalid (95 %: {bounds})"
-            self._put("answers invalid", percent(seen.failure.value), told_by)
+            bounds = f"{percent(seen.invalid.low)} to {percent(seen.invalid.high)}"
+            told_by = f"of {seen.invalid.n:,} answers invalid (95 %: {bounds})"
+            self._put("answers invalid", percent(seen.invalid.value), told_by)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
         self._put(
             "cost",
-            f"{usage.cost:,.4g}" if seen.priced else "unknown",
-            "cost" if seen.priced else "cost: no price is known",
+            f"{usage.cost:,.4g}" if seen.price else "unknown",
+            "cost" if seen.price else "cost: no price is known",
         )
         self._put("time", duration(seen.seconds), "computing")
-        self._put("decided by", display_text(seen.model, 80), f"decides, temperature {seen.temperature:g}")
-        self._put("seed", str(seen.seed))
-        state = f"{seen.state}\n{seen.reason}\n{seen.parent}\n{seen.notes}\n{seen.interventions}\n{sorted(seen.tables)}"
+        self._put("decided by", display_text(seen.decided_by, 80), f"decides, temperature {seen.regime.temperature:g}")
+        self._put("seed", str(seen.regime.seed))
+        state = (
+            f"{seen.state}\n{seen.reason}\n{seen.parent}\n{seen.caveats}\n{seen.interventions}\n{sorted(seen.tables)}"
+        )
         if state != self._state:
             self._state = state
             self._show_state(seen)
@@ -105,11 +107,11 @@ class Head:
             test_id(chip(seen.state), "state")
             if seen.parent:
                 ui.label("fork of").classes("soft")
-                run_link(seen.parent[0])
-                ui.label(f"at step {seen.parent[1]}").classes("soft")
+                run_link(seen.parent.run)
+                ui.label(f"at step {seen.parent.at}").classes("soft")
         self._notes.clear()
         with self._notes:
-            for text in [*seen.interventions, *seen.notes]:
+            for text in [*seen.interventions, *(note[:1].upper() + note[1:] for note in seen.caveats)]:
                 ui.label(display_text(text, 400)).classes("small foreign soft")
         self._doing.clear()
         with self._doing:
@@ -143,9 +145,9 @@ class Head:
         line = ui.label(display_text(command("resume", seen.name), 300)).classes("commandline")
         with ui.row().classes("gap-2 items-center"):
             self._button("Resume", "resume", lambda: self._start(options), "unelevated")
-            if not seen.budget:
+            if not seen.limit:
                 return
-            field = ui.number(f"How many more {seen.budget} it may use", min=1, on_change=lambda: told_budget())
+            field = ui.number(f"How many more {seen.limit} it may use", min=1, on_change=lambda: told_budget())
             test_id(field.props("dense outlined clearable").style("min-width: 230px"), "budget")
             ui.label("Empty sets no limit.").classes("soft small")
 
@@ -153,9 +155,7 @@ class Head:
             value = field.value
             options.clear()
             if value:
-                options[_OPTIONS[seen.budget]] = (
-                    f"{value:g}" if seen.budget in ("money", "seconds") else f"{int(value)}"
-                )
+                options[_OPTIONS[seen.limit]] = f"{value:g}" if seen.limit in ("money", "seconds") else f"{int(value)}"
             line.set_text(display_text(command("resume", seen.name, *_flat(options)), 300))
 
     def _button(self, text: str, mark: str, act: Callable[[], object], props: str) -> None:
