@@ -3,8 +3,6 @@ from __future__ import annotations
 import html.parser
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from populace.experiments.reports.experiment_report import experiment_yaml, mean
 from populace.experiments.reports.figures import IntervalRow, intervals, standalone_svg
 from populace.experiments.reports.rendering import escape_markdown, html_page, markdown_text
 from populace.scenarios.norms import Norms
+from support.commands import populace
 
 pytest.importorskip("matplotlib")
 
@@ -206,8 +205,7 @@ def test_a_long_table_says_what_it_leaves_out() -> None:
 
 def test_the_command_writes_and_reports(results: Results, tmp_path: Path) -> None:
     workspace = str(results.folder.path.parent.parent)
-    command = [sys.executable, "-m", "populace", "report", "tipping", "--to", str(tmp_path), "--workspace", workspace]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120)
+    done = populace("report", "tipping", "--to", str(tmp_path), "--workspace", workspace, "--json")
     document = json.loads(done.stdout)
     assert document["status"] == "ok", done.stderr
     assert (tmp_path / f"{results.name}.html").is_file()
