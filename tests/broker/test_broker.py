@@ -41,7 +41,7 @@ class Recorder(Model):
         self.asked: list[Request] = []
         self.started = self.closed = 0
 
-    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         self.started += 1
         await asyncio.sleep(0)
 
@@ -291,11 +291,11 @@ def test_attempts_that_were_repeated_are_counted_once_whoever_waits_for_them():
         return broker.usage.retried
 
     def again(request: Request) -> Reply:
-        model.retried += 1
+        model.retry_count += 1
         return Reply("blue")
 
     model = Recorder(again)
-    assert using(both) == model.retried == 6
+    assert using(both) == model.retry_count == 6
 
 
 def test_nothing_is_counted_as_under_way_once_a_fetch_is_over():
@@ -397,4 +397,4 @@ def test_the_price_table_is_where_the_environment_says(monkeypatch, tmp_path):
 def test_a_scripted_crowd_is_bought_once_for_all_who_share_a_prompt():
     model = Scripted(lambda request: {"blue": 0.5, "green": 0.5})
     broker = fetched(model, [ask(number % 7, top=20) for number in range(10_000)])
-    assert (model.served, broker.usage.calls) == (7, 7)
+    assert (model.request_count, broker.usage.calls) == (7, 7)

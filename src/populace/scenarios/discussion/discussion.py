@@ -18,6 +18,7 @@ from populace.minds import Memory, Mind, Recollection
 from populace.models import open_embedder
 from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
+from populace.runs.reader import RunReader
 from populace.worlds.mailbox import Mailbox, Message
 
 LEANINGS = {"open-minded": 2, "cautious": 1, "outspoken": 1, "sceptical": 1, "easygoing": 1}
@@ -218,7 +219,7 @@ class Discussion(Scenario):
         return float((2 * rank - len(counts) - 1) @ counts / (len(counts) * counts.sum()))
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """Who spoke how often, and what everybody thought before and after."""
         spoke = run.events.filter(pl.col("kind") == "said").group_by("person").agg(pl.len().alias("spoke"))
         people = run.people().frame.select(pl.col("id").alias("person"), "name", "leaning", "before", "position")

@@ -314,7 +314,7 @@ class Forum(Scenario):
             self.tables["votes"] = votes
 
     def _community(self) -> dict[str, Any]:
-        return {"community": self.design.name, "goal": self.design.goal, "wording.nudges": wording.nudges(self.design)}
+        return {"community": self.design.name, "goal": self.design.goal, "nudges": wording.nudges(self.design)}
 
     def _reopened_slot(self) -> int:
         """The thread that a what-if reopened in this step; -1 where there is none."""
