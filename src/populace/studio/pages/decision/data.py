@@ -185,7 +185,7 @@ def _calls(run: RunReader, decision: Decision, workspace: Workspace | None) -> l
     rows = [row for row in decision.prompts if row["call"]]
     shared = _shared(run, decision)
     stored: dict[str, dict[str, Any]] = {}
-    if workspace is not None and rows and (workspace.folder / "calls.sqlite").is_file():
+    if workspace is not None and rows and workspace.has_store():
         store = workspace.store()
         try:
             stored = {row["call"]: call for row in rows if (call := store.open_call(row["call"]))}

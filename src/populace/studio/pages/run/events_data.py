@@ -9,7 +9,7 @@ import polars as pl
 
 from populace.people import Id
 from populace.runs.reader import RunReader
-from populace.studio.pages.run import columns as stored
+from populace.studio import step_cache
 from populace.studio.pages.run.people_data import Rows
 
 _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.String, "details": pl.String}
@@ -51,7 +51,7 @@ def events(
     if not found:
         return Rows(pl.DataFrame(schema=_EMPTY), total)
     table = pl.concat(found, how="vertical_relaxed")
-    names = stored.names(run, step, table["person"])
+    names = step_cache.names(run, step, table["person"])
     told = pl.Series("details", [in_words(data) for data in table["data"]], pl.String)
     return Rows(table.with_columns(names, told).select(list(_EMPTY)), total)
 
@@ -93,9 +93,9 @@ def _told(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _kinds(run: RunReader, step: int) -> pl.DataFrame:
-    table = stored.columns(run, step, "events", ["kind"])
+    table = step_cache.columns(run, step, "events", ["kind"])
     if table is None:
         return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
     return table.group_by("kind").len("events")
@@ -110,7 +110,7 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
     if not most or (ids is None and not search and known.height == _kinds(run, step).height):
         return most, None
     names = ["kind", *(["person"] if ids is not None else []), *(["data"] if search else [])]
-    table = stored.columns(run, step, "events", names)
+    table = step_cache.columns(run, step, "events", names)
     if table is None:
         return 0, None
     fits = pl.lit(True) if not kind else pl.col("kind") == kind
@@ -126,7 +126,7 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
 
 def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
     """Some events of a step, the last one first."""
-    table = stored.columns(run, step, "events", ["kind", "person", "data"])
+    table = step_cache.columns(run, step, "events", ["kind", "person", "data"])
     chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
     shown = chosen.reverse().slice(skip, left)
     return (pl.DataFrame() if table is None else table[shown]).insert_column(
@@ -136,7 +136,7 @@ def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: i
 
 def _ids(run: RunReader, step: int, person: str) -> list[Id]:
     """Who is meant by an id or a name; nobody where there is none."""
-    names = [name for name in ("id", "name") if name in stored.people_columns(run, step)]
-    table = stored.people(run, step, names)
+    names = [name for name in ("id", "name") if name in run.record.people_columns(step)]
+    table = step_cache.people(run, step, names)
     fits = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
     return table.filter(fits)["id"].to_list()

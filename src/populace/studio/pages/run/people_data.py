@@ -9,7 +9,7 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.runs.reader import RunReader
-from populace.studio.pages.run import columns as stored
+from populace.studio import step_cache
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains"}
 _CONDITION = re.compile(
@@ -51,19 +51,19 @@ def people(
         page: Which page, from 1.
         size: How many rows a page has.
     """
-    names = list(stored.people_columns(run, step))
+    names = list(run.record.people_columns(step))
     if sort and sort not in names:
         raise UnknownNameError("column", sort, names)
     keep = _wanted(run, step, names, search.strip(), where.strip())
     if sort:
-        order = stored.order(run, step, sort, descending)
+        order = step_cache.order(run, step, sort, descending)
         rows = order if keep is None else order.filter(keep.gather(order))
     elif keep is None:
         rows = pl.int_range(int(run.record.facts(step)["people"]["count"]), eager=True, dtype=pl.UInt32)
     else:
         rows = keep.arg_true()
     shown = rows.slice(max(page - 1, 0) * size, size)
-    return Rows(stored.people(run, step, names)[shown], rows.len())
+    return Rows(step_cache.people(run, step, names)[shown], rows.len())
 
 
 def conditions(text: str) -> list[tuple[str, str, str]]:
@@ -90,11 +90,11 @@ def _wanted(run: RunReader, step: int, names: list[str], search: str, where: str
     for name, operator, value in conditions(where):
         if name not in names:
             raise UnknownNameError("column", name, names)
-        fits = _compared(stored.people(run, step, [name])[name], operator, value)
+        fits = _compared(step_cache.people(run, step, [name])[name], operator, value)
         keep = fits if keep is None else keep & fits
     if search:
         found = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
-        for column in stored.people(run, step, names).get_columns():
+        for column in step_cache.people(run, step, names).get_columns():
             if _is_text(column.dtype) or column.name == "id":
                 found = found | _contains(column, search)
         keep = found if keep is None else keep & found
