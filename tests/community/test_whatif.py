@@ -53,7 +53,7 @@ def test_the_shared_prefix_costs_nothing_and_other_threads_stay_as_they_were(run
     assert posts(turned).filter(pl.col("step") < step).equals(posts(run).filter(pl.col("step") < step))
     assert turned.usage(until=step).calls == 0
     own = of_thread(turned, at["thread"]).filter(pl.col("step") >= step)
-    assert turned.usage().calls == own.height == model.served > 0
+    assert turned.usage().calls == own.height == model.request_count > 0
     opening = of_thread(run, at["thread"]).select("author", "text").row(0)
     before, after = threads(run), threads(turned)
     assert before.pop(opening) != after.pop(opening)
