@@ -208,7 +208,7 @@ class Forum(Scenario):
             **self._community(),
             **told,
         )
-        said = question.titled(answers.values)
+        said = question.split_titles(answers.values)
         made = pl.concat([draft, said], how="horizontal").with_columns(name=writers["name"], author=writers.ids)
         if opening:
             made = made.with_columns(parent=pl.lit(None, pl.Int64), trimmed=pl.lit(0))
