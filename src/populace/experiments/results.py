@@ -15,8 +15,8 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.contrasts import arm_effects, arm_means, level_effects, precision_table
-from populace.experiments.experiment import Experiment
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
+from populace.experiments.plan import ExperimentPlan
 from populace.experiments.tables import arms_table, runs_table, sample_description
 from populace.statistics import (
     Fluctuation,
@@ -70,7 +70,7 @@ class Results:
         return self.folder.manifest.reason
 
     @cached_property
-    def experiment(self) -> Experiment:
+    def experiment(self) -> ExperimentPlan:
         """The experiment."""
         return self.folder.experiment
 

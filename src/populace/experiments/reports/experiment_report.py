@@ -13,8 +13,8 @@ import yaml
 
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
-from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan import ExperimentPlan
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.results import Results
@@ -116,7 +116,7 @@ def _design(results: Results) -> Iterator[Block]:
     yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MOST_ROWS_DRAWN)
 
 
-def outcome_meaning(outcome: Outcome, experiment: Experiment) -> str:
+def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
     """An outcome in words, from what the scenario says of its metric."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
@@ -285,7 +285,7 @@ def _manifest(results: Results) -> Iterator[Block]:
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")
 
 
-def experiment_yaml(experiment: Experiment) -> str:
+def experiment_yaml(experiment: ExperimentPlan) -> str:
     """An experiment as the shortest YAML file that makes it."""
     kept: dict[str, Any] = {}
     for name, value in experiment.data().items():
