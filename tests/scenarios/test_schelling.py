@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from populace.scenarios.schelling.words import GROUPS
+from populace.scenarios.schelling.wordings import GROUPS
 
 from populace import Run, simulate
 from populace.models import Request, Scripted
