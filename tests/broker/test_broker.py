@@ -222,7 +222,7 @@ def test_questions_asked_at_the_same_time_share_one_budget_of_calls():
 
 def test_a_failure_among_the_last_calls_of_a_budget_still_ends_in_words():
     model = Recorder(lambda request: DOWN if request == ask(1) else Reply("blue"))
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="the budget of 5 calls is reached"):
         fetched(model, asks(10), calls=5)
 
 
