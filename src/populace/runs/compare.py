@@ -57,7 +57,17 @@ class Comparison:
 
 
 def compare(first: RunReader, second: RunReader) -> Comparison:
-    """Compare two runs step by step."""
+    """Compare two runs step by step.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> office = Norms(workers=3, days=2)
+        >>> first = simulate(office, model="scripted:uniform", seed=1, keep="nothing")
+        >>> again = simulate(office, model="scripted:uniform", seed=1, keep="nothing")
+        >>> compare(first, again).equal
+        True
+    """
     parting = first_difference(first, second)
     return Comparison(_settings(first, second), parting, _metrics(first, second), (len(first.steps), len(second.steps)))
 
