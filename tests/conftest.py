@@ -19,6 +19,17 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module run in one process, so that it is made once."""
+    for item in items:
+        fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+        file = item.nodeid.partition("::")[0]
+        shared = any(each.scope == "module" and each.baseid == file for several in fixtures for each in several)
+        if shared and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(file))
+
+
 @pytest.fixture
 def shirts_run() -> Run:
     return simulate(Shirts(), model=Counting(), seed=1)

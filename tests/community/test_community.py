@@ -73,7 +73,7 @@ def test_a_thread_that_a_moderator_closed_is_locked() -> None:
 
 
 def test_a_run_without_posts_is_no_community() -> None:
-    with pytest.raises(UsageError, match="holds no posts"):
+    with pytest.raises(UsageError, match="has no posts"):
         Community(simulate(Shirts(), model=Counting(), keep="nothing"))
 
 
@@ -81,7 +81,7 @@ def test_a_run_of_the_shipped_forum_is_read() -> None:
     run = simulate(Forum(expand=False), model=writer(), seed=1, keep="nothing")
     found = Community(run)
     assert found.design.name == "The Mending Bench"
-    assert found.posts.height == found.read_in_order.height > 10
+    assert found.posts.height == found.posts_in_reading_order.height > 10
     assert found.posts["name"].null_count() == 0
 
 
@@ -131,7 +131,7 @@ def test_a_large_community_is_read_back_within_a_second() -> None:
         found = Community(RunReader.open(made.folder))
         assert found.posts.height == 10_000
         assert found.threads().height == 1000
-        assert found.read_in_order.height == 10_000
+        assert found.posts_in_reading_order.height == 10_000
         took.append(time.perf_counter() - began)
     assert min(took) <= 1.0
 

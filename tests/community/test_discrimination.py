@@ -64,13 +64,13 @@ def test_what_moderators_removed_is_not_shown_as_generated() -> None:
     ("line", "what"),
     [
         ("{", "line 3: this is not JSON"),
-        ("[]", "line 3: this is no object"),
+        ("[]", "line 3: this is not a JSON object"),
         ('{"title": "x", "posts": []}', "line 3: `community` is missing"),
         ('{"community": "c", "posts": []}', "line 3: `posts` is missing or empty"),
         ('{"community": "c", "posts": [{"author": "a"}]}', "line 3, post 0: `text` is missing"),
         ('{"community": "c", "posts": [{"text": "a"}]}', "line 3, post 0: `author` is missing"),
         ('{"community": "c", "posts": [{"author": "a", "text": "b", "parent": 0}]}', "line 3, post 0: `parent` is 0"),
-        ('{"community": "c", "title": 3, "posts": [{}]}', "line 3: `title` is no text"),
+        ('{"community": "c", "title": 3, "posts": [{}]}', "line 3: `title` is not text"),
     ],
 )
 def test_a_broken_line_is_named_by_its_number(tmp_path: Path, line: str, what: str) -> None:
@@ -169,11 +169,11 @@ def test_a_model_that_knows_errs_never_and_one_that_is_fooled_always(tmp_path: P
 def test_a_session_goes_on_where_it_stopped(tmp_path: Path) -> None:
     found = make_pairs(real(4), {"full": conversations_of(Community(board(seed=1, offence=0.0)))})
     first = Ratings(tmp_path / "a.jsonl")
-    todo = list(first.left(found, "Ann"))
+    todo = first.unrated(found, "Ann")
     first.add([todo[0].rating("Ann", "person", "first")])
     again = Ratings(tmp_path / "a.jsonl")
-    assert [pair.key for pair in again.left(found, "Ann")] == [pair.key for pair in todo[1:]]
-    assert len(list(again.left(found, "Bo"))) == 4
+    assert [pair.key for pair in again.unrated(found, "Ann")] == [pair.key for pair in todo[1:]]
+    assert len(again.unrated(found, "Bo")) == 4
     (tmp_path / "a.jsonl").write_text('{"rater": "x"}\n')
     with pytest.raises(UsageError, match="line 1: 'pair' is missing"):
         Ratings(tmp_path / "a.jsonl")
@@ -212,12 +212,12 @@ def test_with_very_many_answers_the_community_is_fixed(monkeypatch: pytest.Monke
         asked.append((fixed, random))
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr("populace.community.discrimination_result.mixed", failing)
+    monkeypatch.setattr("populace.community.discrimination_result.fit_mixed_model", failing)
     monkeypatch.setattr("populace.community.discrimination_result.CROSSED", 50)
     found = analyse_ratings(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
     assert asked == [(["arm", "community"], ["rater"])]
     assert found.mixed is None
-    assert any("the community is fixed" in note for note in found.notes)
+    assert any("the community is a fixed factor" in note for note in found.notes)
     assert any("the optimiser failed (Singular matrix)" in note for note in found.notes)
 
 

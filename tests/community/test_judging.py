@@ -80,7 +80,7 @@ def test_judging_leaves_the_run_as_it_is_and_is_kept_beside_it() -> None:
     assert again.table["fingerprint"].n_unique() == 2
     model = judging()
     judge_posts(found, model)
-    assert model.served == 0, "what was paid for is asked again"
+    assert model.request_count == 0, "what was paid for is asked again"
     assert read_judgements(Community(run)).table.height == again.table.height
 
 

@@ -52,7 +52,7 @@ def test_a_study_that_is_not_there_is_named(place: Workspace, material: Material
 def test_a_broken_study_says_which_line(place: Workspace, material: Material) -> None:
     made = Study.make(place, "broken", material)
     (made.folder / "pairs.jsonl").write_text('{"key": 1}\n')
-    with pytest.raises(UsageError, match="line 1: this is no pair"):
+    with pytest.raises(UsageError, match="line 1: this is not a pair"):
         _ = Study(place, "broken").pairs
 
 

@@ -53,7 +53,7 @@ def test_the_shared_prefix_costs_nothing_and_other_threads_stay_as_they_were(run
     assert posts(turned).filter(pl.col("step") < step).equals(posts(run).filter(pl.col("step") < step))
     assert turned.usage(until=step).calls == 0
     own = of_thread(turned, at["thread"]).filter(pl.col("step") >= step)
-    assert turned.usage().calls == own.height == model.served > 0
+    assert turned.usage().calls == own.height == model.request_count > 0
     opening = of_thread(run, at["thread"]).select("author", "text").row(0)
     before, after = threads(run), threads(turned)
     assert before.pop(opening) != after.pop(opening)
@@ -105,15 +105,15 @@ def test_a_turned_run_can_be_turned_again(run: Run) -> None:
 
 def test_bad_wishes_are_refused(run: Run) -> None:
     at = middle(run)
-    with pytest.raises(UsageError, match=rf"no utterance 999\.\s*It has 1 to {posts(run).height}"):
+    with pytest.raises(UsageError, match=rf"no post 999\.\s*Its posts are numbered 1 to {posts(run).height}"):
         what_if(run, 999, as_="a troll")
     with pytest.raises(UnknownNameError, match="no person named 'Nobody'"):
         what_if(run, 1, person="Nobody")
-    with pytest.raises(UsageError, match="cannot answer themselves"):
+    with pytest.raises(UsageError, match="cannot reply to themselves"):
         what_if(run, at["post"], person=at["author"])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="both"):
         what_if(run, 1, as_="a troll", person=2)
-    with pytest.raises(UsageError, match="needs an utterance"):
+    with pytest.raises(UsageError, match="needs a post"):
         multiverse(run, 2, as_="a troll")
 
 

@@ -22,17 +22,24 @@ def test_people_recall_their_own_memories_only() -> None:
 
 
 def test_an_empty_mind_recalls_nothing_and_says_so() -> None:
-    assert memory().lines([0, 1], ["café", "park"], now=0, purpose="test", top=3) == ["- nothing", "- nothing"]
+    recollection = memory().recollect([0, 1], ["café", "park"], now=0, purpose="test", top=3)
+    assert recollection.texts.to_list() == ["- nothing", "- nothing"] and recollection.ids.to_list() == [[], []]
 
 
-def test_lines_belong_to_whoever_asked() -> None:
+def test_a_recollection_belongs_to_whoever_asked() -> None:
     mind = memory()
     mind.store(["bo", "ann"], ["I saw a fox.", "I saw a heron."], kind="observation", now=0, importance=5)
-    assert mind.lines(["ann", "cy", "bo"], ["saw"] * 3, now=5, purpose="test", top=3) == [
-        "- I saw a heron.",
-        "- nothing",
-        "- I saw a fox.",
-    ]
+    recollection = mind.recollect(["ann", "cy", "bo"], ["saw"] * 3, now=5, purpose="test", top=3)
+    assert recollection.texts.to_list() == ["- I saw a heron.", "- nothing", "- I saw a fox."]
+    assert recollection.ids.to_list() == [[1], [], [0]]
+
+
+def test_equal_texts_are_shown_once() -> None:
+    mind = memory()
+    mind.store([0, 0, 0], ["I saw a fox.", "I saw a heron.", "I saw a fox."], kind="observation", now=0, importance=5)
+    recollection = mind.recollect([0], ["fox"], now=5, purpose="test", top=3)
+    assert recollection.texts.to_list() == ["- I saw a fox.\n- I saw a heron."]
+    assert recollection.ids.to_list() == [[2, 1]]
 
 
 def test_what_was_stored_and_recalled_is_handed_out_once() -> None:
@@ -68,7 +75,9 @@ def test_the_model_rates_importance_and_what_it_cannot_rate_is_counted_not_guess
 def test_importance_adds_up_until_one_reflects() -> None:
     mind = memory()
     mind.store([0, 0, 1], ["a", "b", "c"], kind="observation", now=0, importance=[3, 4, math.nan])
-    assert mind.unreflected.tolist() == [7.0, 0.0]
+    assert mind.importance_since_reflection([0, 1, 2]).tolist() == [7.0, 0.0, 0.0]
+    mind.mark_reflected([3, 0])
+    assert mind.importance_since_reflection([0]).tolist() == [0.0]
 
 
 def test_a_policy_forgets() -> None:

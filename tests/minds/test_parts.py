@@ -12,7 +12,7 @@ import pytest
 
 from populace import People, Scenario, simulate
 from populace.base.errors import ParameterError
-from populace.minds import Action, Asker, Memory, MemoryPart, Mind, PlanningPart, Reflection
+from populace.minds import Action, Asker, Memory, MemoryPart, Mind, PlanningPart, Recollection, Reflection
 from populace.models import HashingEmbedder
 from populace.people import Id
 from populace.questions import Choice
@@ -40,8 +40,8 @@ class LastThree(MemoryPart):
             self.kept[who] = [*self.kept[who][-2:], text]
         return np.arange(len(texts))
 
-    def lines(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> list[str]:
-        return ["\n".join(f"- {text}" for text in self.kept[who]) or "- nothing" for who in ids]
+    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+        return Recollection.of([list(enumerate(self.kept[who])) for who in ids])
 
 
 class AlwaysAtWork(PlanningPart):
@@ -79,9 +79,9 @@ def test_who_remembers_nothing_cannot_reflect() -> None:
         Mind("", reflection=Reflection())
 
 
-def test_the_shipped_reflection_wants_the_shipped_memory_and_says_so() -> None:
+def test_the_shipped_reflection_says_what_memory_it_needs() -> None:
     scenario = Simpler()
-    with pytest.raises(ParameterError, match=r"Reflection cannot work on LastThree.*of your own"):
+    with pytest.raises(ParameterError, match=r"Reflection cannot work on LastThree.*ReflectiveMemory.*of your own"):
         asyncio.run(Reflection().think(scenario, LastThree(), [1], 0))
 
 
@@ -99,4 +99,5 @@ def test_a_scenario_asks_with_the_profile_of_the_mind_that_it_made() -> None:
             await self.ask(self.people, Choice("Tea?", options=("yes", "no")))
 
     run = simulate(Minded(), model="scripted:first", keep="nothing")
-    assert all("and you remember." in prompt["system"] for prompt in run.decisions(1, 0)[0].prompts)
+    systems = [run.decisions(1, person)[0].prompts[0]["system"] for person in run.people().ids]
+    assert systems == [f"You are {name}, and you remember." for name in run.people()["name"]]

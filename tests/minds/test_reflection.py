@@ -66,4 +66,4 @@ def test_what_cannot_be_read_is_counted_and_concludes_nothing() -> None:
 def test_after_reflecting_the_budget_begins_anew() -> None:
     insights = {"insights": [{"insight": "Animals live here.", "because": [1]}]}
     mind, _ = reflecting({"questions": WONDER, "insights": insights}, Reflection(budget=20), [0])
-    assert mind.unreflected[0] < 20
+    assert mind.importance_since_reflection([0])[0] < 20

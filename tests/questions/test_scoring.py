@@ -4,7 +4,7 @@ import math
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from populace.questions import Choice, Rating, score, words_or_labels
@@ -121,9 +121,9 @@ def test_where_words_are_chosen_the_first_token_of_every_option_counts_for_it(
 ) -> None:
     question = Choice("Which?", options=tuple(words))
     tokens = [mark + word[: data.draw(st.integers(1, len(word)))] for word in words]
-    if words_or_labels(question, tokens) == "words":
-        for index, token in enumerate(tokens):
-            assert score(question, question.declared, "words", [(token, 0.0)]).probabilities[index] == 1.0
+    assume(words_or_labels(question, tokens) == "words")
+    for index, token in enumerate(tokens):
+        assert score(question, question.declared, "words", [(token, 0.0)]).probabilities[index] == 1.0
 
 
 TOKENS = st.lists(

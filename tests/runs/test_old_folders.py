@@ -38,19 +38,27 @@ def old(known: dict[str, Any], which: str) -> Run:
     return Run.open(Path("runs") / known[which]["name"])
 
 
+def facts(run: Run) -> dict[str, Any]:
+    """What a run tells, whatever else later versions record beside it."""
+    answers = run.answers().select("step", "person", "purpose", "status", "value")
+    return {
+        "metrics": run.metrics.to_dicts(),
+        "names": run.people()["name"].to_list(),
+        "calls": run.usage().calls,
+        "answers": [list(row) for row in answers.rows()],
+        "prompts": run.prompts()["user"].to_list(),
+    }
+
+
 @pytest.mark.parametrize("which", EVERY)
 def test_an_old_run_reads_as_the_version_that_wrote_it_read_it(known: dict[str, Any], which: str) -> None:
     run, then = old(known, which), known[which]
-    answers = run.answers().select("step", "person", "purpose", "status", "value")
     status = run.manifest.status
     assert (run.digest, status.state, status.reason) == (then["digest"], then["state"], then["reason"])
     assert run.steps == then["steps"]
-    assert run.metrics.to_dicts() == then["metrics"]
-    assert run.people()["name"].to_list() == then["names"]
+    assert run.answers().height > 0
+    assert facts(run) == {name: then[name] for name in facts(run)}
     assert dict(run.statuses) == then["statuses"]
-    assert run.usage().calls == then["calls"]
-    assert [list(row) for row in answers.rows()] == then["answers"] != []
-    assert run.prompts()["user"].to_list() == then["prompts"]
     decision = run.decisions(run.steps[-1], 0)[0]
     prompt = decision.prompts[0]
     assert [decision.value, prompt["model"], prompt["user"]] == then["decision"]
@@ -62,7 +70,8 @@ def test_an_old_run_replays_to_the_same_tables(known: dict[str, Any], which: str
     again = run.replay(verify=True)
     assert again.metrics.equals(run.metrics)
     assert again.people().frame.equals(run.people().frame)
-    assert again.answers().equals(run.answers())
+    then = run.answers()
+    assert again.answers().select(then.columns).equals(then), "columns that are recorded since then do not count"
 
 
 def test_the_interventions_of_an_old_fork_are_seen_in_its_replay(known: dict[str, Any]) -> None:
@@ -89,7 +98,7 @@ def test_the_interventions_of_an_old_fork_are_seen_in_its_replay(known: dict[str
 def test_an_old_fork_is_forked_as_before(known: dict[str, Any]) -> None:
     further = old(known, "fork").fork(at=3, seed=9)
     assert further.manifest.status.state == "complete"
-    assert further.digest == known["fork"]["digest of a fork at 3 with seed 9"]
+    assert facts(further) == known["fork"]["forked at 3 with seed 9"]
     assert len(further.manifest.interventions) == 6
     assert further.replay(verify=True).metrics.equals(further.metrics)
 
@@ -98,7 +107,10 @@ def test_an_old_run_that_stopped_is_resumed_as_before(known: dict[str, Any]) -> 
     run = old(known, "stopped")
     run.resume()
     assert run.manifest.status.state == "complete"
-    assert Run.open(run.folder).digest == known["stopped"]["digest when resumed"]
+    again = Run.open(run.folder)
+    assert facts(again) == known["stopped"]["resumed"]
+    assert [again.decisions(step, 0)[0].status for step in (1, 4)] == ["ok", "ok"]
+    assert again.replay(verify=True).metrics.equals(again.metrics)
 
 
 @pytest.mark.parametrize("which", EVERY)

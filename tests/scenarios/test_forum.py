@@ -292,7 +292,7 @@ def test_rules_that_contradict_each_other_are_shown_with_the_result() -> None:
 
 
 def test_an_utterance_that_is_not_there_cannot_be_answered() -> None:
-    with pytest.raises(UsageError, match="no utterance 3"):
+    with pytest.raises(UsageError, match="no post 3"):
         simulate(
             Forum(design=SMALL, expand=False, whatif={"post": 3, "as_": "a troll"}), model=writer(), keep="nothing"
         )

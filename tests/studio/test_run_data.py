@@ -15,9 +15,9 @@ from populace import Choice, People, Run, Scenario, simulate
 from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
 from populace.models import Capabilities, Request, Scripted
 from populace.runs import step_answers, step_events, step_people
-from populace.runs import step_columns as stored
 from populace.runs import usage as run_usage
-from populace.studio.pages.run.data import charted, described, metrics_at
+from populace.studio.metrics import chart_metrics, metric_info
+from populace.studio.pages.run.metrics_data import metrics_at
 from support.models import leaning, varied
 from support.scenarios import Shirts, Talk
 
@@ -66,17 +66,17 @@ def test_metrics_at_a_step_tell_the_change_since_the_step_before(shirts: Run) ->
 
 def test_the_metrics_that_a_scenario_names_are_drawn_first() -> None:
     run = simulate(Shirts(), decider="rule")
-    assert charted(run, run.metrics) == (["share_blue"], [])
-    assert described("norms")[0] == ("share_blue",)
-    assert described("norms")[1]["consensus"] == "Whether everybody wears the same."
+    assert chart_metrics(run) == (["share_blue"], [])
+    assert metric_info("norms")[0] == ("share_blue",)
+    assert metric_info("norms")[1]["consensus"] == "Whether everybody wears the same."
 
 
 def test_a_scenario_in_a_file_is_read_and_not_run(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text('raise SystemExit\nclass Mine:\n    chart = ("a", "b")\n    def a(self):\n        "First."\n')
-    assert described(f"{file}:Mine") == (("a", "b"), {"a": "First."})
+    assert metric_info(f"{file}:Mine") == (("a", "b"), {"a": "First."})
     file.write_text("class Mine(:\n    pass  # broken, and longer than before\n")
-    assert described(f"{file}:Mine") == ((), {})
+    assert metric_info(f"{file}:Mine") == ((), {})
 
 
 def test_people_are_those_of_the_step(shirts: Run) -> None:
@@ -221,10 +221,3 @@ def test_a_run_that_is_gone_is_told() -> None:
     shutil.rmtree(run.folder)
     with pytest.raises(DamagedRunError, match="missing"):
         step_people.people_page(run, 2)
-
-
-def test_a_cache_has_bounds() -> None:
-    cache = stored.SizedCache(room=1000)
-    for number in range(100):
-        cache.put(number, number, size=100)
-    assert [number for number in range(100) if cache.get(number) is not None] == list(range(90, 100))

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from populace.engine.workspace import Workspace
 from populace.models import Model, Scripted, open_model
 from populace.scenarios.norms import Norms
 from populace.tools.ask_again import Again, Changes, again
+from support.commands import populace
 from support.models import Counting, leaning, varied
 from support.scenarios import Forms, Shirts
 
@@ -214,7 +213,3 @@ def test_the_command_reports_both_decisions() -> None:
     assert found["recorded"]["value"] == "blue"
     assert not found["same_answer"]
     assert "blue  →  green" in populace(*command).stdout
-
-
-def populace(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "populace", *arguments], capture_output=True, check=True, text=True)

@@ -96,7 +96,7 @@ def test_threads_grow_by_a_truncated_geometric_law() -> None:
     count, chance, most = 2000, 0.65, 8
     threads = Threads(count, most)
     threads.mark_open(np.arange(count), np.arange(1, count + 1))
-    while len(growing := threads.go_on(5, chance)):
+    while len(growing := threads.draw_growing(5, chance)):
         threads.turns[growing] += 1
     seen = np.bincount(threads.turns, minlength=most + 1)
     expected = np.array([chance**k * (1 - chance) for k in range(most)] + [chance**most]) * count
@@ -115,7 +115,7 @@ def test_speakers_are_new_with_the_stated_chance_and_never_the_last() -> None:
     speakers.record(threads, np.arange(count) % 7 + 1)
     new = 0
     for turn in range(6):
-        before = speakers._spoke.copy()
+        before = speakers._participants.copy()
         who = speakers.responders(1, threads, zeros + turn, zeros, may, np.ones(people, bool), 0.3)
         assert (who != speakers.last).all()
         fresh = ~(before == who[:, None]).any(axis=1)

@@ -22,7 +22,7 @@ from populace.cli.output import emit, err, facts, out, table, warn
 from populace.cli.reporting import show_card
 from populace.cli.running import fetch_if_needed
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, ExperimentObserver, Results
+from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
@@ -98,7 +98,7 @@ class Bar(ExperimentObserver):
         self._done = self._failed = self._before = self._total = 0
         self._began = self._last_line = 0.0
 
-    def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
+    def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Begin to show."""
         self._began = self._last_line = time.monotonic()
         self._done = self._before = done

@@ -14,7 +14,7 @@ from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.engine.workspace import Workspace
 from populace.runs.biography import Biography
-from populace.runs.decision_details import SCORES, recalled_memories
+from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
 from populace.runs.reader import RunReader
 from populace.runs.step_events import event_text
 
@@ -72,4 +72,6 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
         if memories.height:
             shown = memories.select("memory", "about", *SCORES, "text")
             table(shown, f"What came to mind ({decision.purpose})", limit=40)
+        elif memories_note(found, decision) == UNRECORDED:
+            out.print(f"[dim]{UNRECORDED}[/dim]")
         show_decision(found, decision)

@@ -1,4 +1,4 @@
-"""One question about many things, put to a model in one batch, outside any run."""
+"""Put one question about many rows to a model, in one batch and outside any run."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from populace.questions import Answers, Question
 
 @dataclass(frozen=True)
 class ModelCaller:
-    """How a model is asked.
+    """A model, and the limits under which it is called.
 
     Attributes:
-        model: Who answers.
-        budget: What may be spent.
-        concurrency: How many calls may be under way at once.
-        timeout_s: How long one attempt of a call may take.
+        model: The model, or its name.
+        budget: The most that may be spent; no limit without one.
+        concurrency: How many calls may run at the same time.
+        timeout_s: The time limit of one attempt of a call.
     """
 
     model: str | Model
@@ -52,34 +52,34 @@ class ModelCaller:
         purpose: str,
         constants: Mapping[str, Any] | None = None,
     ) -> tuple[Answers, str]:
-        """Ask the question about every row, at temperature 0, so that the likeliest answer is the answer.
+        """Ask the question about every row, at temperature 0.
 
         Args:
-            rows: What is asked about, with the fields that the texts name.
-            question: What is asked.
-            profile: Who the model is told to be.
-            given: What it is told before the question.
-            store: Where its replies are kept; closed at the end.
-            purpose: What the calls are counted under.
+            rows: A row for each answer, with the fields that the templates use.
+            question: The question.
+            profile: A template for who the model is told to be.
+            given: A template for what it is told before the question.
+            store: Where replies are stored; it is closed at the end.
+            purpose: Under which the calls are counted.
             constants: Fields that are the same in every row.
 
         Returns:
             The answers, aligned with the rows, and the fingerprint of the model.
         """
-        named = functools.partial(open_model, concurrency=self.concurrency, timeout_s=self.timeout_s)
-        opened = {self.spec: self.model} if isinstance(self.model, Model) else {}
-        broker = Broker(store, budget=self.budget, opener=lambda name: opened.get(name) or named(name))
+        open_by_name = functools.partial(open_model, concurrency=self.concurrency, timeout_s=self.timeout_s)
+        opener = open_by_name if isinstance(self.model, str) else {self.spec: self.model}.__getitem__
+        broker = Broker(store, budget=self.budget, opener=opener)
         situation = Situation(question, Template(given), constants or {}, {})
         mind = Mind(Template(profile))
         inquiry = Inquiry(
             purpose, People(rows), mind, situation, seed=0, temperature=0.0, model=self.spec, purpose=purpose
         )
 
-        async def hold() -> tuple[Answers, str]:
+        async def answer() -> tuple[Answers, str]:
             try:
                 fingerprint = (await broker.model(self.spec)).fingerprint
                 return (await decide(inquiry, broker)).answers, fingerprint
             finally:
                 await broker.close()
 
-        return finish(hold())
+        return finish(answer())

@@ -30,10 +30,11 @@ from populace.base.randomness import stream
 from populace.base.templates import Template
 from populace.engine.scopes import Driver, Each, Scope
 from populace.engine.scopes import Question as Yielded
-from populace.minds import Mind
+from populace.minds import Mind, Recollection
 from populace.people import Id, People, Person
 from populace.prompting import Inquiry, Invalid, Rule, Situation
 from populace.questions import Answers, Question
+from populace.runs.reader import RunReader
 
 __all__ = ["Field", "ReportTable", "Scenario", "Stage", "metric"]
 
@@ -156,12 +157,12 @@ class Scenario:
         return []
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """What to show at the end of a run beside its metrics."""
         return []
 
     @classmethod
-    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+    def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """Draw pictures of a run into a folder, beside the chart of its metrics."""
         return []
 
@@ -223,7 +224,8 @@ class Scenario:
             temperature: Where it differs from the run's.
             purpose: What the calls are counted under.
             profile: Who they are, where the scenario's own profile does not say it, as in `setup`.
-            **fields: Values for fields: one for all, or one for each person.
+            **fields: Values for fields: one for all, or one for each person. A `Recollection` shows each person their
+                memories, and these are recorded with the answers.
 
         Returns:
             The answers, aligned with the people asked.
@@ -235,7 +237,7 @@ class Scenario:
             path=stage.driver.here().next(),
             people=asked,
             mind=self.mind if profile is None else Mind(profile),
-            situation=Situation(question, Template(given), constants, columns),
+            situation=Situation(question, Template(given), constants, columns, _memories(fields)),
             seed=stage.seed,
             temperature=stage.temperature if temperature is None else temperature,
             model=stage.model,
@@ -396,14 +398,22 @@ def _fields(fields: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict
     constants: dict[str, Any] = {}
     columns: dict[str, pl.Series] = {}
     for name, value in fields.items():
-        if isinstance(value, (pl.Series, np.ndarray, list, tuple)):
-            column = pl.Series(name, value)
+        if isinstance(value, (pl.Series, np.ndarray, list, tuple, Recollection)):
+            column = pl.Series(name, value.texts if isinstance(value, Recollection) else value)
             if column.len() != count:
                 raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
             columns[name] = column
         else:
             constants[name] = value.item() if isinstance(value, np.generic) else value
     return constants, columns
+
+
+def _memories(fields: Mapping[str, Any]) -> Recollection | None:
+    """The recollection among the fields, where there is one."""
+    recollections = [value for value in fields.values() if isinstance(value, Recollection)]
+    if len(recollections) > 1:
+        raise ScenarioError("two fields of a question hold memories.", "Put all memories into one Recollection.")
+    return recollections[0] if recollections else None
 
 
 def plain_metric(value: Any) -> float | str | None:

@@ -18,7 +18,10 @@ from populace.questions import LOW_MASS
 
 
 def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
-    """Questions, distinct prompts and answers of a step as tables."""
+    """Questions, distinct prompts and answers of a step as tables.
+
+    The answers have a column `memories` where people were shown memories before at least one of the questions.
+    """
     questions = [
         {
             "ask": number,
@@ -42,9 +45,10 @@ def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
                 pl.Series("prompt", decided.answers.prompt),
                 decided.answers.values.cast(pl.String).alias("value"),
                 decided.answers.status.alias("status"),
+                *(() if inquiry.situation.memories is None else [inquiry.situation.memories.ids.alias("memories")]),
             ]
         )
-        for number, (_, decided) in enumerate(asks)
+        for number, (inquiry, decided) in enumerate(asks)
     ]
     prompts = [
         pl.DataFrame([_number(number, decided.prompts.height), *decided.prompts.get_columns()])
@@ -62,7 +66,7 @@ def _number(ask: int, count: int) -> pl.Series:
 
 
 def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    return tables[0] if len(tables) == 1 else pl.concat(tables)
+    return tables[0] if len(tables) == 1 else pl.concat(tables, how="diagonal")
 
 
 def events(step: int, happened: Sequence[pl.DataFrame | Event], ids: pl.DataType) -> pl.DataFrame:

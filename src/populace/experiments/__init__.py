@@ -4,8 +4,9 @@ from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate
 from populace.experiments.designs import Design
 from populace.experiments.execution import ExperimentObserver
-from populace.experiments.experiment import Experiment, Stop
+from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan import ExperimentPlan, Stop
 from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
@@ -20,6 +21,7 @@ __all__ = [
     "Design",
     "Experiment",
     "ExperimentObserver",
+    "ExperimentPlan",
     "Outcome",
     "Report",
     "Results",

@@ -7,7 +7,7 @@ import html
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -15,12 +15,19 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.contrasts import arm_effects, arm_means, level_effects, precision_table
-from populace.experiments.experiment import Experiment
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
+from populace.experiments.plan import ExperimentPlan
 from populace.experiments.tables import arms_table, runs_table, sample_description
-
-if TYPE_CHECKING:
-    from populace.statistics import Sensitivity
+from populace.statistics import (
+    Fluctuation,
+    PathDependence,
+    Sensitivity,
+    fluctuation,
+    path_dependence,
+    proportion,
+    sobol_indices,
+    sobol_sample,
+)
 
 
 class Results:
@@ -63,7 +70,7 @@ class Results:
         return self.folder.manifest.reason
 
     @cached_property
-    def experiment(self) -> Experiment:
+    def experiment(self) -> ExperimentPlan:
         """The experiment."""
         return self.folder.experiment
 
@@ -137,9 +144,7 @@ class Results:
         name = self._outcome(outcome)
         runs, paired = self._numeric(name), self.experiment.paired
         if factor is not None:
-            if factor not in self.experiment.factors:
-                raise UnknownNameError("factor", factor, self.experiment.factors)
-            return level_effects(runs, name, factor, baseline, paired, correction, method, level)
+            return level_effects(runs, name, self._factor(factor), baseline, paired, correction, method, level)
         names = [arm.name for arm in self._arms]
         return arm_effects(runs, name, names, self.arm(baseline).name, paired, correction, method, level)
 
@@ -154,8 +159,6 @@ class Results:
             below: Count runs below this value.
             level: The confidence level.
         """
-        from populace.statistics import proportion
-
         name = self._outcome(outcome)
         rows = []
         for arm in self._arms:
@@ -205,8 +208,6 @@ class Results:
         Args:
             outcome: The outcome; the primary one by default.
         """
-        from populace.statistics import sobol_indices, sobol_sample
-
         name, experiment = self._outcome(outcome), self.experiment
         if experiment.design.kind != "sobol":
             raise UsageError(
@@ -218,6 +219,28 @@ class Results:
         points = points.with_columns(pl.Series("arm", [arm.name for arm in self._arms]))
         means = self._numeric(name).group_by("arm").agg(pl.col(name).mean())
         return sobol_indices(points.join(means, on="arm", how="left").drop("arm"), name, seed=experiment.seed)
+
+    def fluctuation(self, agents: str, outcome: str | None = None, *, level: float = 0.95) -> Fluctuation:
+        """How the spread of an outcome between seeds falls with the number of agents.
+
+        Args:
+            agents: The factor that is the number of agents.
+            outcome: The outcome; the primary one by default.
+            level: The confidence level.
+        """
+        name = self._outcome(outcome)
+        return fluctuation(self._numeric(name), name, self._factor(agents), seed=self.experiment.seed, level=level)
+
+    def path_dependence(self, start: str, outcome: str | None = None, *, level: float = 0.95) -> PathDependence:
+        """How far an outcome depends on where runs start; the outcome may be a number or a text.
+
+        Args:
+            start: The factor that sets the start.
+            outcome: The outcome; the primary one by default.
+            level: The confidence level.
+        """
+        name = self._outcome(outcome)
+        return path_dependence(self.runs, self._factor(start), name, seed=self.experiment.seed, level=level)
 
     def arm(self, named: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""
@@ -253,6 +276,11 @@ class Results:
             why = f" The first failure: {self.failures['failure'][0]}" if self.failures.height else ""
             raise UsageError(f"no run produced the outcome {found!r}.{why}", "Declare one that runs end with.")
         return found
+
+    def _factor(self, name: str) -> str:
+        if name not in self.experiment.factors:
+            raise UnknownNameError("factor", name, self.experiment.factors)
+        return name
 
     def _numeric(self, name: str) -> pl.DataFrame:
         if self.runs[name].dtype == pl.String:

@@ -12,8 +12,9 @@ from populace.broker import price_of
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.event_loop import finish
 from populace.engine.scenario import Scenario
-from populace.experiments.experiment import Experiment, Stop
+from populace.experiments.experiment import Experiment
 from populace.experiments.factors import Factor
+from populace.experiments.plan import Stop
 from populace.experiments.wordings import AS_WRITTEN, Bundle, changes_prompts, read_wordings
 from populace.tools.estimate import Range, estimate
 

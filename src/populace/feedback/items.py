@@ -211,9 +211,10 @@ def _reply(row: dict[str, Any], question: dict[str, Any], shown: Sequence[int]) 
 
 
 def _memories(run: RunReader, row: dict[str, Any]) -> tuple[str, ...]:
-    """What the person recalled for this question and found in its prompt."""
+    """The memories that the prompt of this question showed, where they are recorded with the answer."""
     recalled = run.record.table(row["step"], "tables/recalled")
-    if recalled is None:
+    if recalled is None or not row.get("memories"):
         return ()
     mine = recalled.filter(pl.col("person") == row["person"], pl.col("purpose") == row["purpose"])
-    return tuple(dict.fromkeys(text for text in mine["text"] if text in row["user"]))
+    texts = dict(mine.select("memory", "text").iter_rows())
+    return tuple(texts[memory] for memory in row["memories"] if memory in texts)

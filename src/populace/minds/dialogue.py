@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from populace.minds.parts import Asker, DialoguePart, MemoryPart
+from populace.minds.recollection import Recollection
 from populace.minds.talk import Line, Talk
 from populace.people import Id, Person
 from populace.questions import Choice, Form, Text
@@ -119,11 +120,11 @@ class Dialogue(DialoguePart):
         """One utterance of each speaker; None where it could not be read, which is counted."""
         ids = [speaker.id for _, speaker, _ in speakers]
         others = [" and ".join(str(p.name) for p in there if p.id != who.id) for _, who, there in speakers]
-        minds = ["- nothing"] * len(ids)
+        memories = Recollection.nothing(len(ids))
         if memory is not None:
             last = [talks[place].lines[-1].text if talks[place].lines else "" for place, _, _ in speakers]
             about = [f"{name} {text}".strip() for name, text in zip(others, last, strict=True)]
-            minds = memory.lines(ids, about, now=now, purpose="dialogue", top=self.recalled)
+            memories = memory.recollect(ids, about, now=now, purpose="dialogue", top=self.recalled)
         answers = await asker.ask(
             asker.people.take(ids),
             self.question,
@@ -131,7 +132,7 @@ class Dialogue(DialoguePart):
             purpose="dialogue",
             others=others,
             partners=others,
-            memories=minds,
+            memories=memories,
             said=[_so_far(talks[place].lines, who.id) for place, who, _ in speakers],
             **{name: [values[place] for place, _, _ in speakers] for name, values in fields.items()},
         )

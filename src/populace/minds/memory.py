@@ -20,6 +20,7 @@ from populace.minds.growable_arrays import Ints
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory_stream import MemoryStream
 from populace.minds.parts import Asker, MemoryPart
+from populace.minds.recollection import Recollection
 from populace.minds.retrieval import Retrieval, retrieval_preset
 from populace.models import CachedEmbedder, Embedder
 from populace.people import Id
@@ -37,7 +38,6 @@ class Memory(MemoryPart):
         forgetting: What is dropped in time; nothing if left out.
 
     Attributes:
-        unreflected: For each owner, the importance that came in since the last reflection.
         unrated: How many texts the model gave no importance.
 
     Example:
@@ -64,7 +64,7 @@ class Memory(MemoryPart):
         self.rater = rater
         self.forgetting = forgetting
         self.stream = MemoryStream(embedder=embedder.name, dimension=embedder.dimension)
-        self.unreflected: npt.NDArray[np.float64] = np.zeros(0)
+        self._unreflected: npt.NDArray[np.float64] = np.zeros(0)
         self.unrated = 0
         self._owners: dict[Id, int] = {}
         self._ids: list[Id] = []
@@ -77,7 +77,7 @@ class Memory(MemoryPart):
         if number is None:
             number = self._owners[who] = len(self._ids)
             self._ids.append(who)
-            self.unreflected = np.append(self.unreflected, 0.0)
+            self._unreflected = np.append(self._unreflected, 0.0)
         return number
 
     def of(self, who: Id) -> pl.DataFrame:
@@ -144,7 +144,7 @@ class Memory(MemoryPart):
             evidence=evidence,
             embedder=self.embedder.name,
         )
-        np.add.at(self.unreflected, owners, np.nan_to_num(rated))
+        np.add.at(self._unreflected, owners, np.nan_to_num(rated))
         self._stored.append(stored)
         return stored
 
@@ -181,14 +181,26 @@ class Memory(MemoryPart):
         self._recalled.append(shown.drop("query"))
         return shown
 
-    def lines(
-        self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int, nothing: str = "nothing"
-    ) -> list[str]:
-        """What comes to mind, as one text for each query, a line for each memory."""
-        found = self.recall(ids, queries, now=now, purpose=purpose, top=top)
-        grouped = found.group_by("query", maintain_order=True).agg(pl.col("text").unique(maintain_order=True))
-        texts = {query: "\n".join(f"- {text}" for text in said) for query, said in grouped.iter_rows()}
-        return [texts.get(row, f"- {nothing}") for row in range(len(queries))]
+    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+        """What comes to mind about each query, to be shown in a prompt; equal texts are shown once."""
+        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=top)
+        distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
+        return Recollection.of(_memories_by_query(distinct, len(queries)))
+
+    def recent(self, ids: Sequence[Id], count: int) -> Recollection:
+        """The newest memories of each person, oldest first."""
+        newest = self.stream.recent([self.owner(who) for who in ids], count)
+        return Recollection.of(_memories_by_query(newest.reverse(), len(ids)))
+
+    def importance_since_reflection(self, ids: Sequence[Id]) -> npt.NDArray[np.float64]:
+        """The total importance of what each person stored since `mark_reflected`."""
+        owners = [self.owner(who) for who in ids]
+        return self._unreflected[owners]
+
+    def mark_reflected(self, ids: Sequence[Id]) -> None:
+        """Count the importance of these people from 0 again."""
+        owners = [self.owner(who) for who in ids]
+        self._unreflected[owners] = 0.0
 
     def forget(self, now: int) -> int:
         """Drop what the policy says; returns how many."""
@@ -222,6 +234,14 @@ def _once_each(people: Sequence[Id]) -> list[list[int]]:
         rounds[seen[who]].append(row)
         seen[who] += 1
     return rounds
+
+
+def _memories_by_query(memories: pl.DataFrame, count: int) -> list[list[tuple[int, str]]]:
+    """The id and text of the memories of each query, in the order of the table."""
+    by_query: list[list[tuple[int, str]]] = [[] for _ in range(count)]
+    for query, memory, text in memories.select("query", "memory", "text").iter_rows():
+        by_query[query].append((memory, text))
+    return by_query
 
 
 def _id_type(ids: Sequence[Id]) -> type[pl.DataType]:

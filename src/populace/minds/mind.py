@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import polars as pl
+
 from populace.base.errors import ParameterError
 from populace.base.templates import Template
-from populace.minds.parts import DialoguePart, MemoryPart, PlanningPart, ReflectionPart
+from populace.minds.parts import Asker, DialoguePart, MemoryPart, PlanningPart, ReflectionPart
+from populace.people import Id
 
 
 class Mind:
@@ -46,3 +51,21 @@ class Mind:
         self.reflection = reflection
         self.planning = planning
         self.dialogue = dialogue
+
+    async def finish_step(self, asker: Asker, ids: Sequence[Id], now: int) -> dict[str, pl.DataFrame]:
+        """What every step of people with a memory ends with: those who have reason to reflect, and all forget.
+
+        Args:
+            asker: Whoever puts the questions.
+            ids: Who may reflect.
+            now: The simulated time in seconds.
+
+        Returns:
+            What was stored and recalled since the last time, as tables for the journal; none without a memory.
+        """
+        if self.memory is None:
+            return {}
+        if self.reflection is not None:
+            await self.reflection.think(asker, self.memory, ids, now)
+        self.memory.forget(now)
+        return self.memory.drain_tables()

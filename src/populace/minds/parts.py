@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from populace.minds.agenda import Action
+from populace.minds.recollection import Recollection
 from populace.minds.talk import Talk
 from populace.people import Id, People, Person
 from populace.questions import Answers, Question
@@ -50,8 +51,8 @@ class MemoryPart(Protocol):
         """Store a text for each person; returns the numbers of the memories."""
 
     @abstractmethod
-    def lines(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> list[str]:
-        """What comes to mind about each query, as one text, a line for each memory."""
+    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+        """What comes to mind about each query, to be shown in a prompt."""
 
     async def remember(
         self,
@@ -73,6 +74,37 @@ class MemoryPart(Protocol):
     def drain_tables(self) -> dict[str, pl.DataFrame]:
         """Tables of what was stored and recalled since the last look, for the journal."""
         return {}
+
+
+@runtime_checkable
+class ReflectiveMemory(Protocol):
+    """What the shipped reflection needs of a memory besides what every memory can do."""
+
+    def importance_since_reflection(self, ids: Sequence[Id]) -> npt.NDArray[np.float64]:
+        """The total importance of what each person stored since `mark_reflected`."""
+
+    def mark_reflected(self, ids: Sequence[Id]) -> None:
+        """Count the importance of these people from 0 again."""
+
+    def recent(self, ids: Sequence[Id], count: int) -> Recollection:
+        """The newest memories of each person, oldest first."""
+
+    def recall(
+        self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int | None = None
+    ) -> pl.DataFrame:
+        """What comes to mind about each query: a table with at least `person`, `memory` and `text`."""
+
+    async def remember(
+        self,
+        asker: Asker,
+        ids: Iterable[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        evidence: Sequence[Sequence[int]] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Store texts whose importance nobody has rated yet."""
 
 
 class ReflectionPart(Protocol):

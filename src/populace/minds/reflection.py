@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import polars as pl
 import pydantic
 
 from populace.base.errors import ParameterError
-from populace.minds.memory import Memory
-from populace.minds.parts import Asker, MemoryPart, ReflectionPart
+from populace.minds.parts import Asker, MemoryPart, ReflectionPart, ReflectiveMemory
+from populace.minds.recollection import Recollection
 from populace.people import Id
 from populace.questions import Form
 
@@ -57,25 +56,24 @@ class Reflection(ReflectionPart):
 
     async def think(self, asker: Asker, memory: MemoryPart, ids: Sequence[Id], now: int) -> int:
         """Let those reflect to whom enough has happened; returns how many conclusions were drawn."""
-        if not isinstance(memory, Memory):
+        if not isinstance(memory, ReflectiveMemory):
             raise ParameterError(
-                f"Reflection cannot work on {type(memory).__name__}: it cites memories of a stream.",
-                "Use populace.minds.Memory, or a reflection of your own.",
+                f"Reflection cannot work on {type(memory).__name__}: it is no ReflectiveMemory.",
+                "Use populace.minds.Memory, give your memory the methods of ReflectiveMemory, or write a reflection of "
+                "your own.",
             )
         return await self.reflect(asker, memory, self.due(memory, ids), now)
 
-    def due(self, memory: Memory, ids: Sequence[Id]) -> list[Id]:
+    def due(self, memory: ReflectiveMemory, ids: Sequence[Id]) -> list[Id]:
         """Who has enough to think about."""
-        owners = [memory.owner(who) for who in ids]
-        return [who for who, owner in zip(ids, owners, strict=True) if memory.unreflected[owner] >= self.budget]
+        reached = memory.importance_since_reflection(ids) >= self.budget
+        return [who for who, enough in zip(ids, reached, strict=True) if enough]
 
-    async def reflect(self, asker: Asker, memory: Memory, ids: Sequence[Id], now: int) -> int:
+    async def reflect(self, asker: Asker, memory: ReflectiveMemory, ids: Sequence[Id], now: int) -> int:
         """Let these people reflect, all at once; returns how many conclusions were drawn."""
         if not ids:
             return 0
-        owners = [memory.owner(who) for who in ids]
-        memory.unreflected[owners] = 0.0
-        lately = _listed(memory.stream.recent(owners, self.recent), len(ids))
+        memory.mark_reflected(ids)
         wondered = await asker.ask(
             asker.people.take(ids),
             Form(
@@ -86,7 +84,7 @@ class Reflection(ReflectionPart):
             ),
             given="What happened to you lately:\n{lately}",
             purpose="reflection: questions",
-            lately=lately,
+            lately=memory.recent(ids, self.recent),
         )
         self.counts["invalid"] += wondered.values.null_count()
         who, about = [], []
@@ -96,15 +94,14 @@ class Reflection(ReflectionPart):
                 about.append(question)
         return await self._conclude(asker, memory, who, about, now) if who else 0
 
-    async def _conclude(self, asker: Asker, memory: Memory, who: list[Id], about: list[str], now: int) -> int:
+    async def _conclude(self, asker: Asker, memory: ReflectiveMemory, who: list[Id], about: list[str], now: int) -> int:
         recalled = memory.recall(who, about, now=now, purpose="reflection: insights", top=self.statements)
         distinct = recalled.unique(["person", "memory"], maintain_order=True)
-        people = list(dict.fromkeys(who))
-        cited = {person: distinct.filter(pl.col("person") == person) for person in people}
-        people = [person for person in people if cited[person].height]
-        statements = [
-            "\n".join(f"{number}. {text}" for number, text in enumerate(cited[person]["text"], 1)) for person in people
-        ]
+        statements: dict[Id, list[tuple[int, str]]] = {}
+        for person, number, text in distinct.select("person", "memory", "text").iter_rows():
+            statements.setdefault(person, []).append((number, text))
+        people = [person for person in dict.fromkeys(who) if person in statements]
+        recollection = Recollection.of([statements[person] for person in people], numbered=True)
         concluded = await asker.ask(
             asker.people.take(people),
             Form(
@@ -116,12 +113,12 @@ class Reflection(ReflectionPart):
             ),
             given="Statements about your life:\n{statements}",
             purpose="reflection: insights",
-            statements=statements,
+            statements=recollection,
         )
         authors: list[Id] = []
         texts: list[str] = []
         evidence: list[list[int]] = []
-        for person, value in zip(people, concluded.values, strict=True):
+        for person, value, ids in zip(people, concluded.values, recollection.ids.to_list(), strict=True):
             self.counts["reflected"] += 1
             self.counts["invalid"] += value is None
             for made in json.loads(value)["insights"][: self.insights] if value else []:
@@ -129,7 +126,7 @@ class Reflection(ReflectionPart):
                 if text:
                     authors.append(person)
                     texts.append(text)
-                    evidence.append(self._cited(made["because"], cited[person]["memory"].to_list()))
+                    evidence.append(self._cited(made["because"], ids))
         await memory.remember(asker, authors, texts, kind="reflection", now=now, evidence=evidence)
         return len(texts)
 
@@ -139,10 +136,3 @@ class Reflection(ReflectionPart):
         self.counts["bad citation"] += len(set(numbers)) - len(good)
         self.counts["uncited"] += not good
         return [shown[number - 1] for number in good]
-
-
-def _listed(recent: pl.DataFrame, count: int) -> list[str]:
-    """The newest memories of each person, oldest first, a line each."""
-    grouped = recent.reverse().group_by("query", maintain_order=True).agg("text")
-    lines = {query: "\n".join(f"- {text}" for text in texts) for query, texts in grouped.iter_rows()}
-    return [lines.get(row, "- nothing") for row in range(count)]

@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.base.randomness import Keys, path_key, person_keys
 from populace.base.templates import Template
-from populace.minds import Mind
+from populace.minds import Mind, Recollection
 from populace.people import People
 from populace.questions import Question
 
@@ -32,12 +32,14 @@ class Situation:
         given: What is said before the question, with fields.
         constants: Values for fields, the same for everybody.
         columns: Values for fields, one for each person asked.
+        memories: The memories that one of the columns shows to each person, where one does.
     """
 
     question: Question
     given: Template
     constants: Mapping[str, Any]
     columns: Mapping[str, pl.Series]
+    memories: Recollection | None = None
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,10 @@ class Inquiry:
     def about(self, rows: npt.NDArray[np.int64], **changes: Any) -> Inquiry:
         """The same question to some of the people only."""
         columns = {name: column[rows] for name, column in self.situation.columns.items()}
+        memories = None if self.situation.memories is None else self.situation.memories.rows(rows)
         return replace(
             self,
             people=self.people.rows(rows),
-            situation=replace(self.situation, columns=columns),
+            situation=replace(self.situation, columns=columns, memories=memories),
             **changes,
         )

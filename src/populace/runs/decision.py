@@ -27,6 +27,7 @@ class Decision:
         temperature: Applied to the distribution.
         draw: The random number that chose among the options, where one did.
         purpose: What the question was counted under.
+        memories: The ids of the memories that the prompt showed, in their order; None where none are recorded.
     """
 
     step: int
@@ -39,6 +40,7 @@ class Decision:
     temperature: float
     draw: float | None
     purpose: str = "decision"
+    memories: list[int] | None = None
 
     @property
     def distribution(self) -> dict[str, float] | None:

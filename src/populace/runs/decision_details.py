@@ -22,6 +22,10 @@ from populace.runs.reader import RunReader
 
 SCORES = ("recency", "importance", "relevance", "score")
 """What a recalled memory was ranked by."""
+UNRECORDED = (
+    "Which memories the prompt showed is not recorded: the run is of an earlier version of Populace or scenario."
+)
+"""What is said in the place of the memories behind a decision where they are not recorded."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class DecisionDetails:
         given: What was told, as a template.
         fields: What stood in the fields of what was told and asked, read back from the prompt.
         memories: What was recalled for it and stands in the prompt, with scores, the best first.
+        memories_note: What is said where there are no memories.
         calls: The replies behind it.
         cleaning: What was done by rule to each reply, for utterances: the rules, or why nothing was left.
     """
@@ -68,6 +73,7 @@ class DecisionDetails:
     given: str
     fields: dict[str, str]
     memories: pl.DataFrame
+    memories_note: str
     calls: list[ModelCall]
     cleaning: list[dict[str, Any]]
 
@@ -101,19 +107,43 @@ def decision_details(
         given,
         fields_of(given, decision.question["text"], decision.prompts[0]["user"] if decision.prompts else ""),
         memories,
+        memories_note(run, decision),
         _calls(run, decision, calls),
         _cleaning(decision),
     )
 
 
 def recalled_memories(run: RunReader, decision: Decision) -> pl.DataFrame:
-    """The memories that were recalled for a decision and stand in its prompt, with scores; empty without memory."""
+    """The memories that the prompt of a decision showed, with the scores by which they were recalled.
+
+    Empty where no memories are recorded with the answer; `memories_note` says whether there should be some.
+    """
+    rows = _recalled(run, decision)
+    if not rows.height:
+        return rows
+    ids = decision.memories or []
+    # A person may recall several times in a step for the same purpose; the scores are those of the right time.
+    batches = rows.partition_by("about", maintain_order=True)
+    batch = next((batch for batch in batches if set(ids) <= set(batch["memory"])), rows)
+    return batch.filter(pl.col("memory").is_in(ids)).unique("memory", keep="first", maintain_order=True)
+
+
+def memories_note(run: RunReader, decision: Decision) -> str:
+    """What is said of a decision without recalled memories.
+
+    Runs of earlier versions do not record which memories a prompt showed, nor do scenarios that show memories without
+    passing a `Recollection`.
+    """
+    unrecorded = decision.memories is None and _recalled(run, decision).height > 0
+    return UNRECORDED if unrecorded else "No memory was recalled for this decision."
+
+
+def _recalled(run: RunReader, decision: Decision) -> pl.DataFrame:
+    """Everything that a person recalled in the step of a decision for its purpose."""
     table = run.record.table(decision.step, "tables/recalled")
     if table is None:
         return pl.DataFrame()
-    prompts = "\n".join(prompt["user"] for prompt in decision.prompts)
-    memories = table.filter(pl.col("person") == decision.person["id"], pl.col("purpose") == decision.purpose)
-    return memories.filter(pl.Series([text in prompts for text in memories["text"]], dtype=pl.Boolean))
+    return table.filter(pl.col("person") == decision.person["id"], pl.col("purpose") == decision.purpose)
 
 
 def fields_of(given: str, wording: str, text: str) -> dict[str, str]:

@@ -225,6 +225,7 @@ class RunReader:
                     ask["temperature"],
                     draw,
                     ask["purpose"],
+                    answer.get("memories"),
                 )
             )
         return decisions

@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.deciders import tempered
 from populace.questions import STATUSES, VALID
-from populace.runs import step_columns as stored
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, mean, proportion
 
@@ -60,7 +60,7 @@ def question_summaries(run: RunReader, step: int, limit: int = 20) -> list[Quest
         step: The step.
         limit: The most questions to open; `question_count` counts them all.
     """
-    table = stored.table_columns(run, step, "answers", ["ask", "person", "value", "status"])
+    table = step_cache.columns(run, step, "answers", ["ask", "person", "value", "status"])
     if table is None:
         return []
     asks = _asks(run, step)
@@ -116,15 +116,15 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
         `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where there was none.
     """
     schema = dict.fromkeys(("name", "path", "question", "status", "reply"), pl.String)
-    table = stored.table_columns(run, step, "answers", ["ask", "person", "prompt", "status"])
+    table = step_cache.columns(run, step, "answers", ["ask", "person", "prompt", "status"])
     bad = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
     if bad is None or not bad.height:
         return pl.DataFrame(schema={"person": pl.Int64, **schema})
-    prompts = stored.table_columns(run, step, "prompts", ["ask", "prompt"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt"])
     replies: dict[tuple[int, int], list[str]] = {}
     if prompts is not None:
         wanted = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
-        said = stored.table_columns(run, step, "prompts", ["replies"])
+        said = step_cache.columns(run, step, "prompts", ["replies"])
         texts = [] if said is None else said["replies"].gather(wanted["row"]).to_list()
         for ask, prompt, text in zip(wanted["ask"], wanted["prompt"], texts, strict=True):
             replies.setdefault((ask, prompt), []).extend(text or [])
@@ -132,7 +132,7 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     keys = zip(bad["ask"], bad["prompt"], strict=True)
     return bad.select(
         "person",
-        stored.names_of(run, step, bad["person"]),
+        step_cache.names(run, step, bad["person"]),
         "path",
         "question",
         pl.col("status").cast(pl.String),
@@ -140,10 +140,10 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     )
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _asks(run: RunReader, step: int) -> pl.DataFrame:
     """The questions of a step: ask, path, purpose, temperature, text, kind and options as JSON."""
-    table = stored.table_columns(run, step, "asks", ["ask", "path", "question", "purpose", "temperature"])
+    table = step_cache.columns(run, step, "asks", ["ask", "path", "question", "purpose", "temperature"])
     text = dict.fromkeys(("text", "kind", "options"), pl.String)
     if table is None:
         known = {"ask": pl.Int32, "path": pl.String, "purpose": pl.String, "temperature": pl.Float64}
@@ -192,8 +192,8 @@ def _mean(values: pl.DataFrame) -> Estimate | None:
 
 def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
     """The mean over people of the probabilities that their answers were drawn from; None where none were scored."""
-    prompts = stored.table_columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
-    answered = stored.table_columns(run, step, "answers", ["ask", "prompt"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
+    answered = step_cache.columns(run, step, "answers", ["ask", "prompt"])
     if prompts is None or answered is None:
         return None
     ours = pl.col("ask").is_in(asks["ask"].implode())
@@ -231,9 +231,9 @@ def _has_invalid(run: RunReader, step: int) -> bool:
     return any(status not in VALID for status in run.record.facts(step)["statuses"])
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _invalid(run: RunReader, step: int) -> pl.DataFrame:
-    table = stored.table_columns(run, step, "answers", ["ask", "status"])
+    table = step_cache.columns(run, step, "answers", ["ask", "status"])
     if table is None:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})
     counts = table.group_by("ask", pl.col("status").cast(pl.String)).len("answers")

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from populace.people import Id
-from populace.runs import step_columns as stored
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import value_text
 from populace.runs.step_people import TablePage
@@ -57,7 +57,7 @@ def event_page(
     if not parts:
         return TablePage(pl.DataFrame(schema=_EMPTY), total)
     table = pl.concat(parts, how="vertical_relaxed")
-    names = stored.names_of(run, step, table["person"])
+    names = step_cache.names(run, step, table["person"])
     details = pl.Series("details", [event_text(data) for data in table["data"]], pl.String)
     return TablePage(table.with_columns(names, details).select(list(_EMPTY)), total)
 
@@ -103,9 +103,9 @@ def _value_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _kinds(run: RunReader, step: int) -> pl.DataFrame:
-    table = stored.table_columns(run, step, "events", ["kind"])
+    table = step_cache.columns(run, step, "events", ["kind"])
     if table is None:
         return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
     return table.group_by("kind").len("events")
@@ -120,7 +120,7 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
     if not most or (ids is None and not search and known.height == _kinds(run, step).height):
         return most, None
     names = ["kind", *(["person"] if ids is not None else []), *(["data"] if search else [])]
-    table = stored.table_columns(run, step, "events", names)
+    table = step_cache.columns(run, step, "events", names)
     if table is None:
         return 0, None
     fits = pl.lit(True) if not kind else pl.col("kind") == kind
@@ -136,7 +136,7 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
 
 def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
     """Some events of a step, the last one first."""
-    table = stored.table_columns(run, step, "events", ["kind", "person", "data"])
+    table = step_cache.columns(run, step, "events", ["kind", "person", "data"])
     chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
     page = chosen.reverse().slice(skip, left)
     return (pl.DataFrame() if table is None else table[page]).insert_column(
@@ -146,7 +146,7 @@ def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: i
 
 def _ids(run: RunReader, step: int, person: str) -> list[Id]:
     """Who is meant by an id or a name; nobody where there is none."""
-    names = [name for name in ("id", "name") if name in stored.people_columns(run, step)]
-    table = stored.people_table(run, step, names)
+    names = [name for name in ("id", "name") if name in run.record.people_columns(step)]
+    table = step_cache.people(run, step, names)
     fits = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
     return table.filter(fits)["id"].to_list()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.runs import step_columns as stored
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains"}
@@ -51,19 +51,19 @@ def people_page(
         page: Which page, from 1.
         size: How many rows a page has.
     """
-    names = list(stored.people_columns(run, step))
+    names = list(run.record.people_columns(step))
     if sort and sort not in names:
         raise UnknownNameError("column", sort, names)
     keep = _matches(run, step, names, search.strip(), where.strip())
     if sort:
-        order = stored.row_order(run, step, sort, descending)
+        order = step_cache.order(run, step, sort, descending)
         rows = order if keep is None else order.filter(keep.gather(order))
     elif keep is None:
         rows = pl.int_range(int(run.record.facts(step)["people"]["count"]), eager=True, dtype=pl.UInt32)
     else:
         rows = keep.arg_true()
     rows_of_page = rows.slice(max(page - 1, 0) * size, size)
-    return TablePage(stored.people_table(run, step, names)[rows_of_page], rows.len())
+    return TablePage(step_cache.people(run, step, names)[rows_of_page], rows.len())
 
 
 def parse_conditions(text: str) -> list[tuple[str, str, str]]:
@@ -90,11 +90,11 @@ def _matches(run: RunReader, step: int, names: list[str], search: str, where: st
     for name, operator, value in parse_conditions(where):
         if name not in names:
             raise UnknownNameError("column", name, names)
-        fits = _comparison(stored.people_table(run, step, [name])[name], operator, value)
+        fits = _comparison(step_cache.people(run, step, [name])[name], operator, value)
         keep = fits if keep is None else keep & fits
     if search:
         hits = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
-        for column in stored.people_table(run, step, names).get_columns():
+        for column in step_cache.people(run, step, names).get_columns():
             if _is_text(column.dtype) or column.name == "id":
                 hits = hits | _contains(column, search)
         keep = hits if keep is None else keep & hits

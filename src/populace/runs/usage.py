@@ -9,7 +9,7 @@ import polars as pl
 
 from populace.broker import Usage, price_of
 from populace.questions import cleaning_counts
-from populace.runs import step_columns as stored
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 
 _PURPOSES = {
@@ -96,14 +96,14 @@ def _worth(model: str, prompt: int, completion: int) -> float | None:
     return None if price is None else (prompt * price.prompt + completion * price.completion) / 1e6
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _step_purposes(run: RunReader, step: int) -> pl.DataFrame:
     """The purposes of a step, with the prompts behind its answers."""
-    asks = stored.table_columns(run, step, "asks", ["ask", "purpose", "people"])
+    asks = step_cache.columns(run, step, "asks", ["ask", "purpose", "people"])
     if asks is None:
         return pl.DataFrame(schema=_PURPOSES)
     whole = asks.group_by("purpose").agg(pl.len().alias("questions"), pl.sum("people").alias("answers"))
-    prompts = stored.table_columns(run, step, "prompts", ["ask", "model", "prompt_tokens", "completion_tokens"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "model", "prompt_tokens", "completion_tokens"])
     if prompts is None:
         return whole.select([_or_zero(name, whole.columns) for name in _PURPOSES])
     tokens = ["prompt_tokens", "completion_tokens"]
@@ -126,10 +126,10 @@ def _or_zero(name: str, known: list[str]) -> pl.Expr:
     return (pl.col(name).fill_null(zero) if name in known else zero).cast(dtype).alias(name)
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _cleanings(run: RunReader, step: int) -> pl.DataFrame:
-    asks = stored.table_columns(run, step, "asks", ["ask", "question"])
+    asks = step_cache.columns(run, step, "asks", ["ask", "question"])
     if asks is None or not asks["question"].str.contains('"utterance"', literal=True).any():
         return pl.DataFrame()
-    prompts = stored.table_columns(run, step, "prompts", ["ask", "system", "user", "replies"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "system", "user", "replies"])
     return pl.DataFrame() if prompts is None else cleaning_counts(asks, prompts)

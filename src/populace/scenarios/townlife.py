@@ -17,7 +17,18 @@ import polars as pl
 from populace.base.errors import WorldError
 from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, Scenario
-from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, PlanningPart, Reflection, Talk
+from populace.minds import (
+    Action,
+    Agenda,
+    Dialogue,
+    Memory,
+    Mind,
+    Planning,
+    PlanningPart,
+    Recollection,
+    Reflection,
+    Talk,
+)
 from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice
@@ -140,11 +151,9 @@ class TownLife(Scenario):
         await self._begin_actions(now)
         met = await self._notice(now)
         await self._meet(met, now)
-        if self.mind.memory is not None:
-            if self.mind.reflection is not None:
-                await self.mind.reflection.think(self, self.mind.memory, self._awake(), now)
-            self.mind.memory.forget(now)
+        tables = await self.mind.finish_step(self, self._awake(), now)
         self._record(now)
+        self.tables.update(tables)
 
     def _awake(self) -> list[Id]:
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
@@ -268,12 +277,16 @@ class TownLife(Scenario):
         where = self.presence.at(now)
         rows = [self.row[who] for who in ids]
         places = self.town.addresses(where.place[rows]).fill_null("the street").to_list()
-        told = {"time": time_of_day(now), "date": self.date, "where": places, "doing": [self.doing(who) for who in ids]}
+        told: dict[str, Any] = {
+            "time": time_of_day(now),
+            "date": self.date,
+            "where": places,
+            "doing": [self.doing(who) for who in ids],
+        }
         if about is not None:
-            memories = ["- nothing"] * len(ids)
+            told["memories"] = Recollection.nothing(len(ids))
             if self.mind.memory is not None:
-                memories = self.mind.memory.lines(ids, about, now=now, purpose=purpose, top=5)
-            told["memories"] = memories
+                told["memories"] = self.mind.memory.recollect(ids, about, now=now, purpose=purpose, top=5)
         return told
 
     def doing(self, who: Id) -> str:
@@ -381,13 +394,10 @@ class TownLife(Scenario):
         """What was said may be a reason to change the day's plan; a scenario may say when."""
 
     def _record(self, now: int) -> None:
-        """What readers of the run see: where everybody is and what they do, and what was remembered and recalled."""
+        """Record where everybody is and what they do."""
         frame = self.presence.frame(now)
         self.people["place"] = frame["address"].fill_null("on the way")
         self.people["doing"] = pl.Series(
             ["sleep" if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)]
         )
         self.tables["positions"] = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
-        if self.mind.memory is not None:
-            for name, table in self.mind.memory.drain_tables().items():
-                self.tables[name] = table

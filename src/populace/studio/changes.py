@@ -17,8 +17,8 @@ from typing import Any
 from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
-from populace.base.locks import held
-from populace.experiments.folder import LOCK, experiments_folder
+from populace.experiments.folder import ExperimentFolder, experiments_folder
+from populace.journal import Journal, Manifest
 from populace.studio.library import Library
 
 Callback = Callable[[], Awaitable[None] | None]
@@ -146,15 +146,14 @@ class ChangeNotifier:
 
     def _state(self, name: str) -> tuple[bool, int]:
         """Whether somebody writes a run or an experiment, and when it was last written."""
-        place = self._library.workspace
-        experiment = name.startswith("experiments/")
-        folder = place.folder / name if experiment else place.runs / name
-        files = [folder / "manifest.json", *(folder.glob("rows/*.jsonl") if experiment else ())]
+        workspace = self._library.workspace
         try:
-            written = max(file.stat().st_mtime_ns for file in files)
+            if name.startswith("experiments/"):
+                return ExperimentFolder.activity(workspace.folder / name)
+            folder = workspace.runs / name
+            return Journal.busy_folder(folder), Manifest.stamp(folder)[0]
         except OSError:
             return False, 0
-        return held(folder / (LOCK if experiment else ".lock")), written
 
 
 async def _awaited(made: Awaitable[None], client: Client) -> None:

@@ -70,20 +70,7 @@ class CommandJob:
         return self._run
 
     def _written(self) -> str | None:
-        """The run whose lock this process took."""
-        runs = self._workspace.runs
-        if not runs.is_dir():
-            return None
-        for folder in runs.iterdir():
-            lock = folder / ".lock"
-            try:
-                if lock.stat().st_mtime < self._began - _PAST_START_S:
-                    continue
-                if lock.read_text().strip() == f"pid {self._process.pid}":
-                    return folder.name
-            except OSError:
-                continue  # Not a run, or gone in this moment.
-        return None
+        return self._workspace.written_by(self._process.pid, self._began - _PAST_START_S)
 
     @property
     def said(self) -> str:

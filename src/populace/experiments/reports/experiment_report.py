@@ -12,8 +12,8 @@ import yaml
 
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
-from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan import ExperimentPlan
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.results import Results
@@ -43,7 +43,7 @@ def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     when = results.folder.manifest.created[:10]
     lead.append(Prose([f"An experiment with Populace, begun {when}. {_state(results)}"], kind="soft"))
     first, *others = _findings(results)
-    summary: list[Block] = [Prose([first]), *([Prose(others, listed=True)] if others else [])]
+    summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
     body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
@@ -115,7 +115,7 @@ def _design(results: Results) -> Iterator[Block]:
     yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MOST_ROWS_DRAWN)
 
 
-def outcome_meaning(outcome: Outcome, experiment: Experiment) -> str:
+def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
     """An outcome in words, from what the scenario says of its metric."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
@@ -269,7 +269,7 @@ def _manifest(results: Results) -> Iterator[Block]:
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")
 
 
-def experiment_yaml(experiment: Experiment) -> str:
+def experiment_yaml(experiment: ExperimentPlan) -> str:
     """An experiment as the shortest YAML file that makes it."""
     kept: dict[str, Any] = {}
     for name, value in experiment.data().items():

@@ -7,7 +7,7 @@ the last round; whether cooperation lasts is a matter of geometry.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
+from populace.runs.reader import RunReader
 from populace.scenarios.axelrod.pictures import draw_lattice
 from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
 from populace.worlds.grid import Grid
@@ -139,7 +140,7 @@ class AxelrodLattice(Scenario):
         return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """Cooperation in the second half of the run, beside what is known of the rule."""
         second = run.metrics.filter(pl.col("step") > run.steps[-1] // 2)["cooperation"]
         table = pl.DataFrame(
@@ -152,6 +153,6 @@ class AxelrodLattice(Scenario):
         return [ReportTable("Cooperation on the lattice", table, note)]
 
     @classmethod
-    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+    def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """The lattice at the beginning, in the middle and at the end."""
         return [draw_lattice(run, folder / "lattice.png")]

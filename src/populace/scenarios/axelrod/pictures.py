@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from populace.runs.charts import PALETTE
+from populace.runs.reader import RunReader
 from populace.scenarios.axelrod.wordings import MOVES
 
 KINDS = ("cooperates", "defects", "now cooperates", "now defects")
 
 
-def draw_lattice(run: Any, path: Path) -> Path:
+def draw_lattice(run: RunReader, path: Path) -> Path:
     """Draw who cooperates at the beginning, in the middle and at the end, and who has just changed.
 
     Args:

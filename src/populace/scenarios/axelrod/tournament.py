@@ -7,7 +7,7 @@ what happened there. All matches are played side by side, so a round is one ques
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from populace.base.errors import ParameterError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
+from populace.runs.reader import RunReader
 from populace.scenarios.axelrod.players import cooperates, player, remember
 from populace.scenarios.axelrod.report_tables import conduct, opponents, standings
 from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
@@ -211,7 +212,7 @@ class Axelrod(Scenario):
         return [f"{name:<28} {score:6.3f} a round  {share:4.0%} cooperated" for name, score, share in table.iter_rows()]
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """The table of the tournament, and how the model played."""
         people, rounds = run.people().frame, run.steps[-1]
         if not rounds:

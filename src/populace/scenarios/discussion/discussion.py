@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
-from populace.minds import Memory, Mind
+from populace.minds import Memory, Mind, Recollection
 from populace.models import open_embedder
 from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
+from populace.runs.reader import RunReader
 from populace.worlds.mailbox import Mailbox, Message
 
 LEANINGS = {"open-minded": 2, "cautious": 1, "outspoken": 1, "sceptical": 1, "easygoing": 1}
@@ -79,9 +80,7 @@ class Discussion(Scenario):
         await (self._replying() if self.mode == "agent" else self._in_turn())
         if self.t == self.rounds:
             await self._positions()
-        if self.mind.memory is not None:
-            for name, table in self.mind.memory.drain_tables().items():
-                self.tables[name] = table
+        self.tables.update(await self.mind.finish_step(self, self.people.ids.to_list(), self._seconds))
 
     async def _positions(self) -> None:
         """What everybody thinks, privately; who gives no readable answer keeps the position."""
@@ -94,10 +93,10 @@ class Discussion(Scenario):
         )
 
     def _in_mind(self, ids: list[Id], purpose: str) -> dict[str, Any]:
-        memories = ["- nothing"] * len(ids)
+        memories = Recollection.nothing(len(ids))
         if self.mind.memory is not None:
             about = [self.topic] * len(ids)
-            memories = self.mind.memory.lines(ids, about, now=self._seconds, purpose=purpose, top=6)
+            memories = self.mind.memory.recollect(ids, about, now=self._seconds, purpose=purpose, top=6)
         return {"group": self.members, "topic": self.topic, "memories": memories}
 
     @property
@@ -139,10 +138,7 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="whether to reply",
                 said="\n".join(f'"{message.text}"' for message in messages),
-                **{
-                    name: v[0] if isinstance(v, list) else v
-                    for name, v in self._in_mind([who], "whether to reply").items()
-                },
+                **self._in_mind([who], "whether to reply"),
             )
             if answers.one == "reply":
                 said = await self._speak(who)
@@ -153,10 +149,14 @@ class Discussion(Scenario):
 
     async def _speak(self, who: Id) -> str | None:
         """One utterance; what cannot be read is counted and nobody hears it."""
-        mind = {name: v[0] if isinstance(v, list) else v for name, v in self._in_mind([who], "utterance").items()}
         person = self.people.person(who)
         answers = await self.ask(
-            person, SAY, given=SITUATION + LATELY, purpose="utterance", said=self._lately(), **mind
+            person,
+            SAY,
+            given=SITUATION + LATELY,
+            purpose="utterance",
+            said=self._lately(),
+            **self._in_mind([who], "utterance"),
         )
         if answers.one is None:
             self.unread += 1
@@ -219,7 +219,7 @@ class Discussion(Scenario):
         return float((2 * rank - len(counts) - 1) @ counts / (len(counts) * counts.sum()))
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """Who spoke how often, and what everybody thought before and after."""
         spoke = run.events.filter(pl.col("kind") == "said").group_by("person").agg(pl.len().alias("spoke"))
         people = run.people().frame.select(pl.col("id").alias("person"), "name", "leaning", "before", "position")

@@ -14,6 +14,7 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People, draw_column
 from populace.questions import Choice
+from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 
 TRAITS = {
@@ -190,7 +191,7 @@ class Epidemic(Scenario):
         return self.most_home
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """The published reference beside this run, and who produced each."""
         regime = run.manifest.regime
         parameters = run.manifest.regimes[0].parameters

@@ -17,6 +17,7 @@ from populace.base.errors import ParameterError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Number
+from populace.runs.reader import RunReader
 from populace.scenarios.market.coordination import MARGIN, coordination, following
 from populace.scenarios.market.pictures import draw_prices
 from populace.scenarios.market.sellers import Learners, Trial, Twin
@@ -213,7 +214,7 @@ class Market(Scenario):
         return [far, *lines]
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """Whether prices are those of sellers who coordinate."""
         logit, prices = _logit_of(run), run.history("prices")
         if run.steps[-1] < 8:
@@ -237,7 +238,7 @@ class Market(Scenario):
         return [ReportTable("Do the sellers coordinate?", table, note)]
 
     @classmethod
-    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+    def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """Prices over the rounds."""
         return [draw_prices(run, _logit_of(run), folder / "prices.png")] if run.steps[-1] else []
 
@@ -246,7 +247,7 @@ def _logit(scenario: Market) -> LogitMarket:
     return LogitMarket(scenario.sellers, scenario.cost, scenario.quality, 0.0, scenario.spread)
 
 
-def _logit_of(run: Any) -> LogitMarket:
+def _logit_of(run: RunReader) -> LogitMarket:
     return _logit(Market(**run.manifest.regimes[0].parameters))
 
 

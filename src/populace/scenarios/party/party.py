@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from populace.engine.scenario import Field, ReportTable, metric
 from populace.minds import Line, Memory, Talk
 from populace.people import Id, People
 from populace.questions import Choice
+from populace.runs.reader import RunReader
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.pictures import draw_diffusion
 from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife
@@ -216,7 +217,7 @@ class Party(TownLife):
         return len(self.mind.memory.stream) if isinstance(self.mind.memory, Memory) else 0
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """Who came to know, and through whom."""
         people = run.people()
         names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
@@ -233,7 +234,7 @@ class Party(TownLife):
         return [ReportTable("Who came to know, from whom", reached, note)]
 
     @classmethod
-    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+    def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """The tree along which the news travelled, and when it reached whom."""
         people, events = run.people(), run.events
         names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from populace.runs.charts import PALETTE
+from populace.runs.reader import RunReader
 
 
-def draw_grids(run: Any, path: Path) -> Path:
+def draw_grids(run: RunReader, path: Path) -> Path:
     """Draw who lives where, at the beginning and at the end.
 
     Args:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from populace.engine.scenario import ReportTable
+from populace.runs.reader import RunReader
 
 
 def similarity(people: pl.DataFrame) -> float | None:
@@ -22,7 +21,7 @@ def mixed_similarity(people: pl.DataFrame) -> float:
     return float((sizes * (sizes - 1)).sum() / (total * (total - 1))) if total > 1 else 1.0
 
 
-def before_and_after(run: Any) -> ReportTable:
+def before_and_after(run: RunReader) -> ReportTable:
     """Similarity at the beginning and at the end, beside that of a random mix."""
     rows = []
     for when, at in (("beginning", 0), ("end", run.steps[-1])):
@@ -41,13 +40,13 @@ def before_and_after(run: Any) -> ReportTable:
     return ReportTable("Who lives among whom", pl.DataFrame(rows), note)
 
 
-def thresholds(run: Any) -> ReportTable:
+def thresholds(run: RunReader) -> ReportTable:
     """How many people said which threshold."""
     said = run.people(0)["threshold"].value_counts(name="people").sort("threshold")
     return ReportTable("The thresholds that people said", said, "Who gave no readable answer has the parameter's.")
 
 
-def leaving_by_likeness(run: Any) -> ReportTable:
+def leaving_by_likeness(run: RunReader) -> ReportTable:
     """How often people chose to leave, by the share of like neighbours that they had been told."""
     parts = []
     for step in run.steps[1:]:

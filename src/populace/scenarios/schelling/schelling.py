@@ -16,6 +16,7 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Rating
+from populace.runs.reader import RunReader
 from populace.scenarios.schelling.pictures import draw_grids
 from populace.scenarios.schelling.report_tables import (
     before_and_after,
@@ -197,7 +198,7 @@ class Schelling(Scenario):
         return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
 
     @classmethod
-    def report(cls, run: Any) -> list[ReportTable]:
+    def report(cls, run: RunReader) -> list[ReportTable]:
         """Who lives among whom, and by what people left."""
         found = [before_and_after(run)]
         decide_by = run.manifest.regimes[0].parameters["decide_by"]
@@ -208,6 +209,6 @@ class Schelling(Scenario):
         return found
 
     @classmethod
-    def pictures(cls, run: Any, folder: Path) -> list[Path]:
+    def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """The grid at the beginning and at the end."""
         return [draw_grids(run, folder / "grid.png")]

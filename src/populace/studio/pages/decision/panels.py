@@ -68,7 +68,7 @@ def memories(told: DecisionDetails) -> None:
     """What came to mind, with its scores as bars."""
     with section("What came to mind", note="recalled for this decision and shown in the prompt"):
         if not told.memories.height:
-            empty_state("No memory was recalled for this decision.")
+            empty_state(told.memories_note)
             return
         most = {name: max(float(told.memories[name].max() or 0), 1e-9) for name in (*_SCORES, "score")}  # type: ignore[arg-type]
         with test_id(ui.element("div").classes("mind"), "mind"):

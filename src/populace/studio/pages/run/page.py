@@ -14,9 +14,10 @@ from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
+from populace.studio.metrics import chart_metrics
 from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
-from populace.studio.pages.run.data import charted, metrics_at
 from populace.studio.pages.run.head import Head
+from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import Time
 from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
@@ -210,7 +211,7 @@ class Metrics:
 
     def show(self, run: RunReader, table: pl.DataFrame, step: int) -> None:
         """Draw the metrics as they are now."""
-        self._table, self._split, self._step = table, charted(run, table), step
+        self._table, self._split, self._step = table, chart_metrics(run), step
         main, others = self._split
         self.element.set_visibility(bool(main))
         self._switch.set_visibility(bool(others))

@@ -11,8 +11,8 @@ from nicegui import background_tasks, ui
 from populace.base.errors import UsageError
 from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
-from populace.runs.step_columns import people_columns
-from populace.studio.pages.run.data import described, metrics_at
+from populace.studio.metrics import metric_info
+from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.shell.frame import Page, empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
@@ -93,7 +93,7 @@ class PeoplePanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """A page of people; conditions that cannot be read are told beside their field."""
-        names = list(people_columns(run, step))
+        names = list(run.record.people_columns(step))
         try:
             return names, self._read(run, step), ""
         except UsageError as error:
@@ -101,7 +101,7 @@ class PeoplePanel(Panel):
 
     def _read(self, run: RunReader, step: int) -> step_people.TablePage:
         query = self.query
-        names = people_columns(run, step)
+        names = run.record.people_columns(step)
         return step_people.people_page(
             run,
             step,
@@ -254,10 +254,11 @@ class MetricsPanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """The metrics at the step."""
-        about = described(run.manifest.scenario)[1]
+        summaries = metric_info(run.manifest.scenario).summaries
         table = metrics_at(run.metrics, step)
         told = [
-            ("–" if c is None else f"{c:+,.4g}", about.get(m, "")) for m, c in table.select("metric", "change").rows()
+            ("–" if c is None else f"{c:+,.4g}", summaries.get(m, ""))
+            for m, c in table.select("metric", "change").rows()
         ]
         more = pl.DataFrame(told, schema={"change": pl.String, "about": pl.String}, orient="row")
         return table.select("metric", "value").hstack(more)
