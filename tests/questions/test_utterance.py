@@ -109,8 +109,8 @@ def test_a_title_and_a_text_come_apart() -> None:
     post = Utterance("What do you post?", limit=LIMIT, title=True)
     written = [f"Title: **Chains**\n\nPost: {GOOD}", f'"Chains"\n{GOOD}', GOOD]
     answers = pl.Series([post.encode(post.read(reply, PROMPT).value) for reply in written])
-    assert post.titled(answers).rows() == [("Chains", GOOD), ("Chains", GOOD), (GOOD, GOOD)]
-    assert POST.titled(pl.Series([GOOD])).rows() == [(None, GOOD)]
+    assert post.split_titles(answers).rows() == [("Chains", GOOD), ("Chains", GOOD), (GOOD, GOOD)]
+    assert POST.split_titles(pl.Series([GOOD])).rows() == [(None, GOOD)]
 
 
 def test_titles_of_hostile_completions_are_clean_too() -> None:

@@ -38,6 +38,23 @@ class Results:
 
     Args:
         folder: The experiment's folder.
+
+    Example:
+        >>> import tempfile
+        >>> from populace.experiments import Experiment
+        >>> experiment = Experiment(
+        ...     name="start",
+        ...     scenario="norms",
+        ...     factors={"initial_share": [0.2, 0.8]},
+        ...     parameters={"workers": 4, "days": 2},
+        ...     decider="rule",
+        ...     replicates=3,
+        ...     outcomes=["share_blue"],
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     results = experiment.run(workspace=folder, workers=1)
+        ...     results.runs.height, results.effects("share_blue").height
+        (6, 1)
     """
 
     def __init__(self, folder: ExperimentFolder) -> None:

@@ -34,6 +34,15 @@ class Answers:
         prompt: For each person, the row of the distinct prompt that was put; -1 where there was none.
         probabilities: For each distinct prompt, the distribution over options, before temperature.
         mass: For each distinct prompt, the share of probability that fell on any option.
+
+    Example:
+        >>> from populace import Choice, Scripted, simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=2, days=1), model="scripted:uniform", seed=1, keep="nothing")
+        >>> model = Scripted(lambda request: {"yes": 1.0, "no": 0.0})
+        >>> answers = run.interview(Choice("Are you content?", options=("yes", "no")), model=model)
+        >>> answers.values.to_list(), answers.share("yes")
+        (['yes', 'yes'], 1.0)
     """
 
     question: Question

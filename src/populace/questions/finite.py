@@ -84,7 +84,7 @@ class Finite(Question):
         return tuple(tuple((i + r) % count for i in range(count)) for r in range(count))
 
     @property
-    def declared(self) -> Arrangement:
+    def declared_order(self) -> Arrangement:
         """The order in which options were declared."""
         return tuple(range(len(self.words)))
 
@@ -106,7 +106,7 @@ class Finite(Question):
         An option counts when it is the whole reply, stands behind a marker such as `Answer:`, or
         opens the reply and no other option follows. With labels, the letter counts likewise.
         """
-        index = self._read(reply, arrangement or self.declared, labels)
+        index = self._read(reply, arrangement or self.declared_order, labels)
         if index is not None:
             return Answer(self.values[index], "ok")
         return REFUSED if is_refusal(reply) else UNPARSEABLE
@@ -253,7 +253,7 @@ class Rating(Finite):
 
     def arrangements(self) -> tuple[Arrangement, ...]:
         """Upwards and downwards: a scale in any other order is none."""
-        return self.declared, tuple(reversed(self.declared))
+        return self.declared_order, tuple(reversed(self.declared_order))
 
     def options_text(self, arrangement: Arrangement, labels: bool) -> str:
         """The scale, with its ends explained."""

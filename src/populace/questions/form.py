@@ -76,9 +76,9 @@ class Form(Question):
             return f"Answer with one JSON object that fits this schema, nothing else:\n{shape}"
         lines = []
         for name, question in self.questions.items():
-            shown = f" ({question.wanted()})" if isinstance(question, Number) else ""
+            shown = f" ({question.expected_format()})" if isinstance(question, Number) else ""
             if isinstance(question, Finite):
-                shown = " " + question.options_text(question.declared, labels=False)
+                shown = " " + question.options_text(question.declared_order, labels=False)
             lines.append(f'- "{name}": {question.text}{shown}')
         names = ", ".join(f'"{name}"' for name in self.questions)
         return "\n".join([*lines, f"Answer with one JSON object with the keys {names}, nothing else."])

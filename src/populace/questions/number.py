@@ -80,7 +80,7 @@ class Number(Question):
         """A number and a few words."""
         return 24
 
-    def wanted(self) -> str:
+    def expected_format(self) -> str:
         """What is asked for, with bounds and unit."""
         what = "a whole number" if self.whole else "a number"
         if self.low > -math.inf and self.high < math.inf:
@@ -93,7 +93,7 @@ class Number(Question):
 
     def instruction(self) -> str:
         """How to answer."""
-        return f"Answer with {self.wanted()}, nothing else."
+        return f"Answer with {self.expected_format()}, nothing else."
 
     def parse(self, reply: str) -> Answer:
         """Read the one number of a reply."""

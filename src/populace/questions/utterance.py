@@ -39,7 +39,7 @@ class Utterance(Question):
     Attributes:
         limit: The most characters that the text may have.
         title: Whether a title is asked for; the value is then a JSON object with `title` and `text`,
-            which `titled` takes apart.
+            which `split_titles` takes apart.
         names: Further people who might be taken to speak.
 
     Example:
@@ -99,7 +99,7 @@ class Utterance(Question):
         """The text; with a title, the object as JSON."""
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if self.title else str(value)
 
-    def titled(self, values: pl.Series) -> pl.DataFrame:
+    def split_titles(self, values: pl.Series) -> pl.DataFrame:
         """The columns `title` and `text` of answers; without titles, the title is empty everywhere."""
         if not self.title:
             return pl.DataFrame({"title": pl.repeat(None, values.len(), dtype=pl.String, eager=True), "text": values})

@@ -24,10 +24,17 @@ from populace.runs.decision import Decision
 
 
 class RunReader:
-    """A run, to be read.
+    """Everything that can be read from a run without a model. Reading never changes the run.
 
     Args:
         record: Its journal, or its record in memory.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=3, days=2), model="scripted:uniform", seed=1, keep="nothing")
+        >>> run.steps, run.answers(at=1).height, dict(run.statuses)
+        ([0, 1, 2], 3, {'ok': 6})
     """
 
     def __init__(self, record: Record) -> None:

@@ -1,4 +1,4 @@
-"""The runs and experiments of a workspace, as they are listed, opened, tagged and put away."""
+"""The runs and experiments of a workspace: listed, opened, tagged and removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from populace.journal import Journal, Manifest
 from populace.runs.overview import RunOverview, RunState, overview
 from populace.studio.metrics import chart_metrics
 
-Stamp = tuple[int, int, int]
+_Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RunCard:
         problem: Why it cannot be read.
         metric: The name of the main metric.
         trend: The main metric over the steps.
-        tags: What somebody noted about it.
+        tags: The tags that a user gave it.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ExperimentCard:
 
 
 class Library:
-    """What a workspace holds. Nothing outside of it can be opened.
+    """The runs and experiments of a workspace; nothing outside of it can be opened.
 
     Args:
         workspace: The workspace.
@@ -65,15 +65,15 @@ class Library:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._opened: dict[str, tuple[Stamp, Run]] = {}
-        self._listed: dict[str, tuple[Stamp, Manifest | PopulaceError]] = {}
+        self._runs: dict[str, tuple[_Stamp, Run]] = {}
+        self._manifests: dict[str, tuple[_Stamp, Manifest | PopulaceError]] = {}
 
     def folder(self, name: str) -> Path:
         """The folder of a run; a name that would lead out of the workspace is refused."""
         home = self.workspace.runs.resolve()
         folder = home / name
-        plain = bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
-        if not plain or folder.resolve().parent != home:
+        valid = bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
+        if not valid or folder.resolve().parent != home:
             raise RunNotFoundError(f"{name[:80]!r} is not the name of a run.", "The home page lists the runs.")
         if not Journal.is_run(folder):
             raise RunNotFoundError(
@@ -85,7 +85,7 @@ class Library:
     def run(self, name: str) -> Run:
         """A run, as it is now; what was read of its steps before is reused."""
         folder = self.folder(name)
-        stamp, known = Manifest.stamp(folder), self._opened.get(name)
+        stamp, known = Manifest.stamp(folder), self._runs.get(name)
         if known is not None and known[0] == stamp:
             return known[1]
         manifest = Manifest.read(folder)
@@ -95,29 +95,25 @@ class Library:
             run.record.manifest = manifest
         else:
             run = Run(Journal(folder, manifest))
-        self._opened[name] = (stamp, run)
+        self._runs[name] = (stamp, run)
         return run
 
     def names(self) -> list[str]:
         """All runs, the newest first, those that cannot be read included."""
-        listed = [(self._manifest(name), name) for name in self.workspace.names()]
-        order = [("" if isinstance(found, PopulaceError) else found.created, name) for found, name in listed]
-        return [name for _, name in sorted(order, reverse=True)]
+        created = {name: manifest.created for name, manifest in self._readable().items()}
+        return sorted(self.workspace.names(), key=lambda name: (created.get(name, ""), name), reverse=True)
 
     def under_way(self) -> list[str]:
-        """Runs whose manifest says that they go."""
-        found = ((name, self._manifest(name)) for name in self.workspace.names())
-        return [
-            name for name, manifest in found if isinstance(manifest, Manifest) and manifest.status.state == "running"
-        ]
+        """The runs whose manifest says that they are running."""
+        return [name for name, manifest in self._readable().items() if manifest.status.state == "running"]
 
     def matching(self, words: str) -> list[str]:
-        """Runs whose name, scenario, model, author, state or tags hold every word."""
-        wanted = words.casefold().split()
-        return [name for name in self.names() if all(word in self._words(name) for word in wanted)]
+        """The runs whose name, scenario, model, author, state or tags contain every word."""
+        parts = words.casefold().split()
+        return [name for name in self.names() if all(part in self._searchable_text(name) for part in parts)]
 
     def card(self, name: str) -> RunCard:
-        """One run, for a list; a folder that cannot be read is told as such."""
+        """One run, for a list; where its folder cannot be read, the card says why."""
         try:
             run = self.run(name)
             main, others = chart_metrics(run)
@@ -127,19 +123,24 @@ class Library:
         except PopulaceError as error:
             return RunCard(name, problem=str(error))
 
+    def _readable(self) -> dict[str, Manifest]:
+        """The manifests that can be read, by the name of the run."""
+        manifests = {name: self._manifest(name) for name in self.workspace.names()}
+        return {name: manifest for name, manifest in manifests.items() if isinstance(manifest, Manifest)}
+
     def _manifest(self, name: str) -> Manifest | PopulaceError:
         folder = self.workspace.runs / name
         try:
             stamp = Manifest.stamp(folder)
-            if self._listed.get(name, (None,))[0] != stamp:
-                self._listed[name] = (stamp, Manifest.read(folder))
+            if self._manifests.get(name, (None,))[0] != stamp:
+                self._manifests[name] = (stamp, Manifest.read(folder))
         except FileNotFoundError:
             return RunNotFoundError(f"{name} is gone.")
         except PopulaceError as error:
-            self._listed[name] = (stamp, error)
-        return self._listed[name][1]
+            self._manifests[name] = (stamp, error)
+        return self._manifests[name][1]
 
-    def _words(self, name: str) -> str:
+    def _searchable_text(self, name: str) -> str:
         manifest = self._manifest(name)
         words = [name, *self.workspace.tags(name)]
         if isinstance(manifest, Manifest):
@@ -154,10 +155,10 @@ class Library:
 
     def _experiment(self, name: str) -> ExperimentCard:
         try:
-            found = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
-            rows = found.rows().values()
+            folder = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
+            rows = folder.rows().values()
             failed = sum(row["status"] == "failed" for row in rows)
-            manifest = found.manifest
+            manifest = folder.manifest
             planned = len(manifest.arms) * (manifest.replicates or int(manifest.experiment["replicates"]))
             return ExperimentCard(
                 name, manifest.created, len(manifest.arms), len(rows) - failed, planned, failed, manifest.state
@@ -171,16 +172,19 @@ class Library:
         self.workspace.set_tags(name, dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
     def forks(self, name: str) -> list[str]:
-        """The runs that are forks of a run and need its steps."""
-        found = ((each, self._manifest(each)) for each in self.workspace.names())
-        return [each for each, m in found if isinstance(m, Manifest) and m.parent is not None and m.parent.run == name]
+        """The forks of a run, which need its steps."""
+        return [fork for fork, manifest in self._readable().items() if manifest.parent and manifest.parent.run == name]
 
     def remove(self, name: str) -> None:
-        """Put a run away; `restore` brings it back. One that goes, or that forks rest on, is left where it is."""
+        """Remove a run; `Workspace.restore` brings it back.
+
+        Raises:
+            UsageError: The run is under way, or has forks.
+        """
         folder = self.folder(name)
         if Journal.busy_folder(folder):
             raise UsageError(f"{name} is under way.", "Stop it first.")
         if forks := self.forks(name):
             raise UsageError(f"{name} is shared by {', '.join(forks[:5])}.", "Delete its forks first.")
         self.workspace.remove(name)
-        self._opened.pop(name, None)
+        self._runs.pop(name, None)

@@ -243,7 +243,7 @@ def _arranged(question: Finite, shown: Arrangement) -> Finite:
     if isinstance(question, Choice):
         kept = {name: getattr(question, name) for name in ("text", "reason", "scoring", "options", "wordings")}
         return _InOrder(**kept, shown=shown)
-    return replace(question, order="fixed" if shown == question.declared else "reversed")
+    return replace(question, order="fixed" if shown == question.declared_order else "reversed")
 
 
 def _arrangement(question: Any, recorded: Decision, wanted: Changes) -> Arrangement | None:
@@ -256,9 +256,9 @@ def _arrangement(question: Any, recorded: Decision, wanted: Changes) -> Arrangem
     if wanted.order is None:
         return seen[0] if len(seen) == 1 or (seen and wanted.text is not None) else None
     if wanted.order == "given":
-        return question.declared
+        return question.declared_order
     if wanted.order == "reversed":
-        return (seen[0] if len(seen) == 1 else question.declared)[::-1]
+        return (seen[0] if len(seen) == 1 else question.declared_order)[::-1]
     shown = _named(question, [wanted.order] if isinstance(wanted.order, str) else wanted.order)
     if not isinstance(question, Choice) and shown not in question.arrangements():
         raise UsageError(f"{question.text!r} has a scale, which runs upwards or downwards.", "Use `reversed`.")
@@ -272,7 +272,7 @@ def _named(question: Finite, names: Sequence[str]) -> Arrangement:
         if name not in known:
             raise UnknownNameError("option", name, known)
     shown = tuple(known[name] for name in names)
-    if sorted(shown) != sorted(question.declared):
+    if sorted(shown) != sorted(question.declared_order):
         options = ", ".join(map(str, question.values))
         raise UsageError("an order names every option once.", f"The options are {options}.")
     return shown

@@ -70,6 +70,13 @@ def report(subject: RunReader | Results, *, reference: Reference | None = None, 
         subject: The results of an experiment, or a run.
         reference: Target shares of answers, for the validity card.
         probe: Let the validity card ask a few questions in another order, where it must.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=4, days=2), decider="rule", seed=1, keep="nothing")
+        >>> "Validity" in report(run).html
+        True
     """
     card = validity(subject, reference=reference, probe=probe)
     made = experiment_report(subject, card) if isinstance(subject, Results) else run_report(subject, card)

@@ -197,7 +197,7 @@ class Forum(Scenario):
             **self._community(),
             **fields,
         )
-        texts = question.titled(answers.values)
+        texts = question.split_titles(answers.values)
         posts = pl.concat([draft, texts], how="horizontal").with_columns(name=writers["name"], author=writers.ids)
         if opening:
             posts = posts.with_columns(parent=pl.lit(None, pl.Int64), trimmed=pl.lit(0))

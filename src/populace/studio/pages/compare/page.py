@@ -10,6 +10,7 @@ from nicegui import events, ui
 
 from populace.runs import side_by_side as view
 from populace.runs.clock import step_time
+from populace.runs.overview import run_state
 from populace.runs.settings_text import decider_text
 from populace.runs.side_by_side import SideBySide
 from populace.studio.jobs import command
@@ -30,7 +31,7 @@ def register(studio: Studio) -> None:
     @page_at("/compare")
     async def compare(runs: str = "", at: int | None = None, bands: bool = True) -> None:
         names = [name for name in dict.fromkeys(runs.split(",")) if name]
-        with frame(studio, "Compare", command=_command(names)) as page:
+        with frame("Compare", command=_command(names)) as page:
             shown_runs = _Comparing(studio, page, names, at, bands)
             await shown_runs.build()
 
@@ -129,7 +130,7 @@ class _Comparing:
         with test_id(ui.row().classes("w-full items-center gap-2"), f"compared-{name}"):
             ui.icon("circle", size="12px").style(f"color: {self._colour(name)}").props("aria-hidden=true")
             run_link(name).style("font-weight: 600")
-            chip(self.studio.jobs.condition(self.studio.library.run(name)))
+            chip(run_state(self.studio.library.run(name).record))
             decided = decider_text(regime.decider, regime.model)
             planned = f" of {status.planned}" if status.planned is not None else ""
             facts = f"{decided} · seed {regime.seed} · {status.steps}{planned} steps"

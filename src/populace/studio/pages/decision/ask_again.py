@@ -12,10 +12,9 @@ from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, replaced_decision, setting_differences
 from populace.studio.jobs import command
 from populace.studio.pages.decision.panels import draw_line, probability_chart, prompt_text, value_text
-from populace.studio.shell.frame import chip, notify_errors, section, test_id
+from populace.studio.shell.frame import CommandLine, chip, notify_errors, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.command_line import command_line
 
 _ORDERS = {"": "as it was", "reversed": "reversed", "given": "as declared", "own": "an order of my own"}
 _LONGEST = 20_000
@@ -76,7 +75,7 @@ class AskAgain:
             )
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
-        self.line = command_line("again-command")
+        self.line = CommandLine("again-command")
         for field in (self.part, *self.fields.values()):
             field.on_value_change(self._say)
         self._say()
@@ -113,7 +112,7 @@ class AskAgain:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(display_text(command(*self.arguments())))
+        self.line.show(command(*self.arguments()))
 
     async def _ask(self) -> None:
         if self.fields["--temperature"].value is None:
@@ -121,7 +120,7 @@ class AskAgain:
         self.send.disable()
         self.busy.set_visibility(True)
         try:
-            found = await self.studio.jobs.ask(*self.arguments())
+            found = await self.studio.jobs.call(*self.arguments())
         finally:
             self.send.enable()
             self.busy.set_visibility(False)

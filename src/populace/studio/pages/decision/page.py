@@ -36,14 +36,14 @@ def register(studio: Studio) -> None:
             seen = error
         crumbs = [("Runs", "/"), (name, run_address(name))]
         if isinstance(seen, PopulaceError):
-            with frame(studio, "Decision", crumbs=crumbs):
+            with frame("Decision", crumbs=crumbs):
                 raise seen
             return
         if seen.decision is not None:
             crumbs.append((seen.decision.who, run_address(name, "person", seen.person, step=seen.step)))
         title = f"{seen.decision.who} decides" if seen.decision else "Decision"
         line = command("why", name, "--step", str(seen.step), "--person", str(seen.person))
-        with frame(studio, title, crumbs=crumbs, command=line):
+        with frame(title, crumbs=crumbs, command=line):
             _page(studio, name, seen)
 
 

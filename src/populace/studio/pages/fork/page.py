@@ -43,7 +43,7 @@ def register(studio: Studio) -> None:
     async def fork_page(name: str) -> None:
         query = dict(context.client.request.query_params)
         add_form_style()
-        with frame(studio, "Intervene and fork", crumbs=[(name, run_address(name))]) as page:
+        with frame("Intervene and fork", crumbs=[(name, run_address(name))]) as page:
             parent = studio.library.run(name)
             start = await asyncio.to_thread(beginning, parent, _step(query.get("at")))
             fork = Fork.read(parent.name, start.at, query)
@@ -71,7 +71,7 @@ class _ForkPage:
     async def learn(self, catalogue: Catalogue, scenario: str) -> None:
         """Ask the scenario for its parameters; where it cannot be asked, what their values tell has to do."""
         try:
-            self.parameters = read_parameters(await catalogue.described(scenario))
+            self.parameters = read_parameters(await catalogue.description(scenario))
         except PopulaceError as error:
             self._unasked.set_visibility(True)
             with self._unasked:

@@ -305,8 +305,6 @@ def register(studio: Studio) -> None:
     @page_at("/forum/{name}")
     async def forum(name: str) -> None:
         ui.add_head_html(STYLE)
-        with frame(
-            studio, f"Forum of {name}", command=command("show", name), crumbs=[(name, run_address(name))]
-        ) as page:
+        with frame(f"Forum of {name}", command=command("show", name), crumbs=[(name, run_address(name))]) as page:
             wanted = Wanted.read_from(dict(ui.context.client.request.query_params))
             await ForumPage(studio, page, name, wanted).build()

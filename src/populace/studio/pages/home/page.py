@@ -29,7 +29,7 @@ def register(studio: Studio) -> None:
 
     @page_at("/")
     async def home(search: str = "", page: int = 1) -> None:
-        with frame(studio, "Runs", command="populace list") as here:
+        with frame("Runs", command="populace list") as here:
             field = ui.input(placeholder="Search name, scenario, model, author, state or tag", value=search)
             test_id(
                 field.props('dense outlined clearable debounce=200 aria-label="Search runs"').classes("w-full"),

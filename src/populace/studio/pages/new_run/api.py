@@ -24,6 +24,6 @@ def router(studio: Studio) -> APIRouter:
     @made.get("/scenarios/{name:path}")
     async def scenario(name: str) -> dict[str, Any]:
         """One scenario with all its parameters."""
-        return await catalogue.described(name)
+        return await catalogue.description(name)
 
     return made

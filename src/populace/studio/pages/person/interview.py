@@ -11,10 +11,9 @@ from populace.base.errors import UsageError
 from populace.runs.biography import Biography, interviews_with
 from populace.runs.clock import step_time
 from populace.studio.jobs import command
-from populace.studio.shell.frame import chip, empty_state, notify_errors, section, test_id
+from populace.studio.shell.frame import CommandLine, chip, empty_state, notify_errors, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.command_line import command_line
 
 KINDS = {
     "text": "In their own words",
@@ -65,7 +64,7 @@ class Interview:
             self.send = test_id(ui.button("Ask", on_click=notify_errors(self._ask)).props("no-caps"), "ask-send")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
-        self.line = command_line("ask-command")
+        self.line = CommandLine("ask-command")
         for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
             field.on_value_change(self._say)
         self._say()
@@ -88,7 +87,7 @@ class Interview:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(display_text(command(*self.arguments())))
+        self.line.show(command(*self.arguments()))
 
     def show(self, person: Biography, step: int) -> None:
         """Show what was asked so far, and ask as of another step."""
@@ -129,7 +128,7 @@ class Interview:
         self.send.disable()
         self.busy.set_visibility(True)
         try:
-            await self.studio.jobs.ask(*self.arguments())
+            await self.studio.jobs.call(*self.arguments())
         finally:
             self.send.enable()
             self.busy.set_visibility(False)

@@ -30,7 +30,7 @@ def register(studio: Studio) -> None:
         except PopulaceError as error:
             found = error
         title = who if isinstance(found, PopulaceError) else found.name
-        with frame(studio, title, crumbs=[("Runs", "/"), (name, run_address(name))]) as page:
+        with frame(title, crumbs=[("Runs", "/"), (name, run_address(name))]) as page:
             if isinstance(found, PopulaceError):
                 raise found
             _Shown(studio, page, name, found).build(number(step, "step"))

@@ -28,7 +28,7 @@ def router(studio: Studio) -> APIRouter:
     def run_overview(name: str) -> dict[str, Any]:
         """A run in a few facts, and everything that was set."""
         run = studio.library.run(name)
-        seen = overview(run, studio.jobs.condition(run))
+        seen = overview(run)
         settings = [*settings_rows(run), *origin_rows(run)]
         return {**asdict(seen), "tables": sorted(seen.tables), "progress": seen.progress, "settings": settings}
 
