@@ -167,9 +167,9 @@ class Ratings:
 
     def unrated(self, pairs: Sequence[Pair], rater: str) -> list[Pair]:
         """The pairs that a rater has not answered yet, in a random order that differs between raters."""
-        done = {row["pair"] for row in self._rows if row["rater"] == rater}
+        rated_keys = {row["pair"] for row in self._rows if row["rater"] == rater}
         order = stream(pairs[0].seed if pairs else 0, f"discern/order/{rater}").permutation(len(pairs))
-        return [pairs[index] for index in order.tolist() if pairs[index].key not in done]
+        return [pairs[index] for index in order.tolist() if pairs[index].key not in rated_keys]
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add answers, and write them to the file at once."""

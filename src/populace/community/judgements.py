@@ -64,8 +64,8 @@ class Judgements:
             schema={"question": pl.String, "flagged": pl.String, "flag": pl.String},
             orient="row",
         )
-        joined = self.table.join(flags, on="question", how="left", maintain_order="left")
-        return joined.with_columns(pl.when(pl.col("value") == pl.col("flagged")).then("flag")).drop("flagged")
+        verdicts = self.table.join(flags, on="question", how="left", maintain_order="left")
+        return verdicts.with_columns(pl.when(pl.col("value") == pl.col("flagged")).then("flag")).drop("flagged")
 
     def by_post(self) -> pl.DataFrame:
         """A row for each post, question and judge with `is_yes` as 0 or 1, and `any_rule` as a question of its own."""
