@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands themselves; the tests fail when it is stale."""
+"""Writes docs/cli.md, the reference of commands, from the commands themselves; a test fails when it is out of date."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ TARGET = Path(__file__).parent / "cli.md"
 
 
 def reference() -> str:
-    """The reference page, from the help of every command."""
-    parts = ["# Every command", "", "Written from the code by `make docs`.", ""]
+    """The reference page: the help of every command, the names of models, and the exit codes."""
+    parts = ["# Every command", ""]
     parts += [
-        "| command | |",
+        "This page lists every command of `populace` with its options, as `populace COMMAND --help` prints them. "
+        "`make docs` writes it from the code.",
+        "",
+        "Where a command takes a run, give its name, the beginning of its name, or `last` for the newest run.",
+        "",
+    ]
+    parts += [
+        "| command | what it does |",
         "|---|---|",
         *(f"| [`{name}`](#{name}) | {text} |" for name, (_, text) in COMMANDS.items()),
         "",
@@ -31,14 +38,14 @@ def reference() -> str:
             ) as inner:
                 parts += [f"## {name}", "", "```text", command.get_help(inner).rstrip(), "```", ""]
     parts += [
-        "## Models",
+        "## Names of models",
         "",
-        "| `--model` | |",
+        "| `--model` | which model |",
         "|---|---|",
         *(f"| `{form}` | {text} |" for form, text in MODEL_FORMS.items()),
         "",
     ]
-    parts += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
+    parts += ["## Exit codes and JSON", "", "| code | meaning |", "|---|---|"]
     parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
     parts += [
         "",

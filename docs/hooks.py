@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 PUBLIC_NAMES = "<!-- public names -->"
+FOREIGN = {"Field": "The default, bounds and description of a parameter of a scenario (the `Field` of pydantic)."}
+"""Public names that come from other packages, in our own words."""
 
 
 def outside_pages() -> dict[str, str]:
@@ -98,8 +100,7 @@ def public_names() -> str:
 
 def name_cell(package: Any, name: str) -> str:
     """One public name and its summary, with a link to its description where it is described in this site."""
-    value = getattr(package, name)
-    if not value.__module__.startswith("populace"):
-        return f"`pc.{name}` | `{name}` of {value.__module__.split('.')[0]}."
-    summary = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ").replace("|", "&#124;")
+    if name in FOREIGN:
+        return f"`pc.{name}` | {FOREIGN[name]}"
+    summary = (inspect.getdoc(getattr(package, name)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "&#124;")
     return f"[`pc.{name}`][populace.{name}] | {summary}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
+import pkgutil
 import re
 import runpy
 import shlex
@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pytest
 
 from populace.cli import COMMANDS
+from support.commands import populace
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/card.md")])
@@ -55,16 +56,15 @@ def run_lines(code: str) -> None:
         if line.startswith("make "):
             done = subprocess.run([*shlex.split(line), "-n"], cwd=ROOT, capture_output=True, text=True)
         elif line.startswith("populace "):
-            command = [sys.executable, "-m", *shlex.split(line)]
-            done = subprocess.run(command, capture_output=True, text=True, env=os.environ, timeout=120)
+            done = populace(*shlex.split(line)[1:])
         else:
             raise AssertionError(f"{line!r} is neither make nor populace")
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
-    assert (ROOT / "docs" / "cli.md").read_text() == made, "run `make docs`"
+    reference = runpy.run_path(str(ROOT / "docs" / "generate.py"))["reference"]()
+    assert (ROOT / "docs" / "cli.md").read_text() == reference, "run `make docs`"
 
 
 def test_every_command_is_documented() -> None:
@@ -77,6 +77,28 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_module_and_file_that_a_page_names_exists(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        return
+    for name in re.findall(r"\bpopulace(?:\.[A-Za-z_]\w*)+", page.read_text()):
+        assert pkgutil.resolve_name(name) is not None
+    for path in re.findall(r"(?<![\w/.])(?:src|tests|benchmarks)/[\w./]*\w", page.read_text()):
+        assert (ROOT / path).exists() or path.startswith("benchmarks/results"), f"{name_of(page)} names {path}"
+
+
+def test_an_entry_of_the_changelog_has_at_most_25_words() -> None:
+    entries = re.findall(r"^\* (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert entries
+    assert [entry for entry in entries if len(entry.split()) > 25] == []
+
+
+def test_the_terms_of_the_glossary_are_in_alphabetical_order() -> None:
+    terms = re.findall(r"^### (.*)$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert len(terms) > 30
+    assert terms == sorted(terms, key=str.lower)
 
 
 class Links(HTMLParser):
@@ -101,7 +123,7 @@ class Links(HTMLParser):
 @pytest.mark.slow
 def test_the_site_builds_without_warnings_and_has_no_broken_link(tmp_path: Path) -> None:
     pytest.importorskip("mkdocstrings")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     pages = {page: Links(page) for page in tmp_path.rglob("*.html") if page.name != "404.html"}

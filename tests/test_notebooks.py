@@ -1,4 +1,4 @@
-"""The notebooks in the documentation run as they stand, and show what they showed."""
+"""The notebooks in the documentation run as they stand, and put out what they were saved with."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ nbclient = pytest.importorskip("nbclient")
 BOOKS = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*.ipynb"))
 
 
-def said(book: object) -> list[str]:
-    """What the cells of a notebook put out, without digits that a source file or a library decides."""
+def output_texts(book: object) -> list[str]:
+    """The outputs of all cells, without digits that depend on a source file or on a library's version."""
     cells = [cell for cell in book.cells if cell.cell_type == "code"]  # type: ignore[attr-defined]
     outputs = [output for cell in cells for output in cell.outputs]
     parts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
-    named = [re.sub(r"\b(norms|tipping)-[0-9a-f]{4}", r"\1", part) for part in parts]
-    return [re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.4g}", part) for part in named]
+    stable = [re.sub(r"\b(norms|tipping)-[0-9a-f]{4}", r"\1", part) for part in parts]
+    return [re.sub(r"\d+\.\d+", lambda match: f"{float(match[0]):.4g}", part) for part in stable]
 
 
 def test_there_are_two_notebooks() -> None:
@@ -29,10 +29,10 @@ def test_there_are_two_notebooks() -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_shows_what_it_showed(path: Path, tmp_path: Path) -> None:
-    kept, run = nbformat.read(path, 4), nbformat.read(path, 4)
-    nbclient.NotebookClient(run, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert said(run) == said(kept)
+def test_a_notebook_runs_and_puts_out_what_it_was_saved_with(path: Path, tmp_path: Path) -> None:
+    recorded, executed = nbformat.read(path, 4), nbformat.read(path, 4)
+    nbclient.NotebookClient(executed, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert output_texts(executed) == output_texts(recorded)
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)

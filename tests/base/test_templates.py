@@ -96,8 +96,12 @@ def test_a_field_with_no_near_name_lists_what_there_is() -> None:
     assert "Did you mean" not in str(raised.value)
 
 
-def test_a_template_whose_fields_are_known_is_accepted() -> None:
-    Template("{name} {age}").require({"name": 1, "age": 2, "more": 3}, "the profile")
+def test_a_template_is_accepted_where_all_its_fields_are_known_and_only_there() -> None:
+    template, known = Template("{name} {age}"), {"name": 1, "age": 2, "more": 3}
+    template.require(known, "the profile")
+    for field in ("name", "age"):
+        with pytest.raises(TemplateError, match=field):
+            template.require({key: value for key, value in known.items() if key != field}, "the profile")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Recorder(Model):
         self.asked: list[Request] = []
         self.started = self.closed = 0
 
-    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         self.started += 1
         await asyncio.sleep(0)
 
@@ -225,7 +225,7 @@ def test_questions_asked_at_the_same_time_share_one_budget_of_calls():
 
 def test_a_failure_among_the_last_calls_of_a_budget_still_ends_in_words():
     model = Recorder(lambda request: DOWN if request == ask(1) else Reply("blue"))
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="the budget of 5 calls is reached"):
         fetched(model, asks(10), calls=5)
 
 
@@ -294,11 +294,11 @@ def test_attempts_that_were_repeated_are_counted_once_whoever_waits_for_them():
         return broker.usage.retried
 
     def again(request: Request) -> Reply:
-        model.retried += 1
+        model.retry_count += 1
         return Reply("blue")
 
     model = Recorder(again)
-    assert using(both) == model.retried == 6
+    assert using(both) == model.retry_count == 6
 
 
 def test_nothing_is_counted_as_under_way_once_a_fetch_is_over():
@@ -400,4 +400,4 @@ def test_the_price_table_is_where_the_environment_says(monkeypatch, tmp_path):
 def test_a_scripted_crowd_is_bought_once_for_all_who_share_a_prompt():
     model = Scripted(lambda request: {"blue": 0.5, "green": 0.5})
     broker = fetched(model, [ask(number % 7, top=20) for number in range(10_000)])
-    assert (model.served, broker.usage.calls) == (7, 7)
+    assert (model.request_count, broker.usage.calls) == (7, 7)

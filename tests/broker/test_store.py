@@ -108,7 +108,7 @@ def test_a_store_that_another_process_keeps_locked_is_named(store, path):
 
 @pytest.mark.parametrize("lock", ["DEFERRED", "IMMEDIATE", "EXCLUSIVE"])
 def test_a_new_store_waits_for_a_process_that_is_making_it(path, lock):
-    held = threading.Event()
+    held, released = threading.Event(), threading.Event()
 
     def hold() -> None:
         other = sqlite3.connect(path, isolation_level=None)
@@ -116,16 +116,20 @@ def test_a_new_store_waits_for_a_process_that_is_making_it(path, lock):
         other.execute("SELECT * FROM sqlite_master").fetchall()
         held.set()
         time.sleep(0.1)
+        released.set()
         other.execute("COMMIT")
         other.close()
 
     holder = threading.Thread(target=hold)
     holder.start()
-    held.wait(5)
+    assert held.wait(5)
     try:
-        CallStore(path, patience_s=5).close()
+        store = CallStore(path, patience_s=5)
+        assert released.is_set()
     finally:
         holder.join()
+    assert store.put("fake", [("key", REPLY)]) == {}
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,9 @@ import pytest
 
 from populace.cli import COMMANDS, cli
 from populace.journal import Journal
+from support.commands import populace
 
 TESTS = str(Path(__file__).parent.parent)
-
-
-def populace(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = os.environ | {"PYTHONPATH": TESTS, "COLUMNS": "120"} | environment
-    return subprocess.run(
-        [sys.executable, "-m", "populace", *arguments], capture_output=True, text=True, env=variables, timeout=120
-    )
 
 
 def reported(*arguments: str, **environment: str) -> Any:
@@ -165,7 +159,7 @@ def test_doctor_without_a_scenario_checks_the_machine() -> None:
 
 
 def test_doctor_ends_with_six_where_a_scenario_does_not_repeat() -> None:
-    done = populace("doctor", "support.scenarios:Clockwork")
+    done = populace("doctor", "support.scenarios:Clockwork", PYTHONPATH=TESTS)
     assert done.returncode == 6
     assert "not deterministic" in done.stdout
     assert "hash() differs between processes" in done.stdout

@@ -44,7 +44,7 @@ def test_whatif_wants_an_utterance_and_a_responder(run: str) -> None:
         call("whatif", run, "--as", "a troll")
     with pytest.raises(UsageError, match="who answers"):
         call("whatif", run, "--post", "1")
-    with pytest.raises(UsageError, match="no utterance 99"):
+    with pytest.raises(UsageError, match="no post 99"):
         call("whatif", run, "--post", "99", "--as", "a troll")
 
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from populace.engine.session import Session
 from populace.engine.workspace import Workspace
 from populace.models import Model, Scripted
 from populace.scenarios.norms import Norms
+from support.commands import populace
 from support.models import Counting, leaning, varied
 from support.scenarios import Forms, Shirts
 
@@ -122,7 +121,7 @@ def test_another_temperature_costs_nothing_and_uses_the_same_draw(shirts_run: Ru
     made = ask(shirts_run, temperature=0.0)
     assert made.calls == 0
     assert made.repeated.distribution == made.recorded.distribution
-    assert sorted((made.repeated.tempered or {}).values()) == [0.0, 1.0]
+    assert sorted((made.repeated.draw_distribution or {}).values()) == [0.0, 1.0]
     assert made.repeated.draw == made.recorded.draw
 
 
@@ -210,7 +209,3 @@ def test_the_command_reports_both_decisions() -> None:
     assert found["recorded"]["value"] == "blue"
     assert not found["same_answer"]
     assert "blue  →  green" in populace(*command).stdout
-
-
-def populace(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "populace", *arguments], capture_output=True, check=True, text=True)

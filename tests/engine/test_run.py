@@ -77,13 +77,13 @@ def test_a_run_that_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     resumed = stopped.resume(model=model)
     whole = simulate(Shirts(), model=Counting(), seed=1, workspace=tmp_path / "whole")
     assert resumed.digest == whole.digest
-    assert model.served == whole.usage().calls
+    assert model.request_count == whole.usage().calls
 
 
 def test_resuming_a_complete_run_changes_nothing(shirts_run: Run) -> None:
     model = Counting()
     assert shirts_run.resume(model=model).digest == shirts_run.digest
-    assert model.served == 0
+    assert model.request_count == 0
 
 
 def test_a_fork_repeats_every_answer_before_the_fork_point(shirts_run: Run) -> None:

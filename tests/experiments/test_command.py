@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from support.commands import populace
 
 SHIRTS = {
     "question": "Does it matter what others wore?",
@@ -24,11 +23,6 @@ SHIRTS = {
 @pytest.fixture(autouse=True)
 def _shirts(tmp_path: Path) -> None:
     (tmp_path / "shirts.yaml").write_text(yaml.safe_dump(SHIRTS))
-
-
-def populace(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "populace", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "120"}, timeout=120)
 
 
 def reported(*arguments: str) -> Any:

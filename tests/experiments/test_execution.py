@@ -161,7 +161,7 @@ def test_results_are_found_by_name_and_by_path() -> None:
 def test_the_manifest_holds_the_experiment_its_arms_and_versions() -> None:
     made = experiment().run(workers=1)
     opened = ExperimentFolder.open(made.folder.path)
-    assert opened.experiment == experiment()
+    assert opened.experiment.data() == experiment().data()
     assert opened.arms == experiment().arms()
     assert {"python", "polars", "numpy"} <= set(opened.manifest.environment)
 

@@ -157,6 +157,10 @@ def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_parameter_that_acts_by_chance_is_not_taken_for_one_that_does_nothing() -> None:
+    office = {"workers": 20, "days": 2}
     for seed in range(6):
-        made = experiment(factors={"initial_share": [0.5, 0.6]}, parameters={"workers": 20, "days": 2}, seed=seed)
+        made = experiment(factors={"initial_share": [0.5, 0.6]}, parameters=office, seed=seed)
         check_experiment(made, made.arms())
+        idle = experiment(factors={"threshold": [0.4, 0.6]}, parameters=office, seed=seed)
+        with pytest.raises(UsageError, match="nobody in them is asked anything different"):
+            check_experiment(idle, idle.arms())

@@ -159,3 +159,15 @@ def test_sensitivity_finds_the_factor_that_matters() -> None:
     assert total["threshold"].value == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(UsageError, match="needs design sobol"):
         planted(Path("other")).sensitivity()
+
+
+def test_fluctuation_and_path_dependence_are_read_from_the_runs(tmp_path: Path) -> None:
+    results = planted(tmp_path, factors={"workers": [10, 20, 40]})
+    found = results.fluctuation("workers", "share_blue")
+    assert list(found.spread) == [10, 20, 40] and found.n == 90
+    # The planted luck is the same for every size, so the spread does not fall.
+    assert found.exponent.value == pytest.approx(0, abs=0.1)
+    start = planted(tmp_path / "start").path_dependence("counts", "share_blue")
+    assert (start.measure, start.n) == ("omega squared", 120)
+    with pytest.raises(UnknownNameError, match="factor"):
+        results.path_dependence("word")

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import polars as pl
@@ -13,6 +10,7 @@ from populace import simulate
 from populace.base.errors import UsageError
 from populace.experiments import Experiment, check_robustness
 from populace.experiments.robustness import _survives
+from support.commands import populace
 from support.planted import Sides
 
 LOW = "scripted:support.planted:low"
@@ -92,11 +90,6 @@ def test_a_run_of_the_rule_and_a_fork_are_refused() -> None:
         check_robustness(run.fork(1, seed=9, model=LOW))
     with pytest.raises(UsageError, match="none of the variations"):
         check_robustness(run, variations={"lines": {"space": "lines"}}, workers=1)
-
-
-def populace(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "populace", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "120"}, timeout=120)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from populace import Announce, ChangeParameters, Run, Selection, SetColumns, SwapModel, simulate
-from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError
+from populace.base.errors import InterventionError, ParameterError, PeopleError, PopulaceError, UnknownNameError
 from populace.journal.interventions import read_interventions
 from support.models import Counting
 from support.scenarios import Shirts
@@ -123,18 +123,23 @@ def test_interventions_are_read_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("intervention", "error"),
+    ("intervention", "error", "says"),
     [
-        ({"kind": "set", "at": 1, "values": {"shrt": "blue"}}, UnknownNameError),
-        ({"kind": "set", "at": 1, "values": {"shirt": "blue"}, "to": {"where": {"grp": 1}}}, UnknownNameError),
-        ({"kind": "add", "at": 1, "people": [{"nme": "Zoe"}]}, InterventionError),
-        ({"kind": "change", "at": 1, "parameters": {"dayz": 3}}, UnknownNameError),
-        ({"kind": "change", "at": 1, "parameters": {"days": 0}}, ParameterError),
-        ({"kind": "remove", "at": 1, "to": {"ids": [77]}}, PopulaceError),
+        ({"kind": "set", "at": 1, "values": {"shrt": "blue"}}, UnknownNameError, "Did you mean 'shirt'"),
+        (
+            {"kind": "set", "at": 1, "values": {"shirt": "blue"}, "to": {"where": {"grp": 1}}},
+            UnknownNameError,
+            "Did you mean 'group'",
+        ),
+        ({"kind": "add", "at": 1, "people": [{"nme": "Zoe"}]}, InterventionError, "'nme', which is not a column"),
+        ({"kind": "change", "at": 1, "parameters": {"dayz": 3}}, UnknownNameError, "Did you mean 'days'"),
+        ({"kind": "change", "at": 1, "parameters": {"days": 0}}, ParameterError, "days = 0"),
+        ({"kind": "remove", "at": 1, "to": {"ids": [77]}}, PeopleError, "no person with id 77"),
+        ({"kind": "remove", "at": 1, "who": {"ids": [77]}}, PeopleError, "no person with id 77"),
     ],
 )
 def test_an_intervention_that_does_not_fit_the_run_is_a_clear_error(
-    intervention: dict[str, object], error: type
+    intervention: dict[str, object], error: type[PopulaceError], says: str
 ) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error, match=says):
         run_with(intervention, keep="nothing")

@@ -221,9 +221,18 @@ def test_an_unknown_preset_names_the_nearest() -> None:
         retrieval_preset("park2032")
 
 
-@pytest.mark.parametrize("wrong", [{"decay": 0}, {"decay": 1.1}, {"top": 0}, {"per": 0}, {"recency": -1}])
-def test_a_retrieval_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"decay": 0}, "decay = 0"),
+        ({"decay": 1.1}, r"decay = 1\.1"),
+        ({"top": 0}, "top = 0"),
+        ({"per": 0}, "per = 0"),
+        ({"recency": -1}, r"the weights = \(-1, "),
+    ],
+)
+def test_a_retrieval_that_cannot_be_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
         Retrieval("wrong", **wrong)
     with pytest.raises(ParameterError, match="the weights"):
         Retrieval("nothing counts", recency=0, importance=0, relevance=0)

@@ -99,4 +99,5 @@ def test_a_scenario_asks_with_the_profile_of_the_mind_that_it_made() -> None:
             await self.ask(self.people, Choice("Tea?", options=("yes", "no")))
 
     run = simulate(Minded(), model="scripted:first", keep="nothing")
-    assert all("and you remember." in prompt["system"] for prompt in run.decisions(1, 0)[0].prompts)
+    systems = [run.decisions(1, person)[0].prompts[0]["system"] for person in run.people().ids]
+    assert systems == [f"You are {name}, and you remember." for name in run.people()["name"]]

@@ -146,7 +146,7 @@ def test_without_its_files_minilm_says_what_to_do(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("content", [b"", b"\x05", b"\xff" * 40, b"\x02\0\0\0\0\0\0\0{]"])
 def test_a_file_that_is_no_safetensors_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    with pytest.raises(ModelFileError, match="is no safetensors file"):
+    with pytest.raises(ModelFileError, match="is not a safetensors file"):
         read_safetensors(tmp_path / "file")
 
 

@@ -96,7 +96,7 @@ def ask(model: OpenAICompatible, *requests: Request) -> ReplyOrFailure:
     return using(model, lambda model: gathered(model, *requests))[len(requests) - 1]
 
 
-def learned(model: OpenAICompatible) -> OpenAICompatible:
+def started(model: OpenAICompatible) -> OpenAICompatible:
     """The model, after it has found out what its server can do."""
     using(model, gathered)
     return model
@@ -139,7 +139,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_log_probabilities_are_used_where_the_server_offers_them(server):
-    assert learned(served(server)).capabilities.top_tokens == 20
+    assert started(served(server)).capabilities.top_tokens == 20
     reply = ask(served(server), shirt())
     expected = distribution([{"role": "user", "content": shirt().messages[0][1]}], ["blue", "green"])
     assert {token: math.exp(logprob) for token, logprob in reply.tokens} == pytest.approx(expected)
@@ -147,13 +147,13 @@ def test_log_probabilities_are_used_where_the_server_offers_them(server):
 
 def test_a_server_that_offers_fewer_alternatives_is_asked_for_fewer():
     with FakeServer(most_top=5) as server:
-        assert learned(served(server)).capabilities.top_tokens == 5
+        assert started(served(server)).capabilities.top_tokens == 5
 
 
 @pytest.mark.parametrize("offer", ["ignored", "refused"])
 def test_a_model_without_log_probabilities_says_so(offer):
     with FakeServer(logprobs=offer) as server:
-        model = learned(served(server))
+        model = started(served(server))
     assert model.capabilities.top_tokens == 0
     assert "fake-1 gives no log-probabilities" in model.notes[0]
 
@@ -183,7 +183,7 @@ def test_a_model_that_wants_the_limit_under_its_newer_name_gets_it():
 @pytest.mark.parametrize(("owner", "lead"), [("llamacpp", True), ("vllm", True), ("openai", False)])
 def test_replies_are_led_only_where_the_server_is_known_to_go_on_from_a_lead(owner, lead):
     with FakeServer(models={"fake-1": owner}) as server:
-        assert learned(served(server)).capabilities.lead is lead
+        assert started(served(server)).capabilities.lead is lead
 
 
 def test_vllm_is_told_to_go_on_with_the_last_message():
@@ -268,7 +268,7 @@ def test_trouble_that_passes_is_tried_again(act, waits):
     with FakeServer([act]) as server:
         model = served(server)
         assert isinstance(ask(model, shirt()), Reply)
-        assert (server.chats, model.retried) == (2, 1)
+        assert (server.chats, model.retry_count) == (2, 1)
     assert 0 < sum(waits) < 1
 
 
@@ -276,7 +276,7 @@ def test_pauses_grow_and_attempts_are_counted_until_the_adapter_gives_up(waits):
     with FakeServer(lambda seen: BROKEN) as server:
         model = served(server, retries=4)
         assert ask(model, shirt()) == Failure("unanswered", "the server answered 500")
-        assert (server.chats, model.retried) == (5, 4)
+        assert (server.chats, model.retry_count) == (5, 4)
     assert 0.5 <= sum(waits) / (0.25 + 0.5 + 1 + 2) <= 1.5
 
 
@@ -382,12 +382,12 @@ def test_a_timeout_is_tried_again(waits):
 def test_a_refused_key_is_named_by_its_variable(monkeypatch):
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
     with FakeServer(key="another") as server, pytest.raises(ModelKeyError, match=r"refuses the key.*POPULACE_API_KEY"):
-        learned(served(server))
+        started(served(server))
 
 
 def test_a_missing_key_is_asked_for_by_its_variable():
     with FakeServer(key="wanted") as server, pytest.raises(ModelKeyError, match=r"none is set.*OPENAI_API_KEY"):
-        learned(served(server, key_variables=("OPENAI_API_KEY",)))
+        started(served(server, key_variables=("OPENAI_API_KEY",)))
 
 
 def test_a_key_that_is_refused_later_stops_the_run(waits):
@@ -397,14 +397,14 @@ def test_a_key_that_is_refused_later_stops_the_run(waits):
 
 def test_the_key_reaches_the_server_and_nothing_else(monkeypatch, server):
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
-    model = learned(served(server))
+    model = started(served(server))
     assert server.keys == {KEY}
     assert KEY not in repr(vars(model)) + repr(model.describe()) + model.fingerprint
 
 
 def test_a_key_with_a_line_break_at_its_end_is_used_without_it(monkeypatch, server):
     monkeypatch.setenv("POPULACE_API_KEY", f"{KEY}\r\n")
-    learned(served(server))
+    started(served(server))
     assert server.keys == {KEY}
 
 
@@ -412,14 +412,14 @@ def test_a_key_with_a_line_break_at_its_end_is_used_without_it(monkeypatch, serv
 def test_a_key_that_no_header_can_hold_is_named_by_its_variable(key, monkeypatch, server):
     monkeypatch.setenv("POPULACE_API_KEY", key)
     with pytest.raises(ModelKeyError, match="POPULACE_API_KEY") as caught:
-        learned(served(server))
+        started(served(server))
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 def test_an_error_never_repeats_the_key_even_if_the_server_does(monkeypatch):
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
     with FakeServer(key="another") as server, pytest.raises(ModelKeyError) as caught:
-        learned(served(server))
+        started(served(server))
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -470,7 +470,7 @@ def test_an_unreachable_server_is_named_and_leaves_no_run_behind(tmp_path):
 
 def test_a_server_that_accepts_and_says_nothing_is_unreachable():
     with FakeServer(listing=HANG) as server, pytest.raises(ModelUnreachableError):
-        learned(served(server, timeout_s=0.15))
+        started(served(server, timeout_s=0.15))
 
 
 def test_a_server_that_goes_away_in_the_middle_of_a_run_is_a_broken_connection(waits):
@@ -487,7 +487,7 @@ def test_a_server_that_goes_away_in_the_middle_of_a_run_is_a_broken_connection(w
 def test_an_unknown_model_is_refused_with_the_nearest():
     models = {"llama-3-8b": "fake", "qwen-2-7b": "fake"}
     with FakeServer(models=models) as server, pytest.raises(UnknownNameError) as caught:
-        learned(served(server, "llama-3-8"))
+        started(served(server, "llama-3-8"))
     assert caught.value.nearest == "llama-3-8b"
     assert server.chats == 0
 
@@ -501,23 +501,23 @@ def test_an_unknown_model_is_refused_before_the_run_begins_also_where_models_are
 @pytest.mark.parametrize("listing", [failing(404), BROKEN, TRUNCATED, WRONG_SCHEMA, Act(body={"data": [{"x": 1}]})])
 def test_a_server_without_a_list_of_models_is_trusted_with_the_name(listing):
     with FakeServer(listing=listing) as server:
-        assert learned(served(server)).capabilities.top_tokens == 20
+        assert started(served(server)).capabilities.top_tokens == 20
 
 
 def test_the_only_model_served_needs_no_name(server):
-    model = learned(served(server, None))
+    model = started(served(server, None))
     assert (model.name, model.fingerprint) == ("fake-1", f"{server.url}#fake-1")
 
 
 def test_one_of_several_models_must_be_named():
     models = {"big": "fake", "small": "fake"}
     with FakeServer(models=models) as server, pytest.raises(ModelError, match=r"serves 2 models.*one of: big, small"):
-        learned(served(server, None))
+        started(served(server, None))
 
 
 def test_a_model_must_be_named_where_none_is_listed():
     with FakeServer(listing=failing(404)) as server, pytest.raises(ModelError, match="must be named"):
-        learned(served(server, None))
+        started(served(server, None))
 
 
 @pytest.mark.parametrize("inside", ["ann:s3cret-word@", "s3cret-word@", ":s3cret-word@"])

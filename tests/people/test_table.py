@@ -258,7 +258,7 @@ def test_columns_that_newcomers_lack_are_empty_for_them(office: People) -> None:
 
 
 def test_a_newcomer_with_a_taken_id_is_refused_and_nobody_joins(office: People) -> None:
-    with pytest.raises(PeopleError, match="12 stands for more than one person"):
+    with pytest.raises(PeopleError, match="12 identifies more than one person"):
         office.add(People(pl.DataFrame({"id": [12], "name": ["Eve"]})))
     assert len(office) == 4
 
@@ -290,20 +290,20 @@ def test_string_ids_have_no_next_one() -> None:
 
 
 def test_changes_name_what_was_set_since_they_were_last_asked_for(office: People) -> None:
-    assert office.changes() == (True, ["id", "name", "age", "shirt"])
-    assert office.changes() == (False, [])
+    assert office.take_changes() == (True, ["id", "name", "age", "shirt"])
+    assert office.take_changes() == (False, [])
     office["shirt"] = "green"
     office["age"] = 3
-    assert office.changes() == (False, ["age", "shirt"])
+    assert office.take_changes() == (False, ["age", "shirt"])
     office.remove(office.take([10]))
-    assert office.changes() == (True, [])
+    assert office.take_changes() == (True, [])
 
 
 def test_a_selection_leaves_the_record_of_changes_alone(office: People) -> None:
-    office.changes()
+    office.take_changes()
     office["age"] = 3
-    office.where(age=3).changes()
-    assert office.changes() == (False, ["age"])
+    office.where(age=3).take_changes()
+    assert office.take_changes() == (False, ["age"])
 
 
 def test_counts_and_shares_follow_the_conditions(office: People) -> None:

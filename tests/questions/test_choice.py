@@ -190,7 +190,7 @@ def test_a_question_needs_a_text() -> None:
 
 def test_a_label_swap_changes_the_words_and_keeps_the_values() -> None:
     swapped = Choice("Which?", options=("stay", "leave"), wordings={"stay": "leave", "leave": "stay"})
-    assert swapped.options_text(swapped.declared, labels=False) == "Options: leave, stay."
+    assert swapped.options_text(swapped.declared_order, labels=False) == "Options: leave, stay."
     assert swapped.parse("stay").value == "leave"
     assert swapped.parse("A", labels=True).value == "stay"
     assert swapped.canonical() != Choice("Which?", options=("stay", "leave")).canonical()

@@ -4,7 +4,7 @@ import math
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from populace.questions import Choice, Rating, score, words_or_labels
@@ -50,8 +50,8 @@ def test_a_token_that_begins_two_options_counts_for_neither(token: str) -> None:
 
 def test_a_negative_number_is_no_point_of_a_positive_scale() -> None:
     scale = Rating("How happy?", low=1, high=5)
-    assert score(scale, scale.declared, "words", [("-3", -0.1)]).mass == 0.0
-    assert score(scale, scale.declared, "words", [(" 3", -0.1)]).probabilities == (0.0, 0.0, 1.0, 0.0, 0.0)
+    assert score(scale, scale.declared_order, "words", [("-3", -0.1)]).mass == 0.0
+    assert score(scale, scale.declared_order, "words", [(" 3", -0.1)]).probabilities == (0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("token", ["A", " A", "(A", "A.", "A)", "**A", "▁A"])
@@ -121,9 +121,9 @@ def test_where_words_are_chosen_the_first_token_of_every_option_counts_for_it(
 ) -> None:
     question = Choice("Which?", options=tuple(words))
     tokens = [mark + word[: data.draw(st.integers(1, len(word)))] for word in words]
-    if words_or_labels(question, tokens) == "words":
-        for index, token in enumerate(tokens):
-            assert score(question, question.declared, "words", [(token, 0.0)]).probabilities[index] == 1.0
+    assume(words_or_labels(question, tokens) == "words")
+    for index, token in enumerate(tokens):
+        assert score(question, question.declared_order, "words", [(token, 0.0)]).probabilities[index] == 1.0
 
 
 TOKENS = st.lists(

@@ -109,18 +109,18 @@ def test_a_title_and_a_text_come_apart() -> None:
     post = Utterance("What do you post?", limit=LIMIT, title=True)
     written = [f"Title: **Chains**\n\nPost: {GOOD}", f'"Chains"\n{GOOD}', GOOD]
     answers = pl.Series([post.encode(post.read(reply, PROMPT).value) for reply in written])
-    assert post.titled(answers).rows() == [("Chains", GOOD), ("Chains", GOOD), (GOOD, GOOD)]
-    assert POST.titled(pl.Series([GOOD])).rows() == [(None, GOOD)]
+    assert post.split_titles(answers).rows() == [("Chains", GOOD), ("Chains", GOOD), (GOOD, GOOD)]
+    assert POST.split_titles(pl.Series([GOOD])).rows() == [(None, GOOD)]
 
 
 def test_titles_of_hostile_completions_are_clean_too() -> None:
     post = Utterance("What do you post?", limit=LIMIT, title=True)
-    for reply in HOSTILE:
-        value = post.read(reply, PROMPT).value
-        if value is not None:
-            assert complaints(value["text"], LIMIT) == [], (reply[:200], value)
-            assert complaints(value["title"], 100) == [], (reply[:200], value)
-            assert "\n" not in value["title"]
+    values = [value for reply in HOSTILE if (value := post.read(reply, PROMPT).value) is not None]
+    assert len(values) > 100
+    for value in values:
+        assert complaints(value["text"], LIMIT) == [], value
+        assert complaints(value["title"], 100) == [], value
+        assert "\n" not in value["title"]
 
 
 def test_the_description_gives_the_same_question_back() -> None:

@@ -16,7 +16,8 @@ from populace.scenarios.axelrod.report_tables import scores
 from populace.scenarios.axelrod.tournament import FIELD
 from support.models import Counting
 
-pytestmark = pytest.mark.slow  # importing the package alone takes many seconds
+# Importing the package alone takes many seconds, so one process does it for all.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("axelrod")]
 
 FEW = ["Tit For Tat", "Defector", "Grudger"]
 

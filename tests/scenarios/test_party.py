@@ -83,14 +83,20 @@ def test_guests_are_those_who_knew_and_were_at_the_café_at_the_hour(two_days: R
         assert 17 <= at % 86_400 // 3600 < 19
 
 
-@pytest.mark.parametrize("off", ["remembers", "reflects", "plans"])
-def test_parts_of_the_mind_can_be_left_out(off: str) -> None:
+@pytest.mark.parametrize(
+    ("off", "missing"),
+    [
+        # There is nothing to reflect on where nothing is remembered, and nothing that would change a plan.
+        ("remembers", {"reflection", "whether to plan anew"}),
+        ("reflects", {"reflection"}),
+        ("plans", {"planning", "whether to plan anew"}),
+    ],
+)
+def test_parts_of_the_mind_can_be_left_out(off: str, missing: set[str]) -> None:
     made = party(resident(1.0), days=1, reflection_budget=30, **{off: False})
-    purposes = set(made.answers()["purpose"])
-    assert (off == "reflects") == (
-        not any(purpose.startswith("reflection") for purpose in purposes)
-    ) or off == "remembers"
-    assert (off == "plans") == ("planning: day" not in purposes)
+    purposes = {purpose.split(":")[0] for purpose in made.answers()["purpose"]}
+    every = {"reflection", "planning", "whether to plan anew", "whether to talk", "dialogue"}
+    assert purposes == every - missing
     if off == "remembers":
         assert made.metrics["memories"][-1] == 0
         assert made.metrics["know"][-1] == 1
@@ -175,10 +181,10 @@ def test_two_people_of_one_name_are_refused() -> None:
 
 def test_the_chain_of_evidence_leads_back_to_the_origin() -> None:
     news = Diffusion(re.compile("fair"))
-    news.told("a", 0)
-    news.said("a", ["b"], "the fair", 1)
-    news.said("b", ["c", "a"], "a fair!", 2)
-    news.said("c", ["b"], "fair", 3)
+    news.tell("a", 0)
+    news.add_utterance("a", ["b"], "the fair", 1)
+    news.add_utterance("b", ["c", "a"], "a fair!", 2)
+    news.add_utterance("c", ["b"], "fair", 3)
     assert [news.chain(who) for who in "abc"] == [["a"], ["a", "b"], ["a", "b", "c"]]
 
 
@@ -186,7 +192,7 @@ class Morning(Party):
     """The first hours of a day."""
 
     def length(self) -> int:
-        return 14
+        return 9
 
 
 @pytest.mark.embedded
@@ -199,9 +205,9 @@ def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: 
         pytest.skip(f"the embedded model cannot be fetched: {error}")
     town = {"residents": 3, "embedder": "hashing", "utterances": 2}
     with pytest.raises(BudgetError):
-        simulate(Morning(**town), seed=1, workspace=tmp_path, max_calls=3)  # type: ignore[arg-type]
+        simulate(Morning(**town), seed=1, workspace=tmp_path, max_calls=2)  # type: ignore[arg-type]
     (folder,) = (tmp_path / "runs").iterdir()
     made = Run.open(folder).resume(max_calls=200)
     assert made.manifest.status.state == "complete"
-    assert made.answers().height == sum(made.statuses.values()) >= 4
+    assert made.answers().height == sum(made.statuses.values()) >= 3
     assert set(made.statuses) <= {"ok", "repaired", "unparseable", "refused"}

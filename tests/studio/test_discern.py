@@ -70,7 +70,7 @@ def test_a_study_is_made_and_two_raters_rate_it_apart(tmp_path: Path, run: str) 
 
 def test_the_json_says_nothing_that_tells_before_all_is_answered(tmp_path: Path, run: str) -> None:
     async def story(visit: Visit) -> None:
-        await visit.studio.jobs.ask("discern", run, "--real", "real.jsonl", "--study", "balcony")
+        await visit.studio.jobs.call("discern", run, "--real", "real.jsonl", "--study", "balcony")
         get = visit.user.http_client.get
         assert (await get("/api/discern")).json()["studies"][0]["pairs"] == 5
         told = (await get("/api/discern/balcony?rater=Ann")).json()

@@ -71,4 +71,4 @@ def test_files_outside_of_the_workspace_are_refused(place: Workspace, material: 
 def test_a_study_that_cannot_be_read_is_listed_with_the_reason(place: Workspace, material: Material) -> None:
     made = Study.make(place, "broken", material)
     (made.folder / "pairs.jsonl").write_text("[]")
-    assert any("this is no object" in card.problem for card in cards(place))
+    assert any("this is not a JSON object" in card.problem for card in cards(place))

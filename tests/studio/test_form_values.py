@@ -32,13 +32,13 @@ ESTIMATE = {"decisions": [140, 140], "calls": [26, 130], "tokens": [4000.2, 9000
     ("parameter", "typed", "said"),
     [
         (Parameter("days", "int", 7, ge=1), "0", "must be >= 1"),
-        (Parameter("days", "int", 7, ge=1), "2.5", "a whole number is wanted"),
-        (Parameter("days", "int", required=True), " ", "a value is needed"),
+        (Parameter("days", "int", 7, ge=1), "2.5", "must be a whole number"),
+        (Parameter("days", "int", required=True), " ", "needs a value"),
         (NUMBER, "1", "must be >= 0 and < 1"),
-        (NUMBER, "nan", "a number is wanted"),
+        (NUMBER, "nan", "must be a number"),
         (NUMBER, "", ""),
-        (Parameter("sort", "choice", "red", choices=("red", "green")), "blue", "one of red, green is wanted"),
-        (Parameter("own", "bool", True), "perhaps", "yes or no is wanted"),
+        (Parameter("sort", "choice", "red", choices=("red", "green")), "blue", "must be one of red, green"),
+        (Parameter("own", "bool", True), "perhaps", "must be yes or no"),
     ],
 )
 def test_what_will_not_do_is_said(parameter: Parameter, typed: str, said: str) -> None:
@@ -125,4 +125,4 @@ def test_parameters_come_back_from_their_description() -> None:
 
 
 def test_parameters_are_guessed_from_values_where_the_scenario_cannot_be_asked() -> None:
-    assert input_error(infer_parameters({"days": 3})[0], "many") == "a whole number is wanted"
+    assert input_error(infer_parameters({"days": 3})[0], "many") == "must be a whole number"

@@ -113,7 +113,7 @@ def test_violations_name_criterion_judge_and_how_sure_it_was() -> None:
 
 
 def test_a_run_without_posts_is_no_forum(shirts_run: Run) -> None:
-    with pytest.raises(UsageError, match="holds no posts"):
+    with pytest.raises(UsageError, match="has no posts"):
         ForumView(shirts_run)
 
 

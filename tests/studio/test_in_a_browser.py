@@ -66,9 +66,9 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
 
         page.click("text=New run")
         page.click(at("scenario-norms"))
-        fill(page, "parameter-workers", "3")
+        fill(page, "parameter-workers", "2")
         fill(page, "parameter-days", "2")
-        page.wait_for_selector("text=6 decisions", timeout=LONG_MS)
+        page.wait_for_selector("text=4 decisions", timeout=LONG_MS)
         keep(page, "02-new-run")
         page.click(at("start-run"))
 

@@ -122,10 +122,10 @@ def test_a_command_that_fails_tells_why_in_its_own_words(tmp_path: Path) -> None
     async def go() -> None:
         jobs = Jobs(Workspace(tmp_path))
         with pytest.raises(CommandError, match="there is no scenario named 'norm'"):
-            await jobs.ask("estimate", "norm")
+            await jobs.call("estimate", "norm")
         with pytest.raises(CommandError, match="no server|not answer|cannot be reached"):
-            await jobs.start("run", "norms", "--model", "http://127.0.0.1:9/v1", "--no-chart").named()
-        assert (await jobs.ask("list")) == []
+            await jobs.start("run", "norms", "--model", "http://127.0.0.1:9/v1", "--no-chart").wait_for_run()
+        assert (await jobs.call("list")) == []
 
     asyncio.run(go())
 
@@ -134,9 +134,9 @@ def test_a_started_run_is_named_once_it_has_a_folder_and_reports_at_its_end(tmp_
     async def go() -> None:
         jobs = Jobs(Workspace(tmp_path))
         job = jobs.start("run", "norms", "--model", "scripted:uniform", "--days", "1", "--no-chart")
-        name = await job.named()
+        name = await job.wait_for_run()
         assert name in Workspace(tmp_path).names()
-        assert (await job.ended())["run"] == name
+        assert (await job.wait_for_result())["run"] == name
         assert job.state == "ended"
 
     asyncio.run(go())
@@ -149,7 +149,7 @@ from populace.studio.studio import Studio
 
 async def go():
     job = Studio(sys.argv[1]).jobs.start("run", "slow.py", "--model", "scripted:uniform", "--no-chart")
-    print(await job.named(), flush=True)
+    print(await job.wait_for_run(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
 asyncio.run(go())

@@ -161,7 +161,7 @@ def test_hostile_text_in_the_address_is_shown_as_text(tmp_path: Path) -> None:
         await visit.open("/new?scenario=norms&model=%3Cscript%3Ealert(1)%3C/script%3E&days=%00%E2%80%AE7")
         assert "\0" not in command(visit)
         visit.press("start-run")
-        await visit.sees("Nothing was started: days a whole number is wanted")
+        await visit.sees("Nothing was started: days must be a whole number")
 
     visiting(tmp_path, story)
 

@@ -1,5 +1,6 @@
-"""Without a browser: norms on the embedded model is started, watched, opened, forked and compared.
+"""Without a browser: norms is started, watched, opened, forked and compared.
 
+The same on the embedded model is among the tests in a browser.
 The town that plays, what-if on a post and five scores have simulated users of their own, in the tests of their pages.
 """
 
@@ -15,14 +16,13 @@ from support.studio import Visit, visiting
 
 
 @pytest.mark.slow
-@pytest.mark.embedded
-@pytest.mark.xdist_group("embedded")
-def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Path) -> None:
+def test_norms_from_the_form_to_a_comparison(tmp_path: Path) -> None:
     def names() -> list[str]:
         return Workspace(tmp_path).names()
 
     async def story(visit: Visit) -> None:
         await visit.open("/new?scenario=norms")
+        visit.enter("model", "scripted:uniform")
         visit.enter("parameter-workers", "3")
         visit.enter("parameter-days", "2")
         visit.press("start-run")

@@ -82,7 +82,7 @@ def test_a_walk_begins_and_ends_where_people_were_recorded(town: TownRun, made_u
         assert len(made.row) > 20
         seen = each.window(1, each.steps[-1])
         step = made.step - 1
-        lines = each.town.ways.lines(made.origin, made.goal)
+        lines = each.town.ways.paths(made.origin, made.goal)
         assert np.allclose(lines.x[:, 0], seen.x[step, made.row]) and np.allclose(lines.y[:, 0], seen.y[step, made.row])
         there = each.building(seen.place)[step + 1, made.row]
         assert (there == made.into).all()
@@ -93,7 +93,7 @@ def test_a_walk_begins_and_ends_where_people_were_recorded(town: TownRun, made_u
 
 def test_a_walk_is_as_long_as_the_way_through_the_streets(made_up: TownRun) -> None:
     made = walks(made_up, 1, made_up.steps[-1])
-    lines = made_up.town.ways.lines(made.origin, made.goal)
+    lines = made_up.town.ways.paths(made.origin, made.goal)
     drawn = np.hypot(np.diff(lines.x), np.diff(lines.y)).sum(axis=1)
     assert np.allclose(drawn, made_up.town.ways.metres(made.origin, made.goal))
 

@@ -124,7 +124,7 @@ def test_many_ways_at_once_turn_where_each_alone_does(case: tuple[Ways, Spots]) 
     ways, doors = case
     pairs = np.array(list(itertools.product(range(len(doors)), repeat=2)))
     origins, goals = doors.take(pairs[:, 0]), doors.take(pairs[:, 1])
-    lines = ways.lines(origins, goals)
+    lines = ways.paths(origins, goals)
     assert np.allclose(np.hypot(np.diff(lines.x), np.diff(lines.y)).sum(axis=1), ways.metres(origins, goals), atol=NEAR)
     for row in range(len(pairs)):
         points = np.stack([lines.x[row], lines.y[row]], axis=1)

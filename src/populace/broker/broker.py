@@ -77,8 +77,8 @@ class Broker:
         except BaseException:
             await model.close()
             raise
-        if model.learned:
-            self.store.learn(name, model.learned)
+        if model.facts:
+            self.store.learn(name, model.facts)
         model.halted = False
         self._models[name], self._prices[name] = model, price or FREE
 
@@ -151,7 +151,7 @@ class Broker:
     async def _drain(self, purchase: _Purchase, allowed: int) -> None:
         model, began, stop = purchase.model, time.monotonic(), None
         left_s = None if self.settings.max_seconds is None else self.settings.max_seconds - (began - self._started)
-        self._retried.setdefault(model.spec, model.retried)
+        self._retried.setdefault(model.spec, model.retry_count)
         try:
             async with (
                 asyncio.timeout(left_s),
@@ -163,8 +163,8 @@ class Broker:
                     purchase.arrived += len(lot)
                     self._keep(purchase, lot, now - began)
                     began = now
-                    self.usage.retried += model.retried - self._retried[model.spec]
-                    self._retried[model.spec] = model.retried
+                    self.usage.retried += model.retry_count - self._retried[model.spec]
+                    self._retried[model.spec] = model.retry_count
                     self.on_replies()
                     if stop is None and len(purchase.bought) < allowed:
                         try:

@@ -114,7 +114,7 @@ def _made(study: Study, as_json: bool) -> None:
 
 
 def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
-    left = list(ratings.left(among, rater))
+    left = ratings.unrated(among, rater)
     out.print(
         f"{len(among) - len(left)} of {len(among)} pairs are rated by {rater}. One of the two is real: which? q ends."
     )

@@ -25,7 +25,7 @@ def studio_command(host: str, port: int, token: str | None, browse: bool, worksp
         raise UsageError("Studio needs NiceGUI.", "Install it with: pip install 'populace[studio]'")
     from populace.studio.server import serve
 
-    serve(workspace, host=host, port=port, token=token, browse=browse, say=click.echo)
+    serve(workspace, host=host, port=port, token=token, browser=browse, print_line=click.echo)
 
 
 @click.command("pause", help=COMMANDS["pause"][1])

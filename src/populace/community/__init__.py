@@ -1,4 +1,4 @@
-"""Reading a simulated community: its threads, as a page, through judges, and beside the real thing."""
+"""The community of a forum run: its threads, its page, its judges, and a test against real threads."""
 
 from populace.community.community import Community, Thread
 

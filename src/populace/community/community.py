@@ -1,11 +1,11 @@
-"""A community as its run left it: posts with names, votes and marks, read back from the journal."""
+"""The community of a forum run, read from its journal: posts with authors, votes and moderation."""
 
 from __future__ import annotations
 
 import copy
 import functools
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -15,8 +15,8 @@ from populace.people import People
 from populace.runs.reader import RunReader
 from populace.scenarios.forum.design import ForumDesign
 from populace.worlds.forum.board import HOT_SECONDS
+from populace.worlds.forum.board import Sorting as Sorting
 
-Sorting = Literal["new", "top", "hot"]
 SORTINGS: tuple[Sorting, ...] = ("new", "top", "hot")
 
 POSTS: dict[str, pl.DataType] = {
@@ -30,7 +30,7 @@ POSTS: dict[str, pl.DataType] = {
     "trimmed": pl.Int64(),
     "origin": pl.String(),
 }
-"""The columns of posts, beside the author, whose type is that of an id."""
+"""The columns of posts except the author, who has the type of an id."""
 
 VOTES = {"post": pl.Int64(), "person": pl.Int64(), "vote": pl.Int64()}
 MODERATION: dict[str, pl.DataType] = {
@@ -45,10 +45,10 @@ MODERATION: dict[str, pl.DataType] = {
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread, in the order in which it is read.
+    """One thread in reading order.
 
     Attributes:
-        number: The post that opened it.
+        number: The number of its opening post.
         title: Its title.
         posts: Its posts, each followed by its replies, with `depth`.
     """
@@ -63,15 +63,25 @@ class Community:
 
     Args:
         run: The run.
-        at: As it was after this step; at the end by default.
+        at: The step after which the community is read; the last one by default.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.forum import Forum
+        >>> run = simulate(Forum(expand=False), model="scripted:uniform", seed=1, keep="nothing")
+        >>> community = Community(run)
+        >>> community.design.name, community.thread(1).posts["depth"][0]
+        ('The Mending Bench', 0)
     """
 
     def __init__(self, run: RunReader, at: int | None = None) -> None:
         self.run = run
         self.at = at
-        self._whole: dict[str, pl.DataFrame] = {}
+        self._histories: dict[str, pl.DataFrame] = {}
         if not self._history("posts").width:
-            raise UsageError(f"{run.name} holds no posts, so it is no community.", "`populace run forum` makes one.")
+            raise UsageError(
+                f"{run.name} has no posts, so it is not a community.", "Make one with `populace run forum`."
+            )
 
     def __repr__(self) -> str:
         return f"<community {self.design.name!r}: {self.posts.height} posts in {self.run.name}>"
@@ -79,24 +89,24 @@ class Community:
     def as_of(self, at: int | None) -> Community:
         """The same community after another step, without reading its tables again."""
         other = copy.copy(self)
-        # What was worked out belongs to the step; what was read does not.
-        for name in ("design", "people", "votes", "moderation", "posts", "read_in_order"):
+        # Computed values belong to a step; the tables of the run do not.
+        for name in ("design", "people", "votes", "moderation", "posts", "posts_in_reading_order"):
             other.__dict__.pop(name, None)
         other.at = at
         return other
 
     @functools.cached_property
     def design(self) -> ForumDesign:
-        """The design as it was then."""
+        """The design at that step."""
         for regime in reversed(self.run.manifest.regimes):
             if "design" in regime.parameters and (self.at is None or regime.since <= self.at):
                 return ForumDesign.model_validate(regime.parameters["design"])
-        # A scenario of somebody's own may write posts without a design.
+        # A user's own scenario may write posts without a design.
         return ForumDesign.model_construct(name=self.run.name, goal="")
 
     @functools.cached_property
     def people(self) -> People:
-        """Everybody, as they were then."""
+        """Everybody, as they were after that step."""
         return self.run.people(self.at)
 
     @functools.cached_property
@@ -106,15 +116,22 @@ class Community:
 
     @functools.cached_property
     def moderation(self) -> pl.DataFrame:
-        """Everything that moderators did: step, post, moderator, power, rule, reason, about."""
+        """Every act of a moderator: step, post, moderator, power, rule, reason, about."""
         return self._table("moderation", MODERATION)
+
+    def acts_by_post(self) -> dict[int, list[dict[str, Any]]]:
+        """The acts of moderators on each post, in the order of steps; posts without one are left out."""
+        acts: dict[int, list[dict[str, Any]]] = {}
+        for act in self.moderation.sort("step").iter_rows(named=True):
+            acts.setdefault(act["post"], []).append(act)
+        return acts
 
     @functools.cached_property
     def posts(self) -> pl.DataFrame:
         """Every post in the order of writing, with its author's `name`, its `score`, `status`, `depth` and `place`.
 
-        The status is `visible`, `removed`, or `locked` for a post whose thread a moderator closed. `place` is where
-        a reader meets it who reads each post before its replies.
+        The status is `visible`, `removed`, or `locked` for a post whose thread a moderator closed. `place` is its
+        position in reading order, in which each post is followed by its replies.
         """
         posts = self._table("posts", POSTS).unique("post", keep="last", maintain_order=True).sort("post")
         scores = self.votes.group_by("post").agg(pl.col("vote").sum().alias("score"), pl.len().alias("voted"))
@@ -141,15 +158,15 @@ class Community:
         )
 
     @functools.cached_property
-    def read_in_order(self) -> pl.DataFrame:
-        """The posts as a reader meets them: threads by number, each post followed by its replies."""
+    def posts_in_reading_order(self) -> pl.DataFrame:
+        """The posts with threads by number, and each post followed by its replies."""
         return self.posts.sort("thread", "place")
 
     def threads(self, sorting: Sorting | None = None) -> pl.DataFrame:
         """A row for each thread: title, author, posts, participants, score, last post and status.
 
         Args:
-            sorting: `new` first, `top` score first, or `hot`, which weighs both; the design's own way by default.
+            sorting: `new` (newest first), `top` (highest score first) or `hot` (both); that of the design by default.
         """
         by_thread = self.posts.group_by("thread", maintain_order=True).agg(
             pl.col("title").drop_nulls().first(),
@@ -164,40 +181,40 @@ class Community:
         )
         size = pl.col("score").abs().clip(1).log10() * pl.col("score").sign()
         keys = {"new": pl.col("opened"), "top": pl.col("score"), "hot": size + pl.col("opened") / HOT_SECONDS}
-        how = sorting or self.design.sorting
-        if how not in keys:
-            raise UsageError(f"threads are sorted by {', '.join(SORTINGS)}, not by {how!r}.")
-        return by_thread.sort(keys[how], pl.col("thread"), descending=[True, how == "new"])
+        sorting = sorting or self.design.sorting
+        if sorting not in keys:
+            raise UsageError(f"threads are sorted by {', '.join(SORTINGS)}, not by {sorting!r}.")
+        return by_thread.sort(keys[sorting], pl.col("thread"), descending=[True, sorting == "new"])
 
     def thread(self, post: int) -> Thread:
-        """The thread that holds a post, the whole of it.
+        """The whole thread of a post.
 
         Args:
-            post: The number of any post of it.
+            post: The number of any post of the thread.
         """
-        found = self.posts.filter(pl.col("post") == post)
-        if not found.height:
+        match = self.posts.filter(pl.col("post") == post)
+        if not match.height:
             last = int(self.posts["post"][-1])
             raise UsageError(
                 f"{self.run.name} has no post {post}; they are numbered 1 to {last}.",
-                "The number of a post stands beside it in `populace show RUN --thread N`.",
+                "`populace show RUN --thread N` shows the number of each post.",
             )
-        number = int(found["thread"][0])
+        number = int(match["thread"][0])
         posts = self.posts.filter(pl.col("thread") == number).sort("place")
         return Thread(number, posts["title"][0] or "", posts)
 
     def _table(self, name: str, schema: dict[str, Any]) -> pl.DataFrame:
-        """A table over all steps, with every column of the schema, also where nothing was ever recorded."""
-        found = self._history(name)
-        missing = [pl.lit(None, dtype).alias(column) for column, dtype in schema.items() if column not in found.columns]
-        if not found.width:
+        """A table over all steps, with every column of the schema, also where nothing was recorded."""
+        rows = self._history(name)
+        missing = [pl.lit(None, dtype).alias(column) for column, dtype in schema.items() if column not in rows.columns]
+        if not rows.width:
             return pl.DataFrame(schema={"step": pl.Int64(), **schema})
-        return (found if self.at is None else found.filter(pl.col("step") <= self.at)).with_columns(missing)
+        return (rows if self.at is None else rows.filter(pl.col("step") <= self.at)).with_columns(missing)
 
     def _history(self, name: str) -> pl.DataFrame:
-        if name not in self._whole:
-            self._whole[name] = self.run.history(name)
-        return self._whole[name]
+        if name not in self._histories:
+            self._histories[name] = self.run.history(name)
+        return self._histories[name]
 
 
 def _name(people: pl.DataFrame) -> pl.Expr:

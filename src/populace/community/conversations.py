@@ -1,30 +1,31 @@
 """Conversations of real communities, read from files.
 
-The form is one thread a line, as JSON:
+The format is one thread on each line, as JSON:
 
     {"community": "r/tea", "title": "Which pot?", "posts": [
         {"author": "ann", "text": "Clay or glass?", "parent": null},
         {"author": "bo", "text": "Clay.", "parent": 0}]}
 
-`parent` is the place of an earlier post in the list, from 0; null for the first. Further entries
-are kept out of the way and ignored.
+`parent` is the index of an earlier post in the list, from 0; null for the first. Other entries are
+ignored.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from populace.base.errors import UsageError
 from populace.community.community import Community
+from populace.community.files import read_json_lines, write_new_file
 
 
 @dataclass(frozen=True)
 class ConversationPost:
-    """One post of a conversation: who wrote it, what, and in answer to which earlier one."""
+    """One post of a conversation: its author, its text, and the index of the post to which it replies."""
 
     author: str
     text: str
@@ -39,7 +40,7 @@ class Conversation:
         community: The name of the community.
         title: The title of the thread.
         posts: The posts, in the order of writing.
-        source: Where it comes from: a file and line, or a run and thread.
+        source: Its origin: a file and line, or a run and thread.
     """
 
     community: str
@@ -49,90 +50,64 @@ class Conversation:
 
     def line(self) -> str:
         """The conversation as a line of JSON."""
-        posts = [{"author": said.author, "text": said.text, "parent": said.parent} for said in self.posts]
+        posts = [asdict(post) for post in self.posts]
         return json.dumps({"community": self.community, "title": self.title, "posts": posts}, ensure_ascii=False)
 
 
 def read_threads(path: str | Path) -> list[Conversation]:
-    """Conversations from a JSONL file; a line that is broken is named by its number.
-
-    Args:
-        path: The file.
-    """
+    """Conversations from a JSONL file. An error names the line that is wrong."""
     return [parse_conversation(entry, where) for where, entry in read_json_lines(path)]
 
 
 def write_threads(conversations: Iterable[Conversation], path: str | Path) -> Path:
-    """Write conversations in the form that `read_threads` reads."""
-    path = Path(path)
-    if path.exists():
-        raise UsageError(f"{path} exists already.", "Name another place, or remove it first.")
-    path.write_text("".join(f"{each.line()}\n" for each in conversations), encoding="utf-8")
-    return path
+    """Write conversations to a new file in the format that `read_threads` reads."""
+    return write_new_file(path, "".join(f"{conversation.line()}\n" for conversation in conversations))
 
 
 def conversations_of(community: Community) -> list[Conversation]:
-    """The threads of a simulated community as conversations, without what moderators removed."""
-    found = []
+    """The threads of a simulated community as conversations, without posts that moderators removed."""
+    conversations = []
     visible = community.posts.filter(community.posts["status"] != "removed")
     for (thread,), part in visible.group_by("thread", maintain_order=True):
         rows = part.sort("post").to_dicts()
         if rows[0]["post"] != thread:
             continue
-        places = {row["post"]: place for place, row in enumerate(rows)}
+        indexes = {row["post"]: index for index, row in enumerate(rows)}
         posts = tuple(
-            ConversationPost(row["name"], row["text"], places.get(row["parent"], 0 if i else None))
-            for i, row in enumerate(rows)
+            ConversationPost(row["name"], row["text"], indexes.get(row["parent"], 0 if index else None))
+            for index, row in enumerate(rows)
         )
-        found.append(
-            Conversation(community.design.name, rows[0]["title"] or "", posts, f"{community.run.name}, thread {thread}")
-        )
-    return found
-
-
-def read_json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every line of a JSONL file with where it stands, such as `threads.jsonl, line 3`; blank lines are passed over."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        where = f"{path}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{where}: this is not JSON: {error}.", "One thread a line.") from error
-        if not isinstance(entry, dict):
-            raise UsageError(f"{where}: this is no object.", "One thread a line, in braces.")
-        yield where, entry
+        source = f"{community.run.name}, thread {thread}"
+        conversations.append(Conversation(community.design.name, rows[0]["title"] or "", posts, source))
+    return conversations
 
 
 def parse_conversation(entry: dict[str, Any], where: str) -> Conversation:
-    """A conversation from its JSON; `where` names it in errors."""
+    """A conversation from its JSON; `where` is its place in error messages."""
     community, title, posts = entry.get("community"), entry.get("title") or "", entry.get("posts")
     if not isinstance(community, str) or not community.strip():
         raise UsageError(f"{where}: `community` is missing.", "It is the name of the community, as text.")
     if not isinstance(title, str):
-        raise UsageError(f"{where}: `title` is no text.")
+        raise UsageError(f"{where}: `title` is not text.")
     if not isinstance(posts, list) or not posts:
         raise UsageError(f"{where}: `posts` is missing or empty.", "It is a list of author, text and parent.")
-    return Conversation(community, title, tuple(_said(post, i, where) for i, post in enumerate(posts)), where)
+    return Conversation(
+        community, title, tuple(_parse_post(post, index, where) for index, post in enumerate(posts)), where
+    )
 
 
-def _said(post: Any, place: int, where: str) -> ConversationPost:
-    here = f"{where}, post {place}"
+def _parse_post(post: Any, index: int, where: str) -> ConversationPost:
+    here = f"{where}, post {index}"
     if not isinstance(post, dict) or not isinstance(post.get("text"), str):
         raise UsageError(f"{here}: `text` is missing.")
     author, parent = post.get("author"), post.get("parent")
     if not isinstance(author, str | int):
         raise UsageError(f"{here}: `author` is missing.")
-    if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int) or not 0 <= parent < place):
-        raise UsageError(f"{here}: `parent` is {parent!r}; it is the place of an earlier post, from 0, or null.")
+    if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int) or not 0 <= parent < index):
+        raise UsageError(f"{here}: `parent` is {parent!r}; it is the index of an earlier post, from 0, or null.")
     return ConversationPost(str(author), post["text"], parent)
 
 
 def community_names(conversations: Sequence[Conversation]) -> list[str]:
     """The names of the communities, in order of first appearance."""
-    return list(dict.fromkeys(each.community for each in conversations))
+    return list(dict.fromkeys(conversation.community for conversation in conversations))

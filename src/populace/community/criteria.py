@@ -1,4 +1,4 @@
-"""What judges are asked of a post."""
+"""The questions that judges answer about a post."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from populace.scenarios.forum.design import ForumDesign
 
 @dataclass(frozen=True)
 class Criterion:
-    """A question about one post, with yes or no for an answer.
+    """A yes-or-no question about one post.
 
     Attributes:
-        name: By which it is known in tables.
-        text: The question, as worded to the judge.
-        rule: The number of the rule it is about, where it is about one.
-        flagged: The answer that a reader should be told of.
-        flag: In which words.
+        name: Its name in tables.
+        text: The question as the judge reads it.
+        rule: The number of the rule that it is about, if any.
+        flagged: The answer for which a post is flagged.
+        flag: What the flag says.
     """
 
     name: str
@@ -32,14 +32,13 @@ GENERAL = (
     Criterion("harassment", "Does the post attack or demean a group of people?", flag="attacks a group"),
     Criterion("spam", "Is the post an advertisement, or repetition without content?", flag="spam"),
 )
-"""What is asked in every community."""
-
+"""The questions for every community."""
 
 _ABOUT = {"prescriptive": "what is wanted", "restrictive": "what is not wanted"}
 
 
 def criteria(design: ForumDesign) -> tuple[Criterion, ...]:
-    """What is asked of a post in a community: the general questions, then one for each rule.
+    """The questions about a post of a community: the general ones, then one for each rule.
 
     Example:
         >>> design = ForumDesign(name="Tea", goal="to talk of tea", rules=["No coffee."], personas=["Ann", "Bo"])

@@ -1,4 +1,4 @@
-"""What a change of design changes: the same seeds before and after, judged by the same judges."""
+"""The effect of a change of design: runs with the same seeds before and after it, judged by the same judges."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from populace.statistics import adjust, difference
 
 
 def design_effects(before: Sequence[Judgements], after: Sequence[Judgements], *, level: float = 0.95) -> pl.DataFrame:
-    """How the share of yes changes from one design to another, by question, over pairs of runs with equal seeds.
+    """The change in the share of yes from one design to another, by question, over pairs of runs with equal seeds.
 
     Args:
-        before: The judged runs of the first design, one for each seed.
+        before: The judgements of the runs of the first design, one for each seed.
         after: Those of the second design, with the same seeds.
         level: The confidence level of the intervals.
 
     Returns:
-        A row for each question that was put to all of them: the mean rates, the `effect` (after minus before) with
-        its interval, `p`, `p_adjusted` (Holm, over the questions), and how many pairs there are.
+        A row for each question that was asked about all runs: the mean rates, the `effect` (after minus before) with
+        its interval, `p`, `p_adjusted` (Holm, over the questions), and the number of pairs.
     """
-    first, second = (_rates(each) for each in (before, after))
+    first, second = _rates(before), _rates(after)
     if sorted(first) != sorted(second):
         raise UsageError(
-            f"the seeds before are {_listed(first)} and after {_listed(second)}, so they make no pairs.",
+            f"the seeds before are {_seed_list(first)} and after {_seed_list(second)}, so the runs cannot be paired.",
             "Run both designs with the same seeds.",
         )
     seeds = sorted(first)
@@ -40,7 +40,7 @@ def design_effects(before: Sequence[Judgements], after: Sequence[Judgements], *,
 
 
 def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
-    """The same, from tables of rates: a row for each seed, and a column for each question.
+    """The result of `design_effects` from tables of rates, with a row for each seed and a column for each question.
 
     Args:
         before: The rates of the first design, with a column `seed`.
@@ -48,11 +48,11 @@ def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.
         level: The confidence level of the intervals.
 
     Example:
-        >>> made = rate_effects(
+        >>> effects = rate_effects(
         ...     pl.DataFrame({"seed": [1, 2, 3], "spam": [0.4, 0.5, 0.45]}),
         ...     pl.DataFrame({"seed": [1, 2, 3], "spam": [0.2, 0.24, 0.25]}),
         ... )
-        >>> round(made["effect"][0], 2), made["high"][0] < 0
+        >>> round(effects["effect"][0], 2), effects["high"][0] < 0
         (-0.22, True)
     """
     paired = before.join(after, on="seed", suffix="_after", validate="1:1")
@@ -62,7 +62,7 @@ def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.
     for name in before.columns:
         if name == "seed":
             continue
-        found = difference(
+        change = difference(
             paired[f"{name}_after"].to_numpy(), paired[name].to_numpy(), paired=True, method="t", level=level
         )
         rows.append(
@@ -70,35 +70,34 @@ def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.
                 "question": name,
                 "before": float(paired[name].mean() or 0.0),  # type: ignore[arg-type]
                 "after": float(paired[f"{name}_after"].mean() or 0.0),  # type: ignore[arg-type]
-                "effect": found.estimate.value,
-                "low": found.estimate.low,
-                "high": found.estimate.high,
-                "p": found.p,
+                "effect": change.estimate.value,
+                "low": change.estimate.low,
+                "high": change.estimate.high,
+                "p": change.p,
                 "pairs": paired.height,
             }
         )
     if not rows:
-        raise UsageError("no question was put to all of the runs.", "Judge them with the same questions.")
-    made = pl.DataFrame(rows)
+        raise UsageError("no question was asked about all of the runs.", "Judge them with the same questions.")
+    effects = pl.DataFrame(rows)
     # One comparison needs no correction.
-    return made.with_columns(p_adjusted=pl.Series(adjust(made["p"].to_numpy(), "holm")) if len(rows) > 1 else "p")
+    return effects.with_columns(p_adjusted=pl.Series(adjust(effects["p"].to_numpy(), "holm")) if len(rows) > 1 else "p")
 
 
-def _rates(judged: Sequence[Judgements]) -> dict[int, dict[str, float]]:
+def _rates(runs: Sequence[Judgements]) -> dict[int, dict[str, float]]:
     """For each seed, the share of yes by question, over all posts and judges."""
-    found: dict[int, dict[str, float]] = {}
-    judges = {tuple(sorted(each.judges)) for each in judged}
+    rates: dict[int, dict[str, float]] = {}
+    judges = {tuple(sorted(run.judges)) for run in runs}
     if len(judges) > 1:
         raise UsageError("the runs were judged by different judges.", "Judge all of them with the same models.")
-    for each in judged:
-        run = each.community.run
-        seed = run.manifest.regime.seed
-        if seed in found:
+    for run in runs:
+        seed = run.community.run.manifest.regime.seed
+        if seed in rates:
             raise UsageError(f"two runs of one design have the seed {seed}.", "Give one run for each seed.")
-        said = each.by_post().group_by("question", maintain_order=True).agg(pl.col("said").mean())
-        found[seed] = dict(said.iter_rows())
-    return found
+        by_question = run.by_post().group_by("question", maintain_order=True).agg(pl.col("is_yes").mean())
+        rates[seed] = dict(by_question.iter_rows())
+    return rates
 
 
-def _listed(found: dict[int, dict[str, float]]) -> str:
-    return ", ".join(map(str, sorted(found))) or "none"
+def _seed_list(rates: dict[int, dict[str, float]]) -> str:
+    return ", ".join(map(str, sorted(rates))) or "none"

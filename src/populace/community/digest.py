@@ -1,4 +1,4 @@
-"""A digest of surprises: what a designer should look at first."""
+"""A digest of a community: the posts that its designer should look at first."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from populace.community.judgements import Judgements
 from populace.models import Embedder, HashingEmbedder
 from populace.models.embedders import unit_vectors
 
-_TOGETHER = 4096
+_BATCH = 4096
 
 
 @dataclass(frozen=True)
 class Digest:
-    """What stands out in a community.
+    """The posts and rules of a community that stand out.
 
     Attributes:
-        unusual: The posts farthest from the centre of the community, the farthest first.
-        by_rule: For each rule, how many posts break it as judges say, and how many a moderator acted on.
+        unusual: The posts farthest from the mean of all posts, the farthest first.
+        by_rule: For each rule, how many posts break it according to judges, and on how many a moderator acted.
         uncovered: Posts that judges flag although they break no rule: behaviour that the rules do not cover.
-        judges: Who judged; nobody where no judgement was made.
-        embedder: By which nearness was measured.
+        judges: The names of the judges; empty without judgements.
+        embedder: The name of the embedder that measured the distance.
     """
 
     unusual: pl.DataFrame
@@ -43,66 +43,65 @@ def digest(
     embedder: Embedder | None = None,
     most: int = 10,
 ) -> Digest:
-    """Collect what stands out.
+    """The digest of a community.
 
     Args:
         community: The community.
-        judgements: What judges found, where they were asked.
-        embedder: Makes vectors of posts; words and letters, hashed, by default.
-        most: How many unusual posts to name.
+        judgements: The verdicts of judges, if there are any.
+        embedder: Makes vectors of posts; by default it hashes words and letters.
+        most: How many unusual posts to list.
     """
     embedder = embedder or HashingEmbedder()
     posts = community.posts.select("post", "thread", "name", "text")
     distance = distances(posts["text"].to_list(), embedder)
     unusual = posts.with_columns(distance=pl.Series(distance)).sort("distance", "post", descending=[True, False])
-    found = judgements.verdicts() if judgements is not None else None
+    judgements = judgements or Judgements(None, community)
+    verdicts = judgements.verdicts()
     return Digest(
         unusual.head(most),
-        _by_rule(community, found),
-        _uncovered(posts, found),
-        tuple(judgements.judges) if judgements is not None else (),
+        _by_rule(community, verdicts),
+        _uncovered(posts, verdicts),
+        tuple(judgements.judges),
         embedder.name,
     )
 
 
 def distances(texts: list[str], embedder: Embedder) -> npt.NDArray[np.float64]:
-    """How far each text lies from the centre of all: 0 for one at the centre, 1 for one that has nothing of it."""
+    """The cosine distance of each text from the mean of all: 0 at the mean, 1 where the two have nothing in common."""
     if not texts:
         return np.zeros(0)
     vectors = np.concatenate(
-        [embedder.embed(texts[at : at + _TOGETHER]) for at in range(0, len(texts), _TOGETHER)]
+        [embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
     ).astype(np.float64)
     centre = unit_vectors(vectors.mean(axis=0, keepdims=True))[0].astype(np.float64)
-    far: npt.NDArray[np.float64] = 1.0 - vectors @ centre
-    return far
+    result: npt.NDArray[np.float64] = 1.0 - vectors @ centre
+    return result
 
 
-def _by_rule(community: Community, found: pl.DataFrame | None) -> pl.DataFrame:
+def _by_rule(community: Community, verdicts: pl.DataFrame) -> pl.DataFrame:
     rules = pl.DataFrame(
         [(number, rule.text) for number, rule in enumerate(community.design.rules, 1)],
         schema={"rule": pl.Int64, "text": pl.String},
         orient="row",
     )
-    acted = community.moderation.group_by("rule").agg(moderated=pl.col("post").n_unique().cast(pl.Int64))
-    table = rules.join(acted, on="rule", how="left", maintain_order="left").with_columns(
+    moderated = community.moderation.group_by("rule").agg(moderated=pl.col("post").n_unique().cast(pl.Int64))
+    table = rules.join(moderated, on="rule", how="left", maintain_order="left").with_columns(
         pl.col("moderated").fill_null(0)
     )
-    if found is None or not found.height:
+    if not verdicts.height:
         return table
-    by_judge = found.filter(pl.col("rule").is_not_null(), pl.col("value") == "yes")
-    broken = by_judge.group_by("rule").agg(broken=pl.col("post").n_unique().cast(pl.Int64))
+    violations = verdicts.filter(pl.col("rule").is_not_null(), pl.col("value") == "yes")
+    broken = violations.group_by("rule").agg(broken=pl.col("post").n_unique().cast(pl.Int64))
     return table.join(broken, on="rule", how="left", maintain_order="left").with_columns(pl.col("broken").fill_null(0))
 
 
-def _uncovered(posts: pl.DataFrame, found: pl.DataFrame | None) -> pl.DataFrame:
-    """Posts that at least one judge flags by a general question, and none by a rule."""
-    if found is None or not found.height:
-        return posts.clear().with_columns(pl.lit("").alias("flags"))
-    flagged = found.filter(pl.col("flag").is_not_null())
-    broken = flagged.filter(pl.col("rule").is_not_null())["post"].unique()
-    names = [each.name for each in GENERAL]
+def _uncovered(posts: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Posts that some judge flags for a general question, and no judge for a rule."""
+    flagged = verdicts.drop_nulls("flag")
+    violating = flagged.drop_nulls("rule")["post"].unique()
+    names = [criterion.name for criterion in GENERAL]
     others = (
-        flagged.filter(pl.col("question").is_in(names), ~pl.col("post").is_in(broken.implode()))
+        flagged.filter(pl.col("question").is_in(names), ~pl.col("post").is_in(violating.implode()))
         .group_by("post", maintain_order=True)
         .agg(flags=pl.col("flag").unique(maintain_order=True).str.join(", "))
     )

@@ -1,15 +1,16 @@
 """The discrimination test: which of two conversations of one community is real?
 
-A rater who cannot tell is wrong half of the time. Authors are shown as letters in both, and the
-side of the real one is drawn for each rater and pair. Answers are kept in a JSONL file as they are
-given, so a session can stop and go on.
+A rater who cannot tell them apart is wrong half of the time. Authors are shown as letters in both,
+and which of the two comes first is drawn for each rater and pair. Every answer is appended to a
+JSONL file at once, so a rater can stop and continue later.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,15 @@ import polars as pl
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.community.community import Community
-from populace.community.conversations import Conversation, community_names, read_json_lines
+from populace.community.conversations import Conversation, community_names
 from populace.community.display import safe_text
+from populace.community.files import read_json_lines
 
 ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
-"""How a generated conversation was made: the whole method, its ablations, or people paid to imitate."""
+"""How a generated conversation was made: by the whole method, by an ablation of it, or by crowd workers."""
 
 POSTS = 9
-"""So many posts of a conversation are shown at most: one that opens it and eight replies, as in the paper."""
+"""A rater is shown this many posts of a conversation at most: the opening and eight replies, as in the paper."""
 
 SCHEMA: dict[str, pl.DataType] = {
     "pair": pl.String(),
@@ -39,7 +41,7 @@ SCHEMA: dict[str, pl.DataType] = {
     "wrong": pl.Boolean(),
     "chance_wrong": pl.Float64(),
 }
-"""The columns of ratings; `chance_wrong` is what a model's own probabilities say."""
+"""The columns of ratings; `chance_wrong` is the probability of the wrong answer that a model gave, where known."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ class Pair:
     """A real and a generated conversation of the same community.
 
     Attributes:
-        key: By which answers about it are known.
-        arm: How the generated one was made.
-        goal: What the community is for, as raters are told.
-        real: The real one.
-        generated: The generated one.
-        seed: Of the sides on which they are shown.
+        key: The id of the pair in the answers.
+        arm: How the generated conversation was made; one of `ARMS`.
+        goal: The purpose of the community, which raters are told.
+        real: The real conversation.
+        generated: The generated conversation.
+        seed: The seed that decides which one is shown first.
     """
 
     key: str
@@ -68,66 +70,64 @@ class Pair:
 
     def texts(self, rater: str) -> tuple[str, str]:
         """The two conversations as this rater reads them."""
-        both = (self.real, self.generated) if self.real_first(rater) else (self.generated, self.real)
-        return conversation_text(both[0]), conversation_text(both[1])
+        real, generated = conversation_text(self.real), conversation_text(self.generated)
+        return (real, generated) if self.real_first(rater) else (generated, real)
 
     def rating(self, rater: str, kind: str, chosen: str | None, chance_first: float | None = None) -> dict[str, Any]:
-        """The row for an answer: which of the two, `first` or `second`, was taken for real."""
+        """The row for an answer; `chosen` is the conversation that the rater takes for real, `first` or `second`."""
         real_first = self.real_first(rater)
         wrong = None if chosen is None else (chosen == "first") != real_first
         chance = None if chance_first is None else (1 - chance_first if real_first else chance_first)
-        found = (self.key, rater, kind, self.arm, self.real.community, real_first, chosen, wrong, chance)
-        return dict(zip(SCHEMA, found, strict=True))
+        row = (self.key, rater, kind, self.arm, self.real.community, real_first, chosen, wrong, chance)
+        return dict(zip(SCHEMA, row, strict=True))
 
 
 def arm_of(community: Community) -> str:
-    """How the conversations of a run were made, by the parameters `describe` and `personas` of its scenario."""
+    """The arm of a run, from the parameters `describe` and `personas` of its scenario."""
     parameters = community.run.manifest.regimes[0].parameters
-    described, known = parameters.get("describe", True), parameters.get("personas", True)
-    if described and known:
-        return "full"
-    return "neither" if not described and not known else "no_personas" if described else "no_description"
+    describe, personas = parameters.get("describe", True), parameters.get("personas", True)
+    if describe:
+        return "full" if personas else "no_personas"
+    return "no_description" if personas else "neither"
 
 
 def make_pairs(
     real: Sequence[Conversation],
-    made: Mapping[str, Sequence[Conversation]],
+    generated: Mapping[str, Sequence[Conversation]],
     *,
     goals: Mapping[str, str] | None = None,
     seed: int = 0,
     most: int | None = None,
 ) -> list[Pair]:
-    """Pair real conversations with generated ones of the same community, each used once in an arm.
+    """Pair real conversations at random with generated ones of the same community, each used once in an arm.
 
     Args:
         real: The real conversations.
-        made: The generated ones, by arm.
-        goals: What each community is for, by its name.
-        seed: Which are paired.
-        most: At most so many pairs for each arm and community.
+        generated: The generated ones, by arm.
+        goals: The purpose of each community, by its name.
+        seed: The seed of the pairing.
+        most: The most pairs for each arm and community.
     """
-    named = {_name(name): name for name in community_names(real)}
-    told = {_name(name): goal for name, goal in (goals or {}).items()}
-    found = []
-    for arm, conversations in made.items():
+    real_names = {_key(name): name for name in community_names(real)}
+    goals_by_key = {_key(name): goal for name, goal in (goals or {}).items()}
+    pairs = []
+    for arm, conversations in generated.items():
         for community in community_names(conversations):
-            if _name(community) not in named:
+            key = _key(community)
+            if key not in real_names:
                 raise UnknownNameError(
-                    "real community", community, list(named.values()), "Name the one that it models."
+                    "real community", community, list(real_names.values()), "Name the one that it models."
                 )
-            truth = _shuffled([each for each in real if _name(each.community) == _name(community)], seed, "real")
-            drawn = _shuffled([each for each in conversations if each.community == community], seed, f"made/{arm}")
-            count = min(len(truth), len(drawn)) if most is None else min(len(truth), len(drawn), most)
-            goal = told.get(_name(community), "")
-            for number in range(count):
-                one, other = truth[number], drawn[number]
-                key = hashlib.blake2b(f"{one.line()}\n{other.line()}".encode(), digest_size=6).hexdigest()
-                found.append(Pair(f"{arm}/{_name(community)}/{key}", arm, goal, one, other, seed))
-    return found
+            left = _shuffle([each for each in real if _key(each.community) == key], seed, "real")
+            right = _shuffle([each for each in conversations if each.community == community], seed, f"made/{arm}")
+            for one, other in itertools.islice(zip(left, right, strict=False), most):
+                digest = hashlib.blake2b(f"{one.line()}\n{other.line()}".encode(), digest_size=6).hexdigest()
+                pairs.append(Pair(f"{arm}/{key}/{digest}", arm, goals_by_key.get(key, ""), one, other, seed))
+    return pairs
 
 
 def conversation_text(conversation: Conversation, posts: int = POSTS) -> str:
-    """A conversation as a rater reads it: authors as letters in order of appearance, replies set in.
+    """A conversation as a rater reads it: authors as letters in order of appearance, replies indented.
 
     Example:
         >>> from populace.community.conversations import ConversationPost
@@ -140,40 +140,40 @@ def conversation_text(conversation: Conversation, posts: int = POSTS) -> str:
     letters: dict[str, str] = {}
     depths: list[int] = []
     lines = [safe_text(conversation.title)] if conversation.title else []
-    for said in conversation.posts[:posts]:
-        depths.append(0 if said.parent is None else depths[said.parent] + 1)
-        letter = letters.setdefault(said.author, chr(ord("A") + len(letters) % 26))
-        lines.append(f"{'  ' * depths[-1]}{letter}: {' '.join(safe_text(said.text).split())}")
+    for post in conversation.posts[:posts]:
+        depths.append(0 if post.parent is None else depths[post.parent] + 1)
+        letter = letters.setdefault(post.author, chr(ord("A") + len(letters) % 26))
+        lines.append(f"{'  ' * depths[-1]}{letter}: {' '.join(safe_text(post.text).split())}")
     return "\n".join(lines)
 
 
 class Ratings:
-    """Answers of raters, kept in a JSONL file, one a line.
+    """The answers of raters, stored in a JSONL file.
 
     Args:
-        path: The file; without one, they are kept in memory only.
+        path: The file; without one, the answers are held in memory only.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = Path(path) if path is not None else None
         self._rows: list[dict[str, Any]] = []
         if self.path is not None and self.path.is_file():
-            self._rows = [_rating(entry, where) for where, entry in read_json_lines(self.path)]
+            self._rows = [_parse_rating(entry, where) for where, entry in read_json_lines(self.path)]
 
     @property
     def table(self) -> pl.DataFrame:
-        """All answers, the last one where a rater answered twice."""
+        """All answers; the last one counts where a rater answered twice."""
         rows = pl.DataFrame(self._rows, schema=SCHEMA, orient="row")
         return rows.unique(["pair", "rater"], keep="last", maintain_order=True)
 
-    def left(self, among: Sequence[Pair], rater: str) -> Iterator[Pair]:
-        """The pairs that a rater has not answered yet, in an order of the rater's own."""
-        done = {row["pair"] for row in self._rows if row["rater"] == rater}
-        order = stream(among[0].seed if among else 0, f"discern/order/{rater}").permutation(len(among))
-        yield from (among[place] for place in order.tolist() if among[place].key not in done)
+    def unrated(self, pairs: Sequence[Pair], rater: str) -> list[Pair]:
+        """The pairs that a rater has not answered yet, in a random order that differs between raters."""
+        rated_keys = {row["pair"] for row in self._rows if row["rater"] == rater}
+        order = stream(pairs[0].seed if pairs else 0, f"discern/order/{rater}").permutation(len(pairs))
+        return [pairs[index] for index in order.tolist() if pairs[index].key not in rated_keys]
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Keep answers, on the disk before anything else."""
+        """Add answers, and write them to the file at once."""
         if self.path is not None:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,17 +184,18 @@ class Ratings:
         self._rows += rows
 
 
-def _rating(entry: dict[str, Any], where: str) -> dict[str, Any]:
+def _parse_rating(entry: dict[str, Any], where: str) -> dict[str, Any]:
     for name in ("pair", "rater", "arm", "community", "chosen", "wrong"):
         if name not in entry:
-            raise UsageError(f"{where}: {name!r} is missing, so this is no answer of a rater.")
+            raise UsageError(f"{where}: {name!r} is missing, so this is not an answer of a rater.")
     return {name: entry.get(name) for name in SCHEMA}
 
 
-def _name(community: str) -> str:
+def _key(community: str) -> str:
+    """The name of a community in the form in which names are compared: lower case, without `r/`."""
     return community.strip().casefold().removeprefix("r/")
 
 
-def _shuffled(conversations: list[Conversation], seed: int, path: str) -> list[Conversation]:
+def _shuffle(conversations: list[Conversation], seed: int, path: str) -> list[Conversation]:
     order = stream(seed, f"discern/{path}").permutation(len(conversations))
-    return [conversations[place] for place in order.tolist()]
+    return [conversations[index] for index in order.tolist()]

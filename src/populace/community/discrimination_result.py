@@ -1,4 +1,4 @@
-"""What came out of the discrimination test, beside what was published."""
+"""The result of the discrimination test, beside the published one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.statistics import Anova, MixedModel, fit_mixed_model, one_way, proportion, tukey
 
-_WHO = "50 people recruited through Prolific for this arm, pairs over 50 subreddits"
+_RATERS = "50 people recruited through Prolific for this arm, pairs over 50 subreddits"
 
 PUBLISHED = pl.DataFrame(
     {
         "arm": ["full", "crowd", "no_description", "no_personas"],
         "published": [0.41, 0.32, 0.21, 0.33],
         "published_sd": [0.10, 0.13, None, None],
-        "rated_by": [_WHO] * 4,
+        "rated_by": [_RATERS] * 4,
         "conversations_by": [
             "SimReddit on GPT-3 (davinci)",
             "50 crowd workers recruited through Prolific",
@@ -27,13 +27,13 @@ PUBLISHED = pl.DataFrame(
         ],
     }
 )
-"""Error rates in Park et al., Social Simulacra (UIST 2022); sd is over raters, where it is given."""
+"""Error rates in Park et al., Social Simulacra (UIST 2022); the standard deviation is over raters, where given."""
 
 PUBLISHED_TEST = "F(3, 196) = 22.49, p < 0.001; full against each ablation p < 0.01 (Tukey)"
 """The published analysis of variance, between 200 raters."""
 
 CROSSED = 1500
-"""Up to so many answers, rater and community are both random; the fit takes the cube of their number."""
+"""With more answers than this, only the rater is a random factor: the fit takes time cubic in their number."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class DiscriminationResult:
     """Error rates by arm, and whether arms differ.
 
     Attributes:
-        rates: For each arm: raters, answers, how many were wrong, the rate with Wilson's interval, mean and standard
-            deviation over raters; and the published rate with who rated.
-        anova: One-way analysis of variance of the raters' error rates, as in the paper; None where it cannot be made.
-        tukey: Every pair of arms by Tukey's test.
-        mixed: A linear mixed model of single answers, with rater and community as random; None where it cannot be made.
-        notes: What stands in the way of a test, or of believing one.
+        rates: For each arm: raters, answers, wrong answers, the error rate with Wilson's interval, the standard
+            deviation over raters, and the published rate.
+        anova: One-way analysis of variance of the raters' error rates, as in the paper; None where impossible.
+        tukey: Every pair of arms by Tukey's test; None where impossible.
+        mixed: A linear mixed model of single answers, with rater and community as random; None where impossible.
+        notes: Why a test is missing, or why not to trust it.
     """
 
     rates: pl.DataFrame
@@ -57,10 +57,10 @@ class DiscriminationResult:
 
 
 def analyse_ratings(ratings: pl.DataFrame) -> DiscriminationResult:
-    """Make sense of the ratings.
+    """Error rates by arm with tests of their differences.
 
     Args:
-        ratings: Their table, as `Ratings.table` gives it.
+        ratings: The answers of raters, as from `Ratings.table`.
     """
     valid = ratings.filter(pl.col("wrong").is_not_null())
     if not valid.height:
@@ -69,27 +69,27 @@ def analyse_ratings(ratings: pl.DataFrame) -> DiscriminationResult:
     if valid.height < ratings.height:
         notes.append(f"{ratings.height - valid.height} answers could not be read and are left out.")
     if valid["kind"].n_unique() > 1:
-        notes.append("People and models are taken together in the tests; keep them in files of their own to part them.")
+        notes.append("The tests take people and models together; use a file of answers for each to separate them.")
     by_rater = valid.group_by("arm", "rater", maintain_order=True).agg(pl.col("wrong").mean().alias("error"))
     groups = {str(arm): part["error"].to_numpy() for (arm,), part in by_rater.group_by("arm", maintain_order=True)}
     anova, posthoc = None, None
     if len(groups) < 2:
-        notes.append("There is one arm, so there is nothing to compare it with.")
+        notes.append("There is only one arm, so nothing can be compared.")
     elif min(map(len, groups.values())) < 2:
         notes.append("An analysis of variance between raters needs at least two raters in every arm.")
     else:
         anova, posthoc = one_way(groups), tukey(groups)
         if by_rater.group_by("rater").len()["len"].max() != 1:
-            notes.append("Some raters rated several arms, which the analysis of variance takes for independent.")
+            notes.append("Some raters rated several arms; the analysis of variance assumes independent ones.")
     return DiscriminationResult(_rates(valid, by_rater), anova, posthoc, _mixed(valid, notes), tuple(notes))
 
 
 def _rates(valid: pl.DataFrame, by_rater: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for (arm, kind), part in valid.group_by("arm", "kind", maintain_order=True):
-        found = proportion(int(part["wrong"].sum()), part.height)
+        rate = proportion(int(part["wrong"].sum()), part.height)
         errors = by_rater.filter(pl.col("arm") == arm, pl.col("rater").is_in(part["rater"].unique().implode()))["error"]
-        spread = errors.std()
+        deviation = errors.std()
         rows.append(
             {
                 "arm": str(arm),
@@ -97,10 +97,10 @@ def _rates(valid: pl.DataFrame, by_rater: pl.DataFrame) -> pl.DataFrame:
                 "who": f"{kind}s",
                 "answers": part.height,
                 "wrong": int(part["wrong"].sum()),
-                "error": found.value,
-                "low": found.low,
-                "high": found.high,
-                "sd": None if spread is None else float(spread),  # type: ignore[arg-type]
+                "error": rate.value,
+                "low": rate.low,
+                "high": rate.high,
+                "sd": None if deviation is None else float(deviation),  # type: ignore[arg-type]
             }
         )
     table = pl.DataFrame(rows, schema_overrides={"sd": pl.Float64})
@@ -113,25 +113,27 @@ def _mixed(valid: pl.DataFrame, notes: list[str]) -> MixedModel | None:
         notes.append("A mixed model needs at least two arms, and several raters or communities.")
         return None
     if valid["wrong"].n_unique() < 2:
-        notes.append("All answers are alike, so there is nothing for a mixed model to explain.")
+        notes.append("All answers are equal, so a mixed model has nothing to explain.")
         return None
-    known = ["full", *sorted(set(valid["arm"].to_list()) - {"full"})]
-    coded = valid.with_columns(pl.col("wrong").cast(pl.Float64), pl.col("arm").cast(pl.Enum(known)).alias("arm"))
+    arms = ["full", *sorted(set(valid["arm"].to_list()) - {"full"})]
+    coded = valid.with_columns(pl.col("wrong").cast(pl.Float64), pl.col("arm").cast(pl.Enum(arms)))
     fixed = ["arm"]
     if coded.height > CROSSED and len(random) == 2:
         fixed, random = ["arm", "community"], ["rater"]
-        notes.append(f"Of {coded.height} answers, too many for two crossed random factors, the community is fixed.")
+        notes.append(
+            f"{coded.height} answers are too many for two crossed random factors, so the community is a fixed factor."
+        )
     try:
-        made = fit_mixed_model(coded, "wrong", fixed, random)
+        model = fit_mixed_model(coded, "wrong", fixed, random)
     except UsageError as error:
         notes.append(f"The mixed model could not be fitted: {error.what}")
         return None
     except np.linalg.LinAlgError as error:
-        # The optimiser can fail on data that another would fit, so this says nothing about raters or communities.
-        notes.append(f"The mixed model was not fitted: the optimiser failed ({error}). This is no finding.")
+        # Another optimiser might fit the same data, so a failure says nothing about raters or communities.
+        notes.append(f"The mixed model was not fitted: the optimiser failed ({error}). This is not a result.")
         return None
     if len(random) < 2 and len(fixed) < 2:
-        notes.append(f"The mixed model has only the {random[0]} as random: the other does not vary.")
-    if not made.converged:
-        notes.append(f"The mixed model: {made.words}")
-    return made if math.isfinite(made.coefficients[0].estimate.value) else None
+        notes.append(f"The mixed model has only the {random[0]} as a random factor: the other does not vary.")
+    if not model.converged:
+        notes.append(f"The mixed model: {model.words}")
+    return model if math.isfinite(model.coefficients[0].estimate.value) else None

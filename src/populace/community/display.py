@@ -1,8 +1,7 @@
-"""Text that somebody else wrote, made fit to be shown: nothing in it may act on the terminal or the page."""
+"""Untrusted text made safe to show: nothing in it may act on the terminal or the page."""
 
 from __future__ import annotations
 
-import html
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
@@ -11,24 +10,20 @@ _SUBSTITUTE = "\ufffd"
 
 
 def safe_text(text: str) -> str:
-    """Text for a terminal: characters that would move the cursor or turn the line round become visible.
+    """Text for a terminal: a visible mark replaces characters that move the cursor or change the writing direction.
 
     Example:
         >>> safe_text("red: \\x1b[31m, turned: \\u202e!")
         'red: �[31m, turned: �!'
     """
-    return _DIRECTION.sub(_SUBSTITUTE, _tame(text))
+    return _DIRECTION.sub(_SUBSTITUTE, without_control_characters(text))
 
 
-def escaped(text: str) -> str:
-    """Text for HTML, as text: no markup, no control characters; marks of direction hold only within their element.
+def without_control_characters(text: str) -> str:
+    """The text with one kind of line break, and a visible mark in place of every other control character.
 
     Example:
-        >>> escaped('<b onclick="x">&')
-        '&lt;b onclick=&quot;x&quot;&gt;&amp;'
+        >>> without_control_characters("bell: \\x07, line:\\r\\nend")
+        'bell: �, line:\\nend'
     """
-    return html.escape(_tame(text), quote=True)
-
-
-def _tame(text: str) -> str:
     return _CONTROL.sub(_SUBSTITUTE, text.replace("\r\n", "\n").replace("\r", "\n"))

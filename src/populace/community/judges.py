@@ -1,9 +1,9 @@
 """Judges: models that read every post and answer questions about it. The run does not change.
 
-All questions about all posts go to the model in one batch, and equal ones are asked once. What
-was found is kept beside the run, with the model's fingerprint and the wording of every question.
-A judge reads a post and nothing keeps the post from speaking to the judge: look at the check by
-hand before a rate is believed.
+All questions about all posts go to the model in one batch, and equal ones are asked once. The
+judgements are saved beside the run, with the model's fingerprint and the wording of every question.
+A post may contain instructions to the judge, and nothing prevents a model from following them: look
+at the check by people before you believe a rate.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from populace.runs.reader import RunReader
 PROFILE = "You judge posts of the online community “{community}”. Its purpose: {goal}"
 GIVEN = "{context}The post to judge:\n“{text}”"
 _CONTEXT = 300
-"""So many characters of the post that was answered are shown to the judge."""
+"""How many characters of the post to which the judged one replies are shown to the judge."""
 
 
 def judge_posts(
@@ -40,24 +40,24 @@ def judge_posts(
     questions: Sequence[str] | None = None,
     posts: Sequence[int] | None = None,
 ) -> Judgements:
-    """Have a model judge the posts of a community, and keep what it found beside the run.
+    """Have a model judge the posts of a community, and save its judgements beside the run.
 
     Args:
         community: The community.
-        model: Who judges, or how it is asked.
+        model: The model that judges, its name, or a model with limits.
         questions: The names of the questions; all of them by default.
         posts: The numbers of the posts; all of them by default.
 
     Returns:
-        What this judge found.
+        The judgements of this model.
     """
-    asking = model if isinstance(model, ModelCaller) else ModelCaller(model)
-    rows = _rows(community, _chosen(criteria(community.design), questions), posts)
+    caller = model if isinstance(model, ModelCaller) else ModelCaller(model)
+    rows = _rows(community, _selection(criteria(community.design), questions), posts)
     store: CallStore = MemoryCallStore()
     record = community.run.record
     if isinstance(record, Journal):
         store = Workspace(record.folder.parent.parent).store()
-    answers, fingerprint = asking.ask(
+    answers, fingerprint = caller.ask(
         rows,
         Choice("{wording}", options=("yes", "no")),
         profile=PROFILE,
@@ -66,22 +66,22 @@ def judge_posts(
         purpose="judging",
         constants={"community": community.design.name, "goal": community.design.goal},
     )
-    chance = answers.distribution["yes"] if answers.probabilities is not None else pl.lit(None, pl.Float64)
-    found = rows.select("post", "question", "rule", "wording").with_columns(
-        chance.alias("yes"),
-        judge=pl.lit(asking.spec),
+    probability = answers.distribution["yes"] if answers.probabilities is not None else pl.lit(None, pl.Float64)
+    table = rows.select("post", "question", "rule", "wording").with_columns(
+        probability.alias("yes"),
+        judge=pl.lit(caller.spec),
         fingerprint=pl.lit(fingerprint),
         value=answers.values,
         status=answers.status.cast(pl.String),
     )
-    made = Judgements(found, community)
+    judgements = Judgements(table, community)
     if isinstance(record, Journal):
-        _keep(made, record.folder)
-    return made
+        _save(judgements.table, record.folder)
+    return judgements
 
 
 def read_judgements(community: Community) -> Judgements:
-    """What all judges found so far, as kept beside the run."""
+    """The judgements of all judges so far, as saved beside the run."""
     record = community.run.record
     folder = record.folder / "judgements" if isinstance(record, Journal) else None
     files = sorted(folder.glob("*.parquet"), key=lambda f: (f.stat().st_mtime_ns, f.name)) if folder else []
@@ -89,39 +89,39 @@ def read_judgements(community: Community) -> Judgements:
         return Judgements(pl.concat([pl.read_parquet(file) for file in files]) if files else None, community)
     except pl.exceptions.PolarsError as error:
         raise DamagedRunError(
-            f"judgements in {folder} cannot be read ({error}).", "Remove them, and judge again."
+            f"the judgements in {folder} cannot be read ({error}).", "Remove them, and judge again."
         ) from error
 
 
 def violation_share(run: RunReader, posts: Sequence[int] | None = None) -> float | None:
-    """The share of posts that break some rule, on average over the judges whose verdicts are kept; None without any.
+    """The share of posts that break some rule, as the mean over judges; None where no judge has seen the posts.
 
     Args:
         run: A run of a forum.
         posts: The numbers of the posts; all of them by default.
     """
-    said = read_judgements(Community(run)).by_post().filter(pl.col("question") == ANY_RULE)
+    answers = read_judgements(Community(run)).by_post().filter(pl.col("question") == ANY_RULE)
     if posts is not None:
-        said = said.filter(pl.col("post").is_in(list(posts)))
-    rates = said.group_by("judge").agg(pl.col("said").mean())["said"]
+        answers = answers.filter(pl.col("post").is_in(list(posts)))
+    rates = answers.group_by("judge").agg(pl.col("is_yes").mean())["is_yes"]
     return float(rates.to_numpy().mean()) if rates.len() else None
 
 
-def _chosen(known: tuple[Criterion, ...], asked: Sequence[str] | None) -> tuple[Criterion, ...]:
-    by_name = {each.name: each for each in known}
-    for name in asked or ():
+def _selection(available: tuple[Criterion, ...], names: Sequence[str] | None) -> tuple[Criterion, ...]:
+    by_name = {criterion.name: criterion for criterion in available}
+    for name in names or ():
         if name not in by_name:
             raise UnknownNameError("question for judges", name, by_name)
-    return tuple(by_name[name] for name in asked) if asked is not None else known
+    return available if names is None else tuple(by_name[name] for name in names)
 
 
-def _rows(community: Community, chosen: tuple[Criterion, ...], posts: Sequence[int] | None) -> pl.DataFrame:
-    """A row for each post and question, which is asked as if it were a person."""
-    written = community.posts
-    answered = written.select(pl.col("post").alias("parent"), pl.col("text").str.slice(0, _CONTEXT).alias("before"))
-    titles = written.filter(pl.col("parent").is_null()).select("thread", pl.col("title").alias("about"))
+def _rows(community: Community, questions: tuple[Criterion, ...], numbers: Sequence[int] | None) -> pl.DataFrame:
+    """A row for each post and question; the model is asked about each as about one person."""
+    posts = community.posts
+    parents = posts.select(pl.col("post").alias("parent"), pl.col("text").str.slice(0, _CONTEXT).alias("before"))
+    titles = posts.filter(pl.col("parent").is_null()).select("thread", pl.col("title").alias("about"))
     rows = (
-        written.join(answered, on="parent", how="left", maintain_order="left")
+        posts.join(parents, on="parent", how="left", maintain_order="left")
         .join(titles, on="thread", how="left", maintain_order="left")
         .with_columns(
             context=pl.concat_str(
@@ -131,23 +131,22 @@ def _rows(community: Community, chosen: tuple[Criterion, ...], posts: Sequence[i
             ).fill_null("")
         )
     )
-    if posts is not None:
-        for post in posts:
-            community.thread(post)
-        rows = rows.filter(pl.col("post").is_in(list(posts)))
-    questions = pl.DataFrame(
-        [(each.name, each.rule, each.text) for each in chosen],
+    if numbers is not None:
+        for number in numbers:
+            community.thread(number)
+        rows = rows.filter(pl.col("post").is_in(list(numbers)))
+    wordings = pl.DataFrame(
+        [(question.name, question.rule, question.text) for question in questions],
         schema={"question": pl.String, "rule": pl.Int64, "wording": pl.String},
         orient="row",
     )
-    return rows.select("post", "context", "text").join(questions, how="cross").with_row_index("id")
+    return rows.select("post", "context", "text").join(wordings, how="cross").with_row_index("id")
 
 
-def _keep(made: Judgements, folder: Path) -> None:
-    table = made.table
-    asked = [*table["wording"].unique(maintain_order=True), *table["post"].unique().cast(pl.String)]
-    what = "|".join([table["fingerprint"][0], *asked])
+def _save(table: pl.DataFrame, folder: Path) -> None:
+    content = [*table["wording"].unique(maintain_order=True), *table["post"].unique().cast(pl.String)]
+    key = "|".join([table["fingerprint"][0], *content])
     stem = re.sub(r"[^\w.-]+", "-", table["judge"][0]).strip("-.")[:60]
-    target = folder / "judgements" / f"{stem}-{hashlib.blake2b(what.encode(), digest_size=3).hexdigest()}.parquet"
+    target = folder / "judgements" / f"{stem}-{hashlib.blake2b(key.encode(), digest_size=3).hexdigest()}.parquet"
     target.parent.mkdir(exist_ok=True)
     table.write_parquet(target, compression="zstd")

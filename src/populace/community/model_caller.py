@@ -1,4 +1,4 @@
-"""One question about many things, put to a model in one batch, outside any run."""
+"""Put one question about many rows to a model, in one batch and outside any run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from populace.questions import Answers, Question
 
 @dataclass(frozen=True)
 class ModelCaller:
-    """How a model is asked.
+    """A model, and the limits under which it is called.
 
     Attributes:
         model: Who answers.
@@ -46,15 +46,15 @@ class ModelCaller:
         purpose: str,
         constants: Mapping[str, Any] | None = None,
     ) -> tuple[Answers, str]:
-        """Ask the question about every row, at temperature 0, so that the likeliest answer is the answer.
+        """Ask the question about every row, at temperature 0.
 
         Args:
-            rows: What is asked about, with the fields that the texts name.
-            question: What is asked.
-            profile: Who the model is told to be.
-            given: What it is told before the question.
-            store: Where its replies are kept; closed at the end.
-            purpose: What the calls are counted under.
+            rows: A row for each answer, with the fields that the templates use.
+            question: The question.
+            profile: A template for who the model is told to be.
+            given: A template for what it is told before the question.
+            store: Where replies are stored; it is closed at the end.
+            purpose: Under which the calls are counted.
             constants: Fields that are the same in every row.
 
         Returns:

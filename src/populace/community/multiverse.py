@@ -1,4 +1,4 @@
-"""What else could have happened: the same community again, or one utterance continued in other ways."""
+"""What else could have happened: the same community again, or one post continued in other ways."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _WORD = r"[\p{L}']{3,}"
 
 
 class Multiverse(Sequence[Run]):
-    """Runs that could have been one another.
+    """A run and its alternatives, which differ in their random draws.
 
     Attributes:
-        original: The run that they grew from.
-        post: The utterance that was continued; None where the whole community was run again.
+        original: The run from which the alternatives were forked.
+        post: The number of the post that was continued; None where the whole community was run again.
     """
 
     def __init__(self, original: Run, runs: Sequence[Run], post: int | None = None) -> None:
@@ -54,57 +54,57 @@ class Multiverse(Sequence[Run]):
         embedder: Embedder | None = None,
         topics: int = 6,
     ) -> pl.DataFrame:
-        """What differs, a row for each run and the original first.
+        """Measures of every run, a row for each, the original first.
 
-        The columns are `utterances`, `people` (who wrote), `length` (mean characters), `inequality` (Gini of what
-        those who wrote contributed), `vocabulary` (distinct words in a hundred), `tone` (friendly minus hostile words
-        in a hundred, by a small list), `topics_apart` (how far the shares of topics lie from the original's, 0 to 1),
-        `removed` (posts that moderators removed) and `violations` (the share that breaks some rule, where somebody has
-        judged the run; see `populace.community.judges.judge`).
+        The columns are `utterances` (posts), `people` (who wrote), `length` (mean characters), `inequality` (the Gini
+        coefficient of posts per writer), `vocabulary` (distinct words per hundred), `tone` (friendly minus hostile
+        words per hundred, by a small list), `topics_apart` (the distance of the shares of topics from the original's,
+        0 to 1), `removed` (posts that moderators removed) and `violations` (the share of posts that break some rule,
+        where the run was judged; see `populace.community.judges.judge_posts`).
 
         Args:
-            embedder: Makes the vectors by which utterances are put into topics; words are hashed by default.
-            topics: How many topics there are.
+            embedder: Makes the vectors by which posts are grouped into topics; by default it hashes words.
+            topics: The number of topics.
         """
-        told = [_text(self._part(run)) for run in self._all()]
-        shares = Topics([text.to_list() for text in told], embedder or HashingEmbedder(), topics).shares
+        texts = [_texts(self._posts(run)) for run in self._all()]
+        shares = Topics([text.to_list() for text in texts], embedder or HashingEmbedder(), topics).shares
         rows = []
-        for place, (run, text) in enumerate(zip(self._all(), told, strict=True)):
-            part = self._part(run)
-            wrote = part["author"].value_counts()["count"].to_numpy()
+        for index, (run, text) in enumerate(zip(self._all(), texts, strict=True)):
+            posts = self._posts(run)
+            by_writer = posts["author"].value_counts()["count"].to_numpy()
             words = text.str.to_lowercase().str.extract_all(_WORD).explode().drop_nulls()
             row: dict[str, Any] = {
                 "run": run.name,
-                "utterances": part.height,
-                "people": len(wrote),
+                "utterances": posts.height,
+                "people": len(by_writer),
                 "length": text.str.len_chars().mean(),
-                "inequality": gini(wrote),
+                "inequality": gini(by_writer),
                 "vocabulary": 100 * words.n_unique() / words.len() if words.len() else None,
                 "tone": tone(text).mean(),
-                "topics_apart": float(np.abs(shares[place] - shares[0]).sum() / 2) if part.height else None,
-                "removed": _removed(run, part),
-                "violations": violation_share(run, part["post"].to_list()),
+                "topics_apart": float(np.abs(shares[index] - shares[0]).sum() / 2) if posts.height else None,
+                "removed": _removed(run, posts),
+                "violations": violation_share(run, posts["post"].to_list()),
             }
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"violations": pl.Float64})
 
     def topics(self, *, embedder: Embedder | None = None, topics: int = 6) -> pl.DataFrame:
-        """The share of every topic in each run, with a typical utterance."""
-        told = [_text(self._part(run)).to_list() for run in self._all()]
-        found = Topics(told, embedder or HashingEmbedder(), topics)
-        columns = {run.name: shares for run, shares in zip(self._all(), found.shares, strict=True)}
-        return pl.DataFrame({"typical": found.typical, **columns})
+        """The share of every topic in each run, with a typical post of the topic."""
+        texts = [_texts(self._posts(run)).to_list() for run in self._all()]
+        groups = Topics(texts, embedder or HashingEmbedder(), topics)
+        columns = {run.name: shares for run, shares in zip(self._all(), groups.shares, strict=True)}
+        return pl.DataFrame({"typical": groups.typical, **columns})
 
     def _all(self) -> list[Run]:
         return [self.original, *self._runs]
 
-    def _part(self, run: Run) -> pl.DataFrame:
-        """What is compared: everything, or what was said in the thread after the utterance."""
+    def _posts(self, run: Run) -> pl.DataFrame:
+        """The posts that are compared: all, or those of the thread after the post that was continued."""
         posts = run.history("posts")
         if self.post is None:
             return posts
-        found = find_post(run, self.post)
-        return posts.filter(pl.col("thread") == found["thread"], pl.col("post") > self.post)
+        thread = find_post(run, self.post)["thread"]
+        return posts.filter(pl.col("thread") == thread, pl.col("post") > self.post)
 
 
 def multiverse(
@@ -117,45 +117,45 @@ def multiverse(
     line: str | None = None,
     **options: Any,
 ) -> Multiverse:
-    """The same community `n` times again with other draws, or one utterance continued in `n` ways.
+    """Run the same community `n` more times with other draws, or continue one post in `n` ways.
 
-    Without an utterance the people stay, and everything after the beginning is drawn anew: who writes, who answers
-    whom, and what they say. With one, somebody answers it each time, and only its thread goes on differently. Either
-    way these are forks, and share every call that they can.
+    Without a post, the people stay the same, and everything after the start is drawn again: who writes, who replies to
+    whom, and what they write. With a post, somebody replies to it each time, and only its thread continues
+    differently. In both cases the runs are forks, which share every call that they can.
 
     Args:
         run: A run of a forum.
-        n: How many.
-        post: The utterance to continue.
-        as_: Who answers it each time, in words.
-        person: Who answers it, by name or id.
-        line: What is answered.
-        **options: As for `Run.fork`: model, temperature, budget, concurrency, timeout_s, watch.
+        n: The number of runs.
+        post: The number of the post to continue.
+        as_: The responder in words.
+        person: The responder by name or id.
+        line: The text of the reply.
+        **options: As for `Run.fork`: model, temperature, budget, concurrency, timeout_s, observer.
     """
     if n < 1:
-        raise UsageError(f"{n} runs are none.", "Ask for at least one.")
+        raise UsageError(f"a multiverse of {n} runs is empty.", "Ask for at least one run.")
     if post is None:
         if as_ is not None or person is not None or line is not None:
-            raise UsageError("a responder needs an utterance to answer.", "Name one with post=….")
+            raise UsageError("a responder needs a post to reply to.", "Give its number with post=….")
         seed = run.manifest.regime.seed
         return Multiverse(run, [run.fork(1, seed=seed + number, **options) for number in range(1, n + 1)])
-    last = run.manifest.regime.parameters.get("whatif") or {}
-    first = int(last.get("draw", 0)) + 1
+    previous = run.manifest.regime.parameters.get("whatif") or {}
+    first = int(previous.get("draw", 0)) + 1
     draws = range(first, first + n)
     return Multiverse(
         run, [what_if(run, post, as_=as_, person=person, line=line, draw=draw, **options) for draw in draws], post
     )
 
 
-def _text(posts: pl.DataFrame) -> pl.Series:
-    """What was written, the title with the text."""
+def _texts(posts: pl.DataFrame) -> pl.Series:
+    """The titles and texts of posts."""
     return posts.select(pl.concat_str([pl.col("title").fill_null(""), "text"], separator=" ").str.strip_chars())[
         "title"
     ]
 
 
-def _removed(run: RunReader, part: pl.DataFrame) -> int:
+def _removed(run: RunReader, posts: pl.DataFrame) -> int:
     acts = run.history("moderation")
     if not acts.height:
         return 0
-    return acts.filter(pl.col("power") == "remove", pl.col("post").is_in(part["post"].implode())).height
+    return acts.filter(pl.col("power") == "remove", pl.col("post").is_in(posts["post"].implode())).height

@@ -23,34 +23,34 @@ GIVEN = "Community: {community}\n{goal}First conversation:\n{first}\n\nSecond co
 
 
 def rate_by_model(
-    among: Sequence[Pair], model: str | Model | ModelCaller, ratings: Ratings, *, workspace: str | Path | None = None
+    pairs: Sequence[Pair], model: str | Model | ModelCaller, ratings: Ratings, *, workspace: str | Path | None = None
 ) -> int:
-    """Have a model say of each pair which one is real; pairs that it answered before are passed over.
+    """Have a model say for each pair which conversation is real, and add its answers to the ratings.
 
     Args:
-        among: The pairs.
-        model: Who rates, or how it is asked; its name is the rater's.
-        ratings: Where the answers are kept.
-        workspace: Where the call store is; without one, nothing is stored.
+        pairs: The pairs; those that this model has rated before are skipped.
+        model: The model that rates, its name, or a model with limits. Its name is the name of the rater.
+        ratings: Where the answers go.
+        workspace: The workspace whose call store is used; without one, calls are not stored.
 
     Returns:
         How many pairs were rated.
     """
-    asking = model if isinstance(model, ModelCaller) else ModelCaller(model)
-    spec = asking.spec
-    asked = list(ratings.left(among, spec))
-    if not asked:
+    caller = model if isinstance(model, ModelCaller) else ModelCaller(model)
+    rater = caller.spec
+    unrated = ratings.unrated(pairs, rater)
+    if not unrated:
         return 0
-    texts = [pair.texts(spec) for pair in asked]
+    texts = [pair.texts(rater) for pair in unrated]
     rows = pl.DataFrame(
         {
-            "community": [pair.real.community for pair in asked],
-            "goal": [f"Its purpose: {pair.goal}\n" if pair.goal else "" for pair in asked],
+            "community": [pair.real.community for pair in unrated],
+            "goal": [f"Its purpose: {pair.goal}\n" if pair.goal else "" for pair in unrated],
             "first": [first for first, _ in texts],
             "second": [second for _, second in texts],
         }
     )
-    answers, _ = asking.ask(
+    answers, _ = caller.ask(
         rows,
         QUESTION,
         profile="You know online communities well.",
@@ -58,12 +58,12 @@ def rate_by_model(
         store=Workspace(workspace).store() if workspace is not None else MemoryCallStore(),
         purpose="discern",
     )
-    known = answers.probabilities is not None
-    chances = answers.distribution["first"].to_list() if known else [None] * len(asked)
+    has_probabilities = answers.probabilities is not None
+    chances = answers.distribution["first"].to_list() if has_probabilities else [None] * len(unrated)
     ratings.add(
         [
-            pair.rating(spec, "model", chosen, chance)
-            for pair, chosen, chance in zip(asked, answers.values.to_list(), chances, strict=True)
+            pair.rating(rater, "model", chosen, chance)
+            for pair, chosen, chance in zip(unrated, answers.values.to_list(), chances, strict=True)
         ]
     )
-    return len(asked)
+    return len(unrated)

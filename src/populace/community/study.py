@@ -1,7 +1,7 @@
-"""A study of the discrimination test, kept in the workspace so that several raters can take part.
+"""A study of the discrimination test, stored in the workspace so that several raters can take part.
 
-A study is the folder `discern/NAME`: `study.json` says what it was made of, `pairs.jsonl` holds the
-pairs themselves, so that a run may go and the study stays, and `answers.jsonl` all answers.
+A study is the folder `discern/NAME`. `study.json` says from what it was made, `pairs.jsonl` contains
+the pairs themselves, so that the study survives its runs, and `answers.jsonl` contains all answers.
 """
 
 from __future__ import annotations
@@ -15,14 +15,9 @@ from typing import Any
 
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.community.community import Community
-from populace.community.conversations import (
-    Conversation,
-    conversations_of,
-    parse_conversation,
-    read_json_lines,
-    read_threads,
-)
+from populace.community.conversations import Conversation, conversations_of, parse_conversation, read_threads
 from populace.community.discrimination import Pair, Ratings, arm_of, make_pairs
+from populace.community.files import read_json_lines
 from populace.community.importers import from_csv, from_reddit
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader
@@ -32,16 +27,16 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True)
 class Material:
-    """What pairs are made of.
+    """The sources of the pairs of a study.
 
     Attributes:
-        runs: The names of the runs whose threads are the generated ones.
+        runs: The names of the runs with the generated threads.
         real: The file of real threads: JSONL, a CSV, or the submissions of a Reddit dump.
-        comments: The comments of that dump, where it is one.
-        crowd: Threads that people wrote to imitate the community.
-        community: The real community that the runs model, where names differ.
-        most: At most so many pairs for each arm and community.
-        seed: Which threads are paired.
+        comments: The file of comments, where `real` is a Reddit dump.
+        crowd: A file of threads that crowd workers wrote in imitation of the community.
+        community: The name of the real community, where it differs from that of the runs.
+        most: The most pairs for each arm and community.
+        seed: The seed of the pairing.
     """
 
     runs: tuple[str, ...]
@@ -53,24 +48,25 @@ class Material:
     seed: int = 0
 
     def make_pairs(self, workspace: Workspace) -> list[Pair]:
-        """The pairs; it is an error if there is none.
+        """Make the pairs; it is an error if there are none.
 
         Args:
-            workspace: Where the runs are.
+            workspace: The workspace of the runs.
         """
-        made: dict[str, list[Conversation]] = {}
+        generated: dict[str, list[Conversation]] = {}
         goals: dict[str, str] = {}
         for run in self.runs:
-            read = Community(RunReader(workspace.open(run)))
-            name = self.community or read.design.name
-            goals[name] = read.design.goal
-            made.setdefault(arm_of(read), []).extend(replace(each, community=name) for each in conversations_of(read))
+            community = Community(RunReader(workspace.open(run)))
+            name = self.community or community.design.name
+            goals[name] = community.design.goal
+            threads = [replace(thread, community=name) for thread in conversations_of(community)]
+            generated.setdefault(arm_of(community), []).extend(threads)
         if self.crowd:
-            made["crowd"] = read_threads(self.crowd)
-        found = make_pairs(self._real(), made, goals=goals, seed=self.seed, most=self.most)
-        if not found:
+            generated["crowd"] = read_threads(self.crowd)
+        pairs = make_pairs(self._real(), generated, goals=goals, seed=self.seed, most=self.most)
+        if not pairs:
             raise UsageError("there is no pair of a real and a generated thread.")
-        return found
+        return pairs
 
     def _real(self) -> list[Conversation]:
         if self.comments:
@@ -79,86 +75,86 @@ class Material:
 
 
 class Study:
-    """A study that was made before.
+    """A study of the workspace; `Study.make` makes a new one.
 
     Args:
-        workspace: Where it is kept.
-        name: Its name.
+        workspace: The workspace.
+        name: The name of the study.
     """
 
     def __init__(self, workspace: Workspace, name: str) -> None:
         self.name = name
-        self.folder = workspace.folder / "discern" / _checked(name)
+        self.folder = workspace.folder / "discern" / _valid_name(name)
         if not (self.folder / "study.json").is_file():
             raise UnknownNameError(
-                "study", name, study_names(workspace), "`populace discern RUN --real FILE --study NAME` makes one."
+                "study", name, study_names(workspace), "Make one with `populace discern RUN --real FILE --study NAME`."
             )
 
     @classmethod
     def make(cls, workspace: Workspace, name: str, material: Material) -> Study:
-        """Pair the material and keep it under a name that no study has yet."""
-        folder = workspace.folder / "discern" / _checked(name)
+        """Make the pairs, and store them as a new study."""
+        folder = workspace.folder / "discern" / _valid_name(name)
         if folder.exists():
-            raise UsageError(f"there is a study {name!r} already.", "Name another; answers belong to their pairs.")
+            raise UsageError(f"there is a study {name!r} already.", "Use another name: answers belong to their pairs.")
         lines = [_line(pair) for pair in material.make_pairs(workspace)]
-        # Made aside and moved, so that nobody rates half a study.
-        aside = folder.with_name(f".{name}")
+        # Written to another folder and renamed, so that nobody can rate half a study.
+        temporary = folder.with_name(f".{name}")
         try:
-            shutil.rmtree(aside, ignore_errors=True)
-            aside.mkdir(parents=True)
-            (aside / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
-            (aside / "study.json").write_text(json.dumps(asdict(material), ensure_ascii=False), encoding="utf-8")
-            aside.rename(folder)
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir(parents=True)
+            (temporary / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
+            (temporary / "study.json").write_text(json.dumps(asdict(material), ensure_ascii=False), encoding="utf-8")
+            temporary.rename(folder)
         except OSError as error:
             raise StorageError(f"{folder} cannot be written: {error.strerror or error}.") from error
         return cls(workspace, name)
 
     @functools.cached_property
     def pairs(self) -> list[Pair]:
-        """The pairs, as they were made."""
-        return [_pair(entry, where) for where, entry in read_json_lines(self.folder / "pairs.jsonl")]
+        """The pairs of the study."""
+        return [_parse_pair(entry, where) for where, entry in read_json_lines(self.folder / "pairs.jsonl")]
 
     def ratings(self) -> Ratings:
-        """All answers so far, read anew."""
+        """All answers so far, read from the file at every call."""
         return Ratings(self.folder / "answers.jsonl")
 
 
 def study_names(workspace: Workspace) -> list[str]:
     """The names of all studies of a workspace."""
-    made = (workspace.folder / "discern").glob("*/study.json")
-    return sorted(path.parent.name for path in made if _NAME.fullmatch(path.parent.name))
+    paths = (workspace.folder / "discern").glob("*/study.json")
+    return sorted(path.parent.name for path in paths if _NAME.fullmatch(path.parent.name))
 
 
-def rater_name(given: str) -> str:
-    """The name of a rater as it is kept: in one line, without space around it.
+def rater_name(text: str) -> str:
+    """The name of a rater on one line, without space around it; an error where nothing is left of it.
 
     Example:
         >>> rater_name("  Ann   Lee ")
         'Ann Lee'
     """
-    name = " ".join("".join(each if each.isprintable() else " " for each in given).split())
+    name = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     if not name:
-        raise UsageError("a rater needs a name.", "It tells answers apart; a letter or a number will do.")
+        raise UsageError("a rater needs a name.", "Any letter or number will do; it separates the answers of raters.")
     if len(name) > 60:
-        raise UsageError(f"the rater's name has {len(name)} letters.", "At most 60, please.")
+        raise UsageError(f"the name of the rater has {len(name)} letters.", "Use at most 60.")
     return name
 
 
-def _checked(name: str) -> str:
+def _valid_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name a study.", "Letters, digits, - _ and . only, at most 64.")
+        raise UsageError(f"{name!r} cannot name a study.", "Use letters, digits, - _ and . only, at most 64.")
     return name
 
 
 def _line(pair: Pair) -> str:
     entry: dict[str, Any] = {"key": pair.key, "arm": pair.arm, "goal": pair.goal, "seed": pair.seed}
-    both = {"real": json.loads(pair.real.line()), "made": json.loads(pair.generated.line())}
-    return json.dumps(entry | both, ensure_ascii=False) + "\n"
+    sides = {"real": json.loads(pair.real.line()), "made": json.loads(pair.generated.line())}
+    return json.dumps(entry | sides, ensure_ascii=False) + "\n"
 
 
-def _pair(entry: dict[str, Any], where: str) -> Pair:
-    whole = {"key", "arm", "goal", "seed", "real", "made"} <= entry.keys()
-    if not whole or not all(isinstance(entry[side], dict) for side in ("real", "made")):
-        raise UsageError(f"{where}: this is no pair of a study.", "Make the study again under another name.")
-    real, made = (parse_conversation(entry[side], where) for side in ("real", "made"))
-    return Pair(entry["key"], entry["arm"], entry["goal"], real, made, entry["seed"])
+def _parse_pair(entry: dict[str, Any], where: str) -> Pair:
+    complete = {"key", "arm", "goal", "seed", "real", "made"} <= entry.keys()
+    if not complete or not all(isinstance(entry[side], dict) for side in ("real", "made")):
+        raise UsageError(f"{where}: this is not a pair of a study.", "Make the study again under another name.")
+    real, generated = (parse_conversation(entry[side], where) for side in ("real", "made"))
+    return Pair(entry["key"], entry["arm"], entry["goal"], real, generated, entry["seed"])

@@ -1,7 +1,7 @@
 """How friendly a text sounds, by a small list of words.
 
-This counts words, and knows nothing of irony, negation or context. It serves to lay runs of one
-community side by side, not to say how friendly any one post is.
+It counts words and does not understand irony, negation or context. Use it to compare runs of one
+community, not to rate a single post.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = r"[\p{L}']+"
 
 
 def tone(texts: pl.Series) -> pl.Series:
-    """For each text, friendly minus hostile words in a hundred words; empty where there are no words.
+    """For each text, friendly minus hostile words per hundred words; null where there are no words.
 
     Example:
         >>> tone(pl.Series(["Thanks, that is kind.", "What a stupid waste."])).to_list()

@@ -1,4 +1,9 @@
-"""Of what several bodies of text speak: topics found in all of them together, and their share in each."""
+"""Topics of several sets of texts: found in all texts together, with their share in each set.
+
+The grouping is k-means on the unit sphere, with centres that start far apart instead of at random.
+scipy's `kmeans2` could replace half of it, but scipy is an optional dependency, and comparing runs
+of a forum must work without it.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +16,27 @@ import numpy as np
 from populace.models import Embedder
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-Whole = np.ndarray[Any, np.dtype[np.int64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-_SWEEPS = 20
+_ITERATIONS = 20
 
 
 class Topics:
     """Texts grouped by their vectors; the same texts give the same groups.
 
     Args:
-        bodies: The texts of each body.
+        bodies: The sets of texts.
         embedder: Makes the vectors.
-        count: How many topics there are at most.
+        count: The most topics.
 
     Attributes:
-        shares: For each body, the share of each topic.
+        shares: For each set, the share of each topic.
         typical: For each topic, the text nearest to its centre.
 
     Example:
         >>> from populace.models import HashingEmbedder
-        >>> found = Topics([["a cup of tea", "a cup of tea please"], ["the late train"]], HashingEmbedder(), 2)
-        >>> found.shares.tolist()
+        >>> topics = Topics([["a cup of tea", "a cup of tea please"], ["the late train"]], HashingEmbedder(), 2)
+        >>> topics.shares.tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
 
@@ -42,36 +47,35 @@ class Topics:
         if not texts:
             return
         vectors = embedder.embed(texts).astype(np.float64)
-        label, centre = _grouped(vectors, count)
-        ends = np.cumsum([0, *(len(body) for body in bodies)]).tolist()
-        parts = [
-            np.bincount(label[first:last], minlength=len(centre)) / max(1, last - first)
-            for first, last in itertools.pairwise(ends)
+        labels, centres = _groups(vectors, count)
+        bounds = np.cumsum([0, *(len(body) for body in bodies)]).tolist()
+        shares = [
+            np.bincount(labels[start:end], minlength=len(centres)) / max(1, end - start)
+            for start, end in itertools.pairwise(bounds)
         ]
-        self.shares = np.array(parts)
+        self.shares = np.array(shares)
         nearest = [
-            int(np.where(label == topic, vectors @ middle, -np.inf).argmax()) for topic, middle in enumerate(centre)
+            int(np.where(labels == topic, vectors @ centre, -np.inf).argmax()) for topic, centre in enumerate(centres)
         ]
         self.typical = [texts[row] for row in nearest]
 
 
-def _grouped(vectors: Floats, count: int) -> tuple[Whole, Floats]:
-    """Unit vectors around centres: begin with those farthest apart, then move until nothing changes."""
-    chosen = [int((vectors @ vectors.mean(axis=0)).argmax())]
-    while len(chosen) < min(count, len(vectors)):
-        nearest = (vectors @ vectors[chosen].T).max(axis=1)
+def _groups(vectors: Floats, count: int) -> tuple[Integers, Floats]:
+    """The group of each unit vector, and the centres of the groups."""
+    starts = [int((vectors @ vectors.mean(axis=0)).argmax())]
+    while len(starts) < min(count, len(vectors)):
+        nearest = (vectors @ vectors[starts].T).max(axis=1)
         if nearest.min() > 1 - 1e-9:
             break
-        chosen.append(int(nearest.argmin()))
-    centre = vectors[chosen]
-    label = (vectors @ centre.T).argmax(axis=1)
-    for _ in range(_SWEEPS):
-        sums = np.zeros_like(centre)
-        np.add.at(sums, label, vectors)
+        starts.append(int(nearest.argmin()))
+    centres = vectors[starts]
+    labels = (vectors @ centres.T).argmax(axis=1)
+    for _ in range(_ITERATIONS):
+        sums = np.zeros_like(centres)
+        np.add.at(sums, labels, vectors)
         length = np.linalg.norm(sums, axis=1, keepdims=True)
-        centre = np.where(length > 0, sums / np.where(length > 0, length, 1.0), centre)
-        again = (vectors @ centre.T).argmax(axis=1)
-        if (again == label).all():
+        centres = np.where(length > 0, sums / np.where(length > 0, length, 1.0), centres)
+        previous, labels = labels, (vectors @ centres.T).argmax(axis=1)
+        if (labels == previous).all():
             break
-        label = again
-    return label.astype(np.int64), centre
+    return labels.astype(np.int64), centres

@@ -1,4 +1,4 @@
-"""Who answers whom: the order in which a reader meets the posts of a thread, and how deep each lies."""
+"""The reading order of the posts of a thread, and the depth of each."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ Numbers = npt.NDArray[np.int64]
 
 
 def reading_order(post: Numbers, parent: Numbers) -> tuple[Numbers, Numbers]:
-    """The place of every post when each is followed by its replies, and its depth.
+    """The position of every post when each is followed by its replies, and its depth.
 
     Threads come in the order of their first posts, and replies to one post in the order of their numbers.
 
     Args:
         post: The numbers of the posts, ascending.
-        parent: The number of the post that each answers; 0 for one that opens a thread, or whose parent is not there.
+        parent: The number of the post to which each replies; 0 or an unknown number where a post opens a thread.
 
     Returns:
-        For each post its place from 0, and its depth from 0.
+        For each post its position and its depth, both from 0.
 
     Example:
         >>> place, depth = reading_order(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 3]))
@@ -34,7 +34,7 @@ def reading_order(post: Numbers, parent: Numbers) -> tuple[Numbers, Numbers]:
     reached[level] = True
     while level.size:
         levels.append(level)
-        # A parent is written before its replies, so one look at all that is left finds the next level.
+        # All posts of the next level are those whose parent has been reached.
         level = np.flatnonzero(~reached & (above >= 0) & reached[above])
         depth[level], reached[level] = len(levels), True
     size = np.ones(count, np.int64)
@@ -45,9 +45,9 @@ def reading_order(post: Numbers, parent: Numbers) -> tuple[Numbers, Numbers]:
         ordered = level[np.argsort(above[level], kind="stable")] if number else level
         before = np.cumsum(size[ordered]) - size[ordered]
         if number:
-            mothers = above[ordered]
-            first = np.searchsorted(mothers, mothers)
-            place[ordered] = place[mothers] + 1 + before - before[first]
+            parents = above[ordered]
+            first = np.searchsorted(parents, parents)
+            place[ordered] = place[parents] + 1 + before - before[first]
         else:
             place[ordered] = before
     return place, depth

@@ -1,4 +1,4 @@
-"""What if somebody had answered here: a fork in which a chosen responder does."""
+"""What if somebody had replied here: a fork of a run in which a chosen person replies to a post."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ def what_if(
     draw: int = 0,
     **options: Any,
 ) -> Run:
-    """A fork in which somebody answers an utterance, and its thread goes on from there.
+    """Fork a run so that somebody replies to a post, and its thread continues from there.
 
-    Everything up to the utterance is shared and asked no more; other threads go on as they did, and
-    what they ask is in the call store already. Without a responder somebody of the community answers,
-    by another draw.
+    The fork shares all steps up to the post with the run. Other threads continue as they did, with replies from
+    the call store. Without a responder, a member of the community replies, by another random draw.
 
     Args:
         run: A run of a forum.
-        post: The number of the utterance.
+        post: The number of the post.
         as_: The responder in words, such as "a troll" or "a moderator".
         person: The responder by name or id.
-        line: What the responder says; the model writes it where there is none.
-        draw: Which of several ways to go on; 0 keeps the random numbers of the run.
-        **options: As for `Run.fork`: model, seed, temperature, budget, concurrency, timeout_s, watch.
+        line: The text of the reply; the model writes it by default.
+        draw: The number of the random continuation; 0 uses the random numbers of the run.
+        **options: As for `Run.fork`: model, seed, temperature, budget, concurrency, timeout_s, observer.
 
     Example:
         >>> from populace import simulate
@@ -44,30 +43,30 @@ def what_if(
         >>> import tempfile
         >>> folder = tempfile.mkdtemp()
         >>> run = simulate(Forum(expand=False), model="scripted:uniform", workspace=folder)
-        >>> turned = what_if(run, 3, as_="a moderator", line="Let us stay with the clock.")
-        >>> answer = turned.history("posts").filter(origin="hand").row(0, named=True)
-        >>> answer["parent"], answer["text"]
+        >>> fork = what_if(run, 3, as_="a moderator", line="Let us stay with the clock.")
+        >>> reply = fork.history("posts").filter(origin="hand").row(0, named=True)
+        >>> reply["parent"], reply["text"]
         (3, 'Let us stay with the clock.')
     """
     if as_ is not None and person is not None:
-        raise UsageError(f"the responder is both {as_!r} and the person {person!r}.", "Give one of them.")
-    found = find_post(run, post)
-    who = None if person is None else run.people(found["step"]).person(person).id
-    if who is not None and who == found["author"]:
-        raise UsageError(f"utterance {post} is by {person}, who cannot answer themselves.", "Name somebody else.")
-    turned = WhatIf(post=post, as_=as_, person=who, line=line, draw=draw)
-    return run.fork(found["step"] + 1, parameters={"whatif": turned.model_dump(mode="json")}, **options)
+        raise UsageError(f"the responder is both {as_!r} and the person {person!r}.", "Give only one of them.")
+    row = find_post(run, post)
+    responder = None if person is None else run.people(row["step"]).person(person).id
+    if responder is not None and responder == row["author"]:
+        raise UsageError(f"post {post} is by {person}, who cannot reply to themselves.", "Name another person.")
+    change = WhatIf(post=post, as_=as_, person=responder, line=line, draw=draw)
+    return run.fork(row["step"] + 1, parameters={"whatif": change.model_dump(mode="json")}, **options)
 
 
 def find_post(run: RunReader, post: int) -> dict[str, Any]:
-    """One post of a run, with the step in which it was written, or the error that says which there are."""
+    """One post of a run, with the step in which it was written; an error where there is no such post."""
     posts = run.history("posts")
     if "post" not in posts.columns:
-        raise UsageError(f"{run.name} is no run of a forum, so there is nothing to answer.")
-    found = posts.filter(pl.col("post") == post)
-    if not found.height:
+        raise UsageError(f"{run.name} is not a run of a forum, so it has no posts.")
+    match = posts.filter(pl.col("post") == post)
+    if not match.height:
         raise UsageError(
-            f"{run.name} has no utterance {post}.",
-            f"It has 1 to {posts.height}." if posts.height else "Nothing was written in it.",
+            f"{run.name} has no post {post}.",
+            f"Its posts are numbered 1 to {posts.height}." if posts.height else "Nothing was written in it.",
         )
-    return found.row(0, named=True)
+    return match.row(0, named=True)

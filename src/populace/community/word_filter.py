@@ -1,7 +1,7 @@
-"""A filter for whoever looks at a community; the simulation itself knows nothing of it.
+"""A filter for readers of a community; the simulation does not use it.
 
-The words stand in `hidden_words.txt`, one on a line. A text that holds one is not changed: it is
-shown after a click.
+The words are in `hidden_words.txt`, one on a line. A text that contains one of them is not changed:
+it is shown after a click.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SHIPPED = Path(__file__).with_name("hidden_words.txt")
 
 
 class WordFilter:
-    """Which texts are hidden until somebody asks for them.
+    """Decides which texts are hidden until a click.
 
     Args:
-        words: Words or phrases; case does not count, and only whole words do.
+        words: Words or phrases, in upper or lower case; only whole words match.
 
     Example:
         >>> WordFilter(["idiot"]).hides(pl.Series(["You IDIOT!", "idiotic, but fine"])).to_list()
@@ -34,7 +34,7 @@ class WordFilter:
 
     @classmethod
     def read(cls, path: str | Path = SHIPPED) -> WordFilter:
-        """A list of words from a file, one on a line; lines that begin with # are remarks."""
+        """A filter from a file with one word on each line; lines that begin with # are comments."""
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -43,7 +43,7 @@ class WordFilter:
 
     @functools.cached_property
     def pattern(self) -> str:
-        """The words as one regular expression, as polars reads it."""
+        """The words as one regular expression of polars."""
         return r"(?i)\b(?:" + "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in self.words) + r")\b"
 
     def hides(self, texts: pl.Series) -> pl.Series:

@@ -24,7 +24,8 @@ from populace.people import Id
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Arrangement, Choice, Finite
-from populace.runs.reader import Decision, RunReader
+from populace.runs.decision import Decision
+from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class RepeatedDecision:
     @property
     def differences(self) -> dict[str, float]:
         """For each option, how much its probability as drawn from grew; empty where one of both has none."""
-        before, after = self.recorded.tempered, self.repeated.tempered
+        before, after = self.recorded.draw_distribution, self.repeated.draw_distribution
         if before is None or after is None:
             return {}
         return {option: after[option] - share for option, share in before.items()}
@@ -232,7 +233,7 @@ def _in_order(question: Finite, order: Arrangement) -> Finite:
     if isinstance(question, Choice):
         settings = {name: getattr(question, name) for name in ("text", "reason", "scoring", "options", "wordings")}
         return _InOrder(**settings, arrangement=order)
-    return replace(question, order="fixed" if order == question.declared else "reversed")
+    return replace(question, order="fixed" if order == question.declared_order else "reversed")
 
 
 def _arrangement(question: Any, recorded: Decision, changes: DecisionChanges) -> Arrangement | None:
@@ -247,9 +248,9 @@ def _arrangement(question: Any, recorded: Decision, changes: DecisionChanges) ->
             recorded_orders[0] if len(recorded_orders) == 1 or (recorded_orders and changes.text is not None) else None
         )
     if changes.order == "given":
-        return question.declared
+        return question.declared_order
     if changes.order == "reversed":
-        return (recorded_orders[0] if len(recorded_orders) == 1 else question.declared)[::-1]
+        return (recorded_orders[0] if len(recorded_orders) == 1 else question.declared_order)[::-1]
     order = _order_of_names(question, [changes.order] if isinstance(changes.order, str) else changes.order)
     if not isinstance(question, Choice) and order not in question.arrangements():
         raise UsageError(f"{question.text!r} has a scale, which runs upwards or downwards.", "Use `reversed`.")
@@ -263,7 +264,7 @@ def _order_of_names(question: Finite, names: Sequence[str]) -> Arrangement:
         if name not in known:
             raise UnknownNameError("option", name, known)
     order = tuple(known[name] for name in names)
-    if sorted(order) != sorted(question.declared):
+    if sorted(order) != sorted(question.declared_order):
         options = ", ".join(map(str, question.values))
         raise UsageError("an order names every option once.", f"The options are {options}.")
     return order

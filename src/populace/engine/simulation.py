@@ -296,7 +296,7 @@ class Simulation:
     def _gathered(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
-        rows, touched = people.changes()
+        rows, touched = people.take_changes()
         self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self._metrics.items()}
         tables: dict[str, pl.DataFrame] = {}
         if self._current.asks:

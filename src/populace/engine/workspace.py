@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
-from populace.base.errors import RunNotFoundError, nearest
+from populace.base.errors import RunNotFoundError, UsageError, nearest
 from populace.broker import CallStore
-from populace.journal import Journal
+from populace.journal import Journal, Manifest
+
+_TAGS = "tags.json"
+_REMOVED = ".removed"
 
 
 class Workspace:
@@ -36,9 +42,51 @@ class Workspace:
 
     def names(self) -> list[str]:
         """The names of all runs."""
-        if not self.runs.is_dir():
-            return []
-        return sorted(entry.name for entry in self.runs.iterdir() if (entry / "manifest.json").is_file())
+        return _run_names(self.runs)
+
+    def has_store(self) -> bool:
+        """Whether there is a call store; `store` would make one."""
+        return (self.folder / "calls.sqlite").is_file()
+
+    def written_by(self, process: int, since: float) -> str | None:
+        """The run that a process locked since a time of the wall clock, whether it has ended or not."""
+        folders = self.runs.iterdir() if self.runs.is_dir() else ()
+        return next((each.name for each in folders if Journal.last_writer(each, since) == process), None)
+
+    def tags(self, name: str) -> tuple[str, ...]:
+        """The tags of a run; none where they cannot be read."""
+        try:
+            tags = json.loads((self.runs / name / _TAGS).read_text())
+        except (OSError, ValueError):
+            return ()
+        return tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
+
+    def set_tags(self, name: str, tags: Iterable[str]) -> None:
+        """Give a run these tags in place of those that it had."""
+        target = self.runs / name / _TAGS
+        beside = target.with_name(f".{_TAGS}-{os.getpid()}")
+        beside.write_text(json.dumps(list(tags), ensure_ascii=False) + "\n")
+        os.replace(beside, target)
+
+    def remove(self, name: str) -> None:
+        """Put a run aside, in place of a removed run of the same name; `restore` brings it back."""
+        target = self.runs / _REMOVED / name
+        target.parent.mkdir(exist_ok=True)
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(self.runs / name, target)
+
+    def restore(self, name: str) -> None:
+        """Bring a removed run back."""
+        if name not in self.removed():
+            raise RunNotFoundError(f"{name!r} is not among the deleted runs.")
+        if (self.runs / name).exists():
+            raise UsageError(f"there is another run {name} by now.", "Delete or rename that one first.")
+        os.replace(self.runs / _REMOVED / name, self.runs / name)
+
+    def removed(self) -> list[str]:
+        """The names of the removed runs."""
+        return _run_names(self.runs / _REMOVED)
 
     def free_name(self, stem: str) -> str:
         """A name that no run has: the stem, or the stem with a number."""
@@ -49,13 +97,11 @@ class Workspace:
 
     def open(self, name: str | Path) -> Journal:
         """A run by its name, by the beginning of its name, or by its path; `last` is the newest."""
-        if (Path(name) / "manifest.json").is_file():
+        if Journal.is_run(Path(name)):
             return Journal(Path(name))
         names = self.names()
         if str(name) == "last" and names:
-            return Journal(
-                max((self.runs / each for each in names), key=lambda f: (f / "manifest.json").stat().st_mtime)
-            )
+            return Journal(max((self.runs / each for each in names), key=Manifest.stamp))
         found = [each for each in names if each == str(name)] or [each for each in names if each.startswith(str(name))]
         if len(found) == 1:
             return Journal(self.runs / found[0])
@@ -66,3 +112,7 @@ class Workspace:
             f"there is no run {str(name)!r} in {self.runs}.",
             (f"Did you mean {guess!r}? " if guess else "") + "`populace list` shows the runs.",
         )
+
+
+def _run_names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir() if Journal.is_run(entry)) if folder.is_dir() else []

@@ -4,13 +4,14 @@ from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate
 from populace.experiments.designs import Design
 from populace.experiments.execution import ExperimentObserver
-from populace.experiments.experiment import Experiment, StoppingRule
+from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan import ExperimentPlan, StoppingRule
 from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
 from populace.experiments.structure import StructureStudy, structure_or_data
-from populace.experiments.structure_design import StructureDesign, design_structure
+from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
 from populace.experiments.validation import Check, ValidityCard, validity
 
 __all__ = [
@@ -20,12 +21,14 @@ __all__ = [
     "Design",
     "Experiment",
     "ExperimentObserver",
+    "ExperimentPlan",
     "Outcome",
     "Report",
     "Results",
     "Robustness",
     "StoppingRule",
     "StructureDesign",
+    "StructureSettings",
     "StructureStudy",
     "ValidityCard",
     "calibrate",

@@ -22,8 +22,9 @@ from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
 from populace.experiments.designs import Design, design_points
 from populace.experiments.execution import ExperimentObserver
-from populace.experiments.experiment import Experiment, StoppingRule
+from populace.experiments.experiment import Experiment
 from populace.experiments.knobs import Knob, knob_settings
+from populace.experiments.plan import StoppingRule
 from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
 from populace.statistics import Estimate, mean
 

@@ -9,12 +9,11 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.experiments.tables import sample_description
+from populace.statistics import adjust, difference, mean, replicates_for_effect, replicates_for_width
 
 
 def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float) -> pl.DataFrame:
     """Mean, interval and spread of an outcome in every arm."""
-    from populace.statistics import mean
-
     rows = []
     for arm in arms:
         mine = runs.filter(pl.col("arm") == arm)
@@ -80,8 +79,6 @@ def precision_table(
     power: float,
 ) -> pl.DataFrame:
     """How many replicates each comparison with the baseline needs."""
-    from populace.statistics import replicates_for_effect, replicates_for_width
-
     wide = _wide(runs, outcome, "arm")
     rows = []
     for arm in arms:
@@ -112,8 +109,6 @@ def _wide(runs: pl.DataFrame, outcome: str, by: str) -> pl.DataFrame:
 def _differences(
     wide: pl.DataFrame, pairs: Sequence[tuple[str, str]], by: str, paired: bool, method: str, level: float
 ) -> list[dict[str, Any]]:
-    from populace.statistics import difference
-
     rows = []
     for one, two in pairs:
         missing = next((name for name in (one, two) if name not in wide.columns), None)
@@ -141,8 +136,6 @@ def _differences(
 
 
 def _adjusted(rows: list[dict[str, Any]], told: list[dict[str, Any]], correction: str) -> pl.DataFrame:
-    from populace.statistics import adjust
-
     made = pl.DataFrame([row | more for row, more in zip(rows, told, strict=True)])
     adjusted = pl.Series("p_adjusted", adjust([row["p"] for row in rows], correction))
     return made.insert_column(made.get_column_index("p") + 1, adjusted)

@@ -15,6 +15,7 @@ import pydantic
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
+from populace.statistics import sobol_sample
 
 DesignKind = Literal["full", "fractional", "one-at-a-time", "latin-hypercube", "sobol"]
 Point = tuple[float, ...]
@@ -64,8 +65,6 @@ def design_points(design: Design, levels: Sequence[int | None], seed: int) -> li
     if design.kind == "latin-hypercube":
         return _levelled(_latin(design.points, len(levels), seed), levels)
     if design.kind == "sobol":
-        from populace.statistics import sobol_sample
-
         bounds = {f"factor {place}": (0.0, 1.0) for place in range(len(levels))}
         return _levelled(sobol_sample(bounds, design.points, seed).select(list(bounds)).to_numpy(), levels)
     counts = [count for count in levels if count is not None]

@@ -10,8 +10,8 @@ from populace.base.errors import InterruptedRunError, UsageError
 from populace.broker import CallSettings
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
-from populace.experiments.experiment import Experiment, Keep
 from populace.experiments.folder import ExperimentFolder, RunRow
+from populace.experiments.plan import ExperimentPlan, Keep
 from populace.experiments.pool import WorkerPool
 from populace.experiments.rehearsal import check_experiment as check_arms
 from populace.experiments.results import Results
@@ -22,7 +22,7 @@ from populace.models import model_kind
 class ExperimentObserver:
     """Somebody who looks on while an experiment runs; every method may be left out."""
 
-    def began(self, experiment: Experiment, folder: Path, total: int, done: int) -> None:
+    def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Runs begin; `done` of them were there already."""
 
     def moved(self, rows: Sequence[RunRow], total: int) -> None:
@@ -33,7 +33,7 @@ class ExperimentObserver:
 
 
 def run_experiment(
-    experiment: Experiment,
+    experiment: ExperimentPlan,
     *,
     workspace: str | Path | None = None,
     workers: int | None = None,
@@ -70,13 +70,13 @@ def run_experiment(
     return Results(folder)
 
 
-def default_keep(experiment: Experiment, arms: Sequence[Arm]) -> Keep:
+def default_keep(experiment: ExperimentPlan, arms: Sequence[Arm]) -> Keep:
     """What outlives a run: what was asked for, or the calls where they cost something."""
     free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
     return experiment.keep or ("nothing" if free else "calls")
 
 
-def default_workers(experiment: Experiment, arms: Sequence[Arm]) -> int:
+def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
     """How many processes by default: one where a model fills this machine, else one for each of two processors."""
     fills = any(arm.decider == "model" and model_kind(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
@@ -88,7 +88,7 @@ class _Round:
 
     def __init__(
         self,
-        experiment: Experiment,
+        experiment: ExperimentPlan,
         arms: Sequence[Arm],
         folder: ExperimentFolder,
         pool: WorkerPool,

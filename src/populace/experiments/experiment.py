@@ -1,90 +1,17 @@
-"""An experiment as data: what is asked, what is varied, what is measured, and when it is enough."""
+"""An experiment that can be run: its plan, and the command that executes it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Any
 
-import pydantic
-import yaml
-
-from populace.base.errors import ParameterError, UnknownNameError, UsageError
-from populace.deciders import DECIDERS
-from populace.engine.discovery import find_scenario, reference
-from populace.engine.scenario import Scenario
-from populace.experiments.arms import Arm, seed_of
-from populace.experiments.designs import Design, design_points
-from populace.experiments.factors import Factor, arm_settings, plain_interventions
-from populace.experiments.outcomes import Outcome
-from populace.journal import RunSettings
-from populace.models import open_model
-from populace.prompting.variation import Variation
-
-if TYPE_CHECKING:
-    from populace.experiments.execution import ExperimentObserver
-    from populace.experiments.results import Results
-
-Keep = Literal["run", "calls", "nothing"]
+from populace.experiments.execution import ExperimentObserver, run_experiment
+from populace.experiments.plan import ExperimentPlan
+from populace.experiments.results import Results
 
 
-class StoppingRule(pydantic.BaseModel):
-    """When it is enough, before or beyond the number of replicates.
-
-    Attributes:
-        width: Go on until the interval of every effect on the primary outcome is at most so wide.
-        batch: How many replicates are added at a time.
-        most: How many replicates there may be.
-        max_calls: Calls to models over all runs.
-        max_money: Money over all runs.
-
-    Looking again after every batch makes the final interval a little too short; with 20 replicates or more
-    before the first look it hardly matters.
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    width: Annotated[float | None, pydantic.Field(gt=0)] = None
-    batch: Annotated[int, pydantic.Field(ge=1)] = 10
-    most: Annotated[int, pydantic.Field(ge=2)] = 200
-    # Folders of earlier versions say `calls` and `money`.
-    max_calls: int | None = pydantic.Field(
-        default=None, ge=1, validation_alias=pydantic.AliasChoices("max_calls", "calls")
-    )
-    max_money: float | None = pydantic.Field(
-        default=None, gt=0, validation_alias=pydantic.AliasChoices("max_money", "money")
-    )
-
-
-class Experiment(RunSettings):
-    """An experiment: a scenario, factors, a design, replicates and outcomes.
-
-    Attributes:
-        name: Its name, which its folder begins with.
-        question: What it is to answer, in one sentence.
-        scenario: A scenario by name, file or class.
-        factors: What is varied. A factor is a parameter of the scenario or a setting (`model`, `temperature`,
-            `decider`, `interventions`, `variation`), with a list of levels, a mapping from names to levels, or a range
-            `{low, high}`. A factor of any other name changes several things at once: its levels are named, and each
-            maps parameters and settings to values.
-        parameters: Parameters that are the same in all arms.
-        model: Who decides, where no factor says it.
-        temperature: Applied to the distributions, where no factor says it.
-        decider: `model`, `rule` or `replay`.
-        interventions: What is done from outside in all arms.
-        variation: How questions are asked in all arms, where not as the scenario has them.
-        design: How levels are combined.
-        replicates: Runs of each arm, each with a seed of its own.
-        seed: From which the seeds of the replicates come.
-        outcomes: What runs are judged by.
-        pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
-            arms that differ in these factors only.
-        fork_at: Arms differ only from this step on, and share their history before it.
-        stop: When it is enough.
-        keep: What outlives a run besides its row: its folder, its calls, or nothing. Calls by default, and
-            nothing where models are scripted.
+class Experiment(ExperimentPlan):
+    """A plan that can be run; see `ExperimentPlan` for what it holds.
 
     Example:
         >>> experiment = Experiment(
@@ -96,130 +23,9 @@ class Experiment(RunSettings):
         ['personas=none', 'personas=graded']
     """
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    name: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
-    question: str = ""
-    scenario: str
-    factors: dict[str, Factor] = pydantic.Field(min_length=1)
-    parameters: dict[str, Any] = pydantic.Field(default={})
-    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
-    design: Design = Design()
-    replicates: Annotated[int, pydantic.Field(ge=1)] = 20
-    outcomes: list[Outcome] = pydantic.Field(min_length=1)
-    pairing: bool | list[str] = True
-    fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
-    stop: StoppingRule = StoppingRule()
-    keep: Keep | None = None
-
+    # Declared again so that type checkers accept data that validation converts.
     def __init__(self, **data: Any) -> None:
-        unknown = next((name for name in data if name not in type(self).model_fields), None)
-        if unknown is not None:
-            raise UnknownNameError("key of an experiment", unknown, type(self).model_fields)
-        try:
-            super().__init__(**data)
-        except pydantic.ValidationError as error:
-            raise _in_words(error) from error
-        self._check()
-
-    @pydantic.field_validator("scenario", mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return reference(given) if isinstance(given, type) and issubclass(given, Scenario) else given
-
-    @pydantic.field_validator("design", mode="before")
-    @classmethod
-    def _kind(cls, given: Any) -> Any:
-        return {"kind": given} if isinstance(given, str) else given
-
-    @pydantic.field_validator("outcomes", mode="before")
-    @classmethod
-    def _written(cls, given: Any) -> Any:
-        listed = [given] if isinstance(given, (str, Mapping, Outcome)) else given
-        return [Outcome.read(each) if isinstance(each, str) else each for each in listed]
-
-    @pydantic.field_validator("factors", mode="before")
-    @classmethod
-    def _factors(cls, given: Any) -> Any:
-        return {name: Factor.read(str(name), levels) for name, levels in dict(given).items()}
-
-    @pydantic.field_validator("interventions", mode="before")
-    @classmethod
-    def _plain(cls, given: Any) -> Any:
-        return plain_interventions(given)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """An experiment from a YAML file."""
-        path = Path(path)
-        try:
-            data = yaml.safe_load(path.read_text())
-        except OSError as error:
-            raise UsageError(f"the experiment {path} cannot be read: {error.strerror}.") from error
-        except yaml.YAMLError as error:
-            raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
-        if not isinstance(data, dict):
-            raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
-        data = {"name": path.stem} | {str(key): value for key, value in data.items()}
-        named = data.get("scenario")
-        if isinstance(named, str) and ".py" in named and (path.parent / named.partition(":")[0]).is_file():
-            data["scenario"] = str(path.parent.resolve() / named)
-        return cls(**data)
-
-    def data(self) -> dict[str, Any]:
-        """The experiment as plain data, from which it can be made again."""
-        made = self.model_dump(mode="json", exclude={"factors"})
-        return made | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
-
-    def arms(self) -> list[Arm]:
-        """The arms, in the order of the design, each checked like the parameters of a run."""
-        factors = list(self.factors.values())
-        points = design_points(self.design, [factor.count for factor in factors], self.seed)
-        base: dict[str, Any] = {
-            "parameters": self.parameters,
-            "model": self.model,
-            "temperature": self.temperature,
-            "decider": self.decider,
-            "interventions": self.interventions,
-            "variation": Variation.read(self.variation).data(),
-        }
-        scenario = find_scenario(self.scenario)
-        made = []
-        for number, point in enumerate(points):
-            settings, levels = arm_settings(base, factors, point, scenario)
-            settings["parameters"] = scenario(**settings["parameters"]).parameters
-            title = f"point {number + 1}" if self.design.sampled else ""
-            made.append(Arm(number=number, title=title, levels=levels, scenario=self.scenario, **settings))
-        return made
-
-    def seed_of(self, replicate: int, arm: Arm) -> int:
-        """The seed of a run."""
-        if self.pairing is True or self.fork_at:
-            return seed_of(self.seed, replicate)
-        shared = self.pairing or []
-        return seed_of(self.seed, replicate, {name: level for name, level in arm.levels.items() if name not in shared})
-
-    @property
-    def primary(self) -> Outcome:
-        """The outcome that precision is about: the one marked so, or the first."""
-        return next((each for each in self.outcomes if each.primary), self.outcomes[0])
-
-    @property
-    def paired(self) -> bool:
-        """Whether runs of one replicate can be compared across arms."""
-        return bool(self.pairing) or self.fork_at is not None
-
-    @property
-    def label(self) -> str:
-        """The name with four digits of what makes its runs differ from those of others.
-
-        The number of replicates and the stop are left out: a longer experiment goes on from a shorter one.
-        """
-        told = self.data()
-        what = {name: value for name, value in told.items() if name not in ("question", "replicates", "stop", "keep")}
-        what["source"] = find_scenario(self.scenario).source_hash()
-        digest = hashlib.blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=2)
-        return f"{self.name}-{digest.hexdigest()}"
+        super().__init__(**data)
 
     def run(
         self,
@@ -237,65 +43,6 @@ class Experiment(RunSettings):
             workers: Processes; two at most by default, and one for a model that this machine runs itself.
             retry: Run failed runs again.
             check: Rehearse the arms on stand-in answers first, to find arms that ask the same.
-            observer: Somebody who looks on.
+            observer: Receives the progress.
         """
-        from populace.experiments.execution import run_experiment
-
         return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, observer=observer)
-
-    def _check(self) -> None:
-        scenario = find_scenario(self.scenario)
-        known = scenario.parameter_model().model_fields
-        for name in self.parameters:
-            if name not in known:
-                raise UnknownNameError(f"parameter of {scenario.title()}", name, known)
-        for factor in self.factors.values():
-            factor.check(scenario)
-            if factor.name in self.parameters:
-                raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
-        for name in self.pairing if isinstance(self.pairing, list) else ():
-            if name not in self.factors:
-                raise UnknownNameError("factor", name, self.factors)
-        for outcome in self.outcomes:
-            outcome.check(scenario)
-        names = [outcome.name for outcome in self.outcomes]
-        columns = [*self.factors, *names]
-        twice = next((name for name in columns if columns.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(f"{twice!r} is declared twice among factors and outcomes.")
-        reserved = next((name for name in columns if name in RESERVED), None)
-        if reserved is not None:
-            raise UsageError(
-                f"{reserved!r} is a column of every table of results.", "Give the factor or outcome another name."
-            )
-        if self.replicates < 2 and not self.design.sampled:
-            raise UsageError(
-                "one replicate shows no effect: there is nothing to tell it from chance.",
-                "Use two or more; twenty are usual.",
-            )
-        open_model(self.model)
-        if self.decider not in DECIDERS:
-            raise UnknownNameError("decider", self.decider, DECIDERS)
-
-
-RESERVED = frozenset(
-    "arm replicate seed status failure steps decisions calls reused tokens cost run n mean low high effect p".split()
-)
-"""Columns of the tables of results."""
-
-
-def _in_words(error: pydantic.ValidationError) -> UsageError:
-    """What is wrong with an experiment, with the nearest name for a key that does not exist."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        homes: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
-        home = homes.get(str(first["loc"][0]))
-        if home is not None:
-            return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), home.model_fields)
-    said = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing":
-        return ParameterError(
-            f"the experiment lacks {where!r}.", "Every experiment has name, scenario, factors, outcomes."
-        )
-    return ParameterError(f"the experiment's {where} = {first['input']!r}: {said[:1].lower()}{said[1:]}.")

@@ -20,7 +20,7 @@ from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError
 from populace.base.locks import held, take
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
-from populace.experiments.experiment import Experiment
+from populace.experiments.plan import ExperimentPlan
 from populace.journal import environment, git_revision, now
 
 FORMAT = 1
@@ -60,13 +60,13 @@ class ExperimentFolder:
     manifest: ExperimentManifest
 
     @classmethod
-    def known(cls, experiment: Experiment, workspace: Workspace) -> ExperimentFolder | None:
+    def known(cls, experiment: ExperimentPlan, workspace: Workspace) -> ExperimentFolder | None:
         """The folder of an experiment that began before, if there is one."""
         path = experiments_folder(workspace) / experiment.label
         return cls.open(path) if (path / "manifest.json").is_file() else None
 
     @classmethod
-    def make(cls, experiment: Experiment, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
+    def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """A new folder for an experiment."""
         path = experiments_folder(workspace) / experiment.label
         versions = dict(environment())
@@ -98,9 +98,9 @@ class ExperimentFolder:
             raise DamagedRunError(f"{path}/manifest.json cannot be read.", "Restore it from a copy.") from error
 
     @property
-    def experiment(self) -> Experiment:
+    def experiment(self) -> ExperimentPlan:
         """The experiment that it holds."""
-        return Experiment(**self.manifest.experiment)
+        return ExperimentPlan(**self.manifest.experiment)
 
     @property
     def arms(self) -> list[Arm]:
@@ -131,6 +131,16 @@ class ExperimentFolder:
     def busy(self) -> bool:
         """Whether a process is running it now."""
         return held(self.path / LOCK)
+
+    @staticmethod
+    def activity(path: Path) -> tuple[bool, int]:
+        """Whether a process runs the experiment of a folder now, and when it was last written, in nanoseconds.
+
+        Raises:
+            OSError: There is no experiment.
+        """
+        files = [path / "manifest.json", *path.glob("rows/*.jsonl")]
+        return held(path / LOCK), max(file.stat().st_mtime_ns for file in files)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

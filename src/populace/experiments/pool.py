@@ -12,8 +12,8 @@ from pathlib import Path
 
 from populace.base.errors import UsageError
 from populace.broker import CallSettings
-from populace.experiments.experiment import Keep
 from populace.experiments.folder import ExperimentFolder, RowWriter
+from populace.experiments.plan import Keep
 from populace.experiments.worker import BatchResult, RunJob, Worker, failure_fields, run_in_worker, start_worker
 
 _SECONDS_A_BATCH = 0.5

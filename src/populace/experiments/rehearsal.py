@@ -10,7 +10,7 @@ from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_of
 from populace.engine.trial import run_trial
 from populace.experiments.arms import Arm
-from populace.experiments.experiment import Experiment
+from populace.experiments.plan import ExperimentPlan
 from populace.journal import RunSettings, read_interventions
 from populace.models import Request, Scripted
 from populace.models.scripted import first_option, uniform
@@ -26,7 +26,7 @@ _STAGES = (
 """A parameter that acts by chance, such as a starting share, may change nothing under one seed."""
 
 
-def check_experiment(experiment: Experiment, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
+def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
     """Refuse an experiment that cannot answer its question.
 
     Args:
@@ -58,7 +58,7 @@ def early_interventions(arm: Arm, fork_at: int) -> list[dict[str, object]]:
     return [each for each in arm.interventions if each["at"] < fork_at]
 
 
-def _check_lengths(experiment: Experiment, arms: Sequence[Arm]) -> None:
+def _check_lengths(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
     for arm in arms:
         length = _length(arm)
         if length is None:
@@ -90,7 +90,7 @@ def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
         )
 
 
-def _check_rehearsed(experiment: Experiment, arms: Sequence[Arm]) -> None:
+def _check_rehearsed(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
     """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers and several seeds."""
     alike: dict[str, list[Arm]] = {}
     for arm in arms:

@@ -7,7 +7,7 @@ import html
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -15,12 +15,19 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.contrasts import arm_effects, arm_means, level_effects, precision_table
-from populace.experiments.experiment import Experiment
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
+from populace.experiments.plan import ExperimentPlan
 from populace.experiments.tables import arms_table, runs_table, sample_description
-
-if TYPE_CHECKING:
-    from populace.statistics import Sensitivity
+from populace.statistics import (
+    Fluctuation,
+    PathDependence,
+    Sensitivity,
+    fluctuation,
+    path_dependence,
+    proportion,
+    sobol_indices,
+    sobol_sample,
+)
 
 
 class Results:
@@ -31,6 +38,23 @@ class Results:
 
     Args:
         folder: The experiment's folder.
+
+    Example:
+        >>> import tempfile
+        >>> from populace.experiments import Experiment
+        >>> experiment = Experiment(
+        ...     name="start",
+        ...     scenario="norms",
+        ...     factors={"initial_share": [0.2, 0.8]},
+        ...     parameters={"workers": 4, "days": 2},
+        ...     decider="rule",
+        ...     replicates=3,
+        ...     outcomes=["share_blue"],
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     results = experiment.run(workspace=folder, workers=1)
+        ...     results.runs.height, results.effects("share_blue").height
+        (6, 1)
     """
 
     def __init__(self, folder: ExperimentFolder) -> None:
@@ -63,7 +87,7 @@ class Results:
         return self.folder.manifest.reason
 
     @cached_property
-    def experiment(self) -> Experiment:
+    def experiment(self) -> ExperimentPlan:
         """The experiment."""
         return self.folder.experiment
 
@@ -137,9 +161,7 @@ class Results:
         name = self._outcome(outcome)
         runs, paired = self._numeric(name), self.experiment.paired
         if factor is not None:
-            if factor not in self.experiment.factors:
-                raise UnknownNameError("factor", factor, self.experiment.factors)
-            return level_effects(runs, name, factor, baseline, paired, correction, method, level)
+            return level_effects(runs, name, self._factor(factor), baseline, paired, correction, method, level)
         names = [arm.name for arm in self._arms]
         return arm_effects(runs, name, names, self.arm(baseline).name, paired, correction, method, level)
 
@@ -154,8 +176,6 @@ class Results:
             below: Count runs below this value.
             level: The confidence level.
         """
-        from populace.statistics import proportion
-
         name = self._outcome(outcome)
         rows = []
         for arm in self._arms:
@@ -205,8 +225,6 @@ class Results:
         Args:
             outcome: The outcome; the primary one by default.
         """
-        from populace.statistics import sobol_indices, sobol_sample
-
         name, experiment = self._outcome(outcome), self.experiment
         if experiment.design.kind != "sobol":
             raise UsageError(
@@ -218,6 +236,28 @@ class Results:
         points = points.with_columns(pl.Series("arm", [arm.name for arm in self._arms]))
         means = self._numeric(name).group_by("arm").agg(pl.col(name).mean())
         return sobol_indices(points.join(means, on="arm", how="left").drop("arm"), name, seed=experiment.seed)
+
+    def fluctuation(self, agents: str, outcome: str | None = None, *, level: float = 0.95) -> Fluctuation:
+        """How the spread of an outcome between seeds falls with the number of agents.
+
+        Args:
+            agents: The factor that is the number of agents.
+            outcome: The outcome; the primary one by default.
+            level: The confidence level.
+        """
+        name = self._outcome(outcome)
+        return fluctuation(self._numeric(name), name, self._factor(agents), seed=self.experiment.seed, level=level)
+
+    def path_dependence(self, start: str, outcome: str | None = None, *, level: float = 0.95) -> PathDependence:
+        """How far an outcome depends on where runs start; the outcome may be a number or a text.
+
+        Args:
+            start: The factor that sets the start.
+            outcome: The outcome; the primary one by default.
+            level: The confidence level.
+        """
+        name = self._outcome(outcome)
+        return path_dependence(self.runs, self._factor(start), name, seed=self.experiment.seed, level=level)
 
     def arm(self, named: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""
@@ -253,6 +293,11 @@ class Results:
             why = f" The first failure: {self.failures['failure'][0]}" if self.failures.height else ""
             raise UsageError(f"no run produced the outcome {found!r}.{why}", "Declare one that runs end with.")
         return found
+
+    def _factor(self, name: str) -> str:
+        if name not in self.experiment.factors:
+            raise UnknownNameError("factor", name, self.experiment.factors)
+        return name
 
     def _numeric(self, name: str) -> pl.DataFrame:
         if self.runs[name].dtype == pl.String:

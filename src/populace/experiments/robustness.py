@@ -17,7 +17,8 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.experiments.execution import ExperimentObserver
-from populace.experiments.experiment import Experiment, StoppingRule
+from populace.experiments.experiment import Experiment
+from populace.experiments.plan import StoppingRule
 from populace.experiments.results import Results
 from populace.experiments.wordings import AS_WRITTEN, STANDARD, changes_prompts
 from populace.prompting.variation import Variation

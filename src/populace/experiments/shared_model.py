@@ -20,12 +20,12 @@ class SharedModel(Model):
         self.spec, self.kind = model.spec, model.kind
         self.capabilities = model.capabilities
 
-    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         """Load it the first time."""
-        await self._model.start(remembered)
+        await self._model.start(facts)
         self.fingerprint = self._model.fingerprint
         self.capabilities = self._model.capabilities
-        self.notes, self.learned = self._model.notes, self._model.learned
+        self.notes, self.facts = self._model.notes, self._model.facts
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Let it answer."""

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from populace.experiments.arms import Arm
-from populace.experiments.experiment import Experiment
 from populace.experiments.folder import RunRow
+from populace.experiments.plan import ExperimentPlan
 
 
-def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experiment) -> pl.DataFrame:
+def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
     """A row for each run: arm, levels, replicate, seed, status, outcomes, answers by status, calls, tokens, cost."""
     statuses = sorted({status for row in rows for status in row.get("answers", {})})
     columns = [pl.Series("arm", [arms[row["arm"]].name for row in rows], dtype=pl.String)]
@@ -30,7 +30,7 @@ def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experime
     return pl.DataFrame(columns)
 
 
-def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: Experiment) -> pl.DataFrame:
+def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
     """A row for each arm: its levels, how many runs it has, how many failed, and what they cost."""
     made = pl.DataFrame([pl.Series("arm", [arm.name for arm in arms]), *(_levels(f, arms) for f in experiment.factors)])
     counted = runs.group_by("arm").agg(

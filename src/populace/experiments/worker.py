@@ -20,8 +20,8 @@ from populace.engine.run import Run, simulate
 from populace.engine.simulation import Observer, Simulation
 from populace.experiments.arms import Arm
 from populace.experiments.evidence import is_witness, run_evidence
-from populace.experiments.experiment import Keep
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
+from populace.experiments.plan import Keep
 from populace.experiments.rehearsal import early_interventions
 from populace.experiments.shared_model import SharedModel
 from populace.models import model_kind, open_model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -55,8 +55,8 @@ class Record:
         """What was noted with a step, without opening a table."""
         raise NotImplementedError
 
-    def table(self, step: int, name: str) -> pl.DataFrame | None:
-        """One table of a step, or None where the step has none."""
+    def table(self, step: int, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
+        """One table of a step, or some of its columns; None where the step has no such table."""
         raise NotImplementedError
 
     def scan(self, step: int, name: str) -> pl.LazyFrame | None:
@@ -88,17 +88,21 @@ class Record:
 
     def people(self, step: int) -> pl.DataFrame:
         """The population after a step, put together from the columns that each step changed."""
-        parts: dict[str, pl.Series] = {}
-        wanted: list[str] = self.facts(step)["people"]["columns"]
+        written = self.people_columns(step)
+        tables = {earlier: self.table(earlier, "people") for earlier in set(written.values())}
+        parts = {name: table for name, earlier in written.items() if (table := tables[earlier]) is not None}
+        return pl.DataFrame([parts[name][name] for name in written])
+
+    def people_columns(self, step: int) -> dict[str, int]:
+        """The columns of the population after a step, each with the step that wrote it last."""
+        columns: list[str] = self.facts(step)["people"]["columns"]
+        written: dict[str, int] = {}
         for earlier in range(step, -1, -1):
             facts = self.facts(earlier)["people"]
-            fresh = [name for name in facts["written"] if name in wanted and name not in parts]
-            table = self.table(earlier, "people") if fresh else None
-            if table is not None:
-                parts |= {name: table[name] for name in fresh}
-            if facts["rows"] or len(parts) == len(wanted):
+            written |= {name: earlier for name in facts["written"] if name in columns and name not in written}
+            if facts["rows"] or len(written) == len(columns):
                 break
-        return pl.DataFrame([parts[name] for name in wanted])
+        return {name: written[name] for name in columns}
 
 
 class MemoryRecord(Record):
@@ -116,9 +120,10 @@ class MemoryRecord(Record):
         """What was noted with a step."""
         return self._steps[step][1]
 
-    def table(self, step: int, name: str) -> pl.DataFrame | None:
-        """One table of a step."""
-        return self._steps[step][0].get(name)
+    def table(self, step: int, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
+        """One table of a step, or some of its columns."""
+        table = self._steps[step][0].get(name)
+        return table if table is None or columns is None else table.select(columns)
 
     def table_names(self, step: int) -> list[str]:
         """The names of the tables of a step."""
@@ -164,7 +169,7 @@ class Journal(Record):
         """The journal that a fork grew from."""
         if self._parent is None and self.manifest.parent is not None:
             folder = self.folder.parent / self.manifest.parent.run
-            if not (folder / "manifest.json").is_file():
+            if not Journal.is_run(folder):
                 raise RunNotFoundError(
                     f"{self.name} is a fork of {folder.name}, which is not there.",
                     f"A fork does not copy its parent's steps: put {folder.name} back beside it.",
@@ -198,9 +203,9 @@ class Journal(Record):
             holder._commits[step] = read_commit(holder.folder / "steps", step)
         return holder._commits[step]
 
-    def table(self, step: int, name: str) -> pl.DataFrame | None:
-        """One table of a step, or None where the step has none."""
-        return read_table(self.holder(step).folder / "steps", self.commit_of(step), name)
+    def table(self, step: int, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
+        """One table of a step, or some of its columns; None where the step has no such table."""
+        return read_table(self.holder(step).folder / "steps", self.commit_of(step), name, columns)
 
     def scan(self, step: int, name: str) -> pl.LazyFrame | None:
         """One table of a step, of which only what is asked for is read; None where the step has none."""
@@ -273,10 +278,27 @@ class Journal(Record):
 
     def writer(self) -> int | None:
         """The process that is writing the run now, where one is."""
-        if not self.busy():
+        return self.last_writer(self.folder) if self.busy() else None
+
+    @staticmethod
+    def last_writer(folder: Path, since: float = 0.0) -> int | None:
+        """The process that locked a run folder last, whether it has ended or not; None where none did.
+
+        Args:
+            folder: The folder.
+            since: A time of the wall clock; a lock that is older does not count.
+        """
+        lock = folder / ".lock"
+        try:
+            word, _, number = lock.read_text().partition(" ") if lock.stat().st_mtime >= since else ("", "", "")
+        except OSError:
             return None
-        word, _, number = (self.folder / ".lock").read_text().partition(" ")
         return int(number) if word == "pid" and number.strip().isdecimal() else None
+
+    @staticmethod
+    def is_run(folder: Path) -> bool:
+        """Whether a folder holds a run, readable or not."""
+        return (folder / "manifest.json").is_file()
 
     def pause(self, wanted: bool = True) -> None:
         """Ask whoever writes the run to wait after the step under way, or to go on."""

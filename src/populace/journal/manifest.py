@@ -103,6 +103,12 @@ class Manifest(pydantic.BaseModel):
         beside.write_text(self.model_dump_json(indent=2) + "\n")
         os.replace(beside, target)
 
+    @staticmethod
+    def stamp(folder: Path) -> tuple[int, int, int]:
+        """What changes whenever the manifest of a folder is written: the time in nanoseconds, the file and its size."""
+        stat = (folder / "manifest.json").stat()
+        return stat.st_mtime_ns, stat.st_ino, stat.st_size
+
     @classmethod
     def read(cls, folder: Path) -> Manifest:
         """The manifest in a run folder."""

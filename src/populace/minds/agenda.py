@@ -1,4 +1,4 @@
-"""Timed actions: what everybody is doing now, until when, and what they mean to do next."""
+"""Timed actions: what everybody is doing now, until when, and what they plan to do next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOUR = 3600
 
 
 class Action(NamedTuple):
-    """Something that a person does, from one moment to another, somewhere."""
+    """Something that a person does at a place, from a start to an end in simulated seconds."""
 
     start: int
     end: int
@@ -44,15 +44,15 @@ class Agenda:
         self._planned[who] = [*actions, *self._planned[who]]
 
     def planned(self, who: Id) -> list[Action]:
-        """What a person has still planned."""
+        """The actions that a person has not begun yet."""
         return self._planned[who]
 
     def due(self, now: int) -> list[Id]:
-        """Whose action has ended, in the order of the people."""
+        """The people whose action has ended, in the order of the population."""
         return [who for who, until in self._until.items() if until <= now]
 
     def next(self, who: Id, now: int) -> Action | None:
-        """Begin the next planned action; None where nothing is planned. What is over already is passed over."""
+        """Begin the next planned action, skipping those that are over, and return it; None where nothing is planned."""
         planned = self._planned[who]
         while planned and planned[0].end <= now:
             planned.pop(0)
@@ -65,12 +65,12 @@ class Agenda:
         return action
 
     def begin(self, who: Id, action: Action) -> None:
-        """Do something now, in place of whatever a person was doing."""
+        """Begin an action now, in place of the current one."""
         self.doing[who] = action
         self._until[who] = action.end
 
     def interrupt(self, who: Id, action: Action) -> None:
-        """Do something in between; what was interrupted goes on after it."""
+        """Begin an action now; what it interrupts goes on after it."""
         current = self.doing[who]
         if current is not None and current.end > action.end:
             self._planned[who].insert(0, current._replace(start=action.end))

@@ -1,4 +1,4 @@
-"""Dialogue: people take turns until one of them leaves, and each remembers it afterwards."""
+"""Dialogue: people take turns to speak until one of them leaves, and each remembers the conversation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from populace.people import Id, Person
 from populace.questions import Choice, Form, Text
 
 Turns = Callable[[Sequence[Person], Sequence[Line]], Person | None]
-"""Who speaks next, given those who are still there and what was said; None ends it."""
+"""Chooses who speaks next, from the people still present and the lines so far; None ends the conversation."""
 
 
 def next_in_turn(present: Sequence[Person], lines: Sequence[Line]) -> Person | None:
-    """Take turns: whoever has been silent for longest, in the order in which they came."""
+    """The person who has been silent for longest; of those who have not spoken, the first in the group."""
     spoke = {line.speaker: place for place, line in enumerate(lines)}
     return min(present, key=lambda person: spoke.get(person.id, -1)) if present else None
 
@@ -29,11 +29,11 @@ class Dialogue(DialoguePart):
     """How people talk.
 
     Attributes:
-        limit: How many utterances at most.
-        recalled: How many memories come to mind before each.
-        words: About how long an utterance may be.
-        turns: Who speaks next.
-        counts: How conversations ended, and how many utterances were `invalid`.
+        limit: The most utterances of a conversation.
+        recalled: How many memories a speaker is shown before each utterance.
+        words: The most words of an utterance, as the question says it.
+        turns: Chooses who speaks next.
+        counts: How many conversations ended in which way, and how many utterances were invalid.
     """
 
     limit: int = 8
@@ -64,17 +64,17 @@ class Dialogue(DialoguePart):
         present: Callable[[Id], bool] = lambda _: True,
         **fields: Sequence[Any],
     ) -> list[Talk]:
-        """Let groups of people talk, all of them side by side; the first of each group begins.
+        """Let groups of people talk, all groups at the same time; the first of each group begins.
 
-        Every conversation goes on by one utterance at a time, and all speakers of a round are asked together.
+        In each round every conversation grows by one utterance, and all speakers of the round are asked together.
 
         Args:
-            asker: Whoever puts the questions.
-            groups: Who talks with whom, two or more; nobody in two groups.
-            given: What each is told, with `{partners}`, `{memories}` and `{said}` filled in here.
+            asker: Puts the questions; a scenario.
+            groups: Who talks with whom, two or more people each; nobody is in two groups.
+            given: What a speaker is told; the fields `{partners}`, `{memories}` and `{said}` are filled in here.
             now: The simulated time in seconds.
-            memory: What they remember; without it nothing comes to mind and nothing is kept.
-            present: Whether somebody is still there.
+            memory: Their memory; without one nothing is recalled and nothing is stored.
+            present: Whether a person is still there.
             **fields: A value for each group, for other fields of `given`.
         """
         talks = [Talk(tuple(person.id for person in group)) for group in groups]
@@ -91,15 +91,15 @@ class Dialogue(DialoguePart):
                     speakers.append((place, speaker, there))
             if not speakers:
                 break
-            said = await self._utterances(asker, speakers, talks, given, now, memory, fields)
+            utterances = await self._utterances(asker, speakers, talks, given, now, memory, fields)
             going = []
-            for (place, speaker, _), words in zip(speakers, said, strict=True):
-                if words is None:
+            for (place, speaker, _), utterance in zip(speakers, utterances, strict=True):
+                if utterance is None:
                     talks[place].ended = "invalid"
                     continue
                 going.append(place)
-                talks[place].lines.append(Line(speaker.id, str(speaker.name), words["say"]))
-                if words["end"] == "yes":
+                talks[place].lines.append(Line(speaker.id, str(speaker.name), utterance["say"]))
+                if utterance["end"] == "yes":
                     talks[place].ended = "left"
                     leaving[place].add(speaker.id)
         self.counts.update(talk.ended for talk in talks)
@@ -117,7 +117,7 @@ class Dialogue(DialoguePart):
         memory: MemoryPart | None,
         fields: Mapping[str, Sequence[Any]],
     ) -> list[dict[str, str] | None]:
-        """One utterance of each speaker; None where it could not be read, which is counted."""
+        """One utterance of each speaker; None where it is invalid, which is counted."""
         ids = [speaker.id for _, speaker, _ in speakers]
         others = [" and ".join(str(p.name) for p in there if p.id != who.id) for _, who, there in speakers]
         memories = Recollection.nothing(len(ids))
@@ -133,7 +133,7 @@ class Dialogue(DialoguePart):
             others=others,
             partners=others,
             memories=memories,
-            said=[_so_far(talks[place].lines, who.id) for place, who, _ in speakers],
+            said=[_lines_text(talks[place].lines, who.id) for place, who, _ in speakers],
             **{name: [values[place] for place, _, _ in speakers] for name, values in fields.items()},
         )
         self.counts["invalid utterance"] += answers.values.null_count()
@@ -142,20 +142,20 @@ class Dialogue(DialoguePart):
     async def _remember(
         self, asker: Asker, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: MemoryPart, now: int
     ) -> None:
-        """Everybody keeps what the others said, and that there was a conversation."""
-        heard = [
+        """Store for everybody what the others said, and that there was a conversation."""
+        hearings = [
             (hearer.id, f'{line.name} told me: "{line.text}"')
             for group, talk in zip(groups, talks, strict=True)
             for line in talk.lines
             for hearer in group
             if hearer.id != line.speaker
         ]
-        if not heard:
+        if not hearings:
             return
-        who, texts = zip(*heard, strict=True)
-        kept = await memory.remember(asker, who, texts, kind="dialogue", now=now)
+        who, texts = zip(*hearings, strict=True)
+        stored = await memory.remember(asker, who, texts, kind="dialogue", now=now)
         basis: dict[Id, list[int]] = defaultdict(list)
-        for hearer, number in zip(who, kept.tolist(), strict=True):
+        for hearer, number in zip(who, stored.tolist(), strict=True):
             basis[hearer].append(number)
         ids: list[Id] = []
         about: list[str] = []
@@ -170,7 +170,7 @@ class Dialogue(DialoguePart):
         )
 
 
-def _so_far(lines: Sequence[Line], speaker: Id) -> str:
-    """What was said, as one of those who talk has it in mind."""
-    told = "\n".join(f"{'I' if line.speaker == speaker else line.name}: {line.text}" for line in lines)
-    return told or "(nobody has spoken yet)"
+def _lines_text(lines: Sequence[Line], speaker: Id) -> str:
+    """The lines so far, with `I` for the lines of the speaker."""
+    text = "\n".join(f"{'I' if line.speaker == speaker else line.name}: {line.text}" for line in lines)
+    return text or "(nobody has spoken yet)"

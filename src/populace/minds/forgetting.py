@@ -1,7 +1,7 @@
-"""What is forgotten: policies that look at everybody at once and name the memories to drop.
+"""Forgetting: policies that look at all memories at once and select those to drop.
 
-A policy only chooses; `stream.forget(policy.select(stream, now))` drops. Summaries are written by whoever asks the
-question for them: `Summaries` chooses what to summarise, and `replace_with_summaries` puts the summaries in its place.
+A policy only selects; `stream.forget(policy.select(stream, now))` drops. `Summaries` selects what to summarise; the
+caller gets the summaries written, and `replace_with_summaries` puts them in the place of the memories.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from populace.minds.retrieval import HOUR
 
 @runtime_checkable
 class ForgettingPolicy(Protocol):
-    """A way of forgetting."""
+    """Selects the memories to drop."""
 
     def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of the memories to drop, ascending."""
@@ -30,14 +30,14 @@ class ForgettingPolicy(Protocol):
 
 @dataclass(frozen=True)
 class Capacity:
-    """Everybody keeps so many memories: those with the most importance and recency.
+    """Everybody keeps a fixed number of memories: those with the most importance and recency.
 
-    The two are added up as tenths of importance (0 where it was not rated) and `decay` to the power of the hours
+    A memory is worth a tenth of its importance (0 where it was not rated) plus `decay` to the power of the hours
     since the last access. Ties keep the newest, then the highest id.
 
     Attributes:
         most: How many memories a person keeps.
-        decay: What is left of recency after an hour.
+        decay: The factor by which recency falls in an hour.
 
     Example:
         >>> stream = MemoryStream(embedder="by hand", dimension=1)
@@ -52,7 +52,7 @@ class Capacity:
 
     def __post_init__(self) -> None:
         if self.most < 0 or not 0 < self.decay <= 1:
-            raise ParameterError(f"{self} cannot be: most is at least 0, and decay above 0 and at most 1.")
+            raise ParameterError(f"{self} is invalid: most is at least 0, and decay above 0 and at most 1.")
 
     def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of the memories to drop, ascending."""
@@ -69,13 +69,13 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Decay:
-    """A memory fades unless it is used, the more slowly the more important it is.
+    """Memories fade unless they are used, the more slowly the more important they are.
 
     Its strength is its importance (1 where it was not rated), halved for every `half_life` seconds since the last
-    access; below `below`, it is dropped.
+    access. Memories with a strength under `below` are dropped.
 
     Attributes:
-        half_life: In simulated seconds.
+        half_life: In simulated seconds, after which the strength is half.
         below: The strength under which a memory is dropped.
 
     Example:
@@ -90,7 +90,7 @@ class Decay:
 
     def __post_init__(self) -> None:
         if not self.half_life > 0 or not self.below >= 0:
-            raise ParameterError(f"{self} cannot be: half_life is above 0, and below at least 0.")
+            raise ParameterError(f"{self} is invalid: half_life is above 0, and below at least 0.")
 
     def select(self, stream: MemoryStream, now: int) -> Ints:
         """The ids of the memories to drop, ascending."""
@@ -105,9 +105,9 @@ class Summaries:
     """Old memories of a person are replaced by a summary of them.
 
     Attributes:
-        after: How old in simulated seconds, by the time it was made, a memory must be.
-        keep: How many of the old ones with the most importance a person keeps as they are.
-        least: How many memories a summary needs; fewer are left as they are.
+        after: The age in simulated seconds from which a memory is summarised.
+        keep: How many old memories, those with the most importance, a person keeps as they are.
+        least: The fewest memories that are summarised; fewer are left as they are.
 
     Example:
         >>> stream = MemoryStream(embedder="by hand", dimension=1)
@@ -127,10 +127,10 @@ class Summaries:
 
     def __post_init__(self) -> None:
         if self.after < 0 or self.keep < 0 or self.least < 1:
-            raise ParameterError(f"{self} cannot be: after and keep are at least 0, and least is at least 1.")
+            raise ParameterError(f"{self} is invalid: after and keep are at least 0, and least is at least 1.")
 
     def groups(self, stream: MemoryStream, now: int) -> pl.DataFrame:
-        """The columns owner and memories, the ids to be summarised, oldest first; a row for each person concerned."""
+        """The memories to summarise: a row for each person concerned, with `owner` and their ids, oldest first."""
         table = stream.columns("memory", "owner", "time", "importance").filter(pl.col("time") <= now - self.after)
         order = ["owner", "importance", "time", "memory"]
         ranked = table.with_columns(pl.col("importance").fill_nan(0.0)).sort(
@@ -157,32 +157,31 @@ def replace_with_summaries(
 ) -> Ints:
     """Put summaries in the place of what they summarise; returns their ids.
 
-    A group whose text is None, because nobody could write it, stays as it was. A summary names what it replaces as
-    its evidence.
+    A group whose text is None stays as it was. The evidence of a summary is what it replaces.
 
     Args:
-        stream: Where.
-        groups: What `Summaries.groups` chose.
-        texts: A summary for each group.
-        time: When, in simulated seconds.
-        importance: Of each summary, or of all.
-        embeddings: A vector for each group; those of missing texts are not used.
-        kind: What a summary is.
+        stream: The memories.
+        groups: What `Summaries.groups` returned.
+        texts: A summary for each group, None where written is none.
+        time: The simulated time in seconds.
+        importance: The importance of each summary, or of all.
+        embeddings: A vector for each group; those of missing summaries are not used.
+        kind: The kind of memory that a summary is.
     """
     if len(texts) != groups.height:
         raise MemoryStreamError(f"there are {groups.height} groups and {len(texts)} summaries.", "Give one for each.")
-    there = np.array([text is not None for text in texts], np.bool_)
-    done = groups.filter(pl.Series(there))
+    written = np.array([text is not None for text in texts], np.bool_)
+    summarised = groups.filter(pl.Series(written))
     rated = np.broadcast_to(np.asarray(importance, np.float64), (groups.height,))
     vectors = np.asarray(embeddings, np.float32).reshape(groups.height, -1)
     ids = stream.append(
-        done["owner"].to_numpy(),
+        summarised["owner"].to_numpy(),
         [text for text in texts if text is not None],
         kind=kind,
         time=time,
-        importance=rated[there],
-        embeddings=vectors[there],
-        evidence=done["memories"].to_list(),
+        importance=rated[written],
+        embeddings=vectors[written],
+        evidence=summarised["memories"].to_list(),
     )
-    stream.forget(done["memories"].explode().drop_nulls())
+    stream.forget(summarised["memories"].explode().drop_nulls())
     return ids

@@ -1,7 +1,7 @@
-"""Arrays that grow, and where each person's memories lie in them.
+"""Arrays that grow, and the slots of each person's memories in them.
 
-A person's memories lie in extents, each twice as long as the one before: 8 places, 16, 32, … So nothing is moved when
-a memory is added, whoever else remembers something, and a person's memories are a few contiguous pieces.
+The memories of a person lie in extents, each twice as long as the one before: 8 slots, 16, 32, … So adding a memory
+moves no other, and the memories of a person are a few contiguous pieces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class GrowableArray:
     """An array with room at its end.
 
     Args:
-        dtype: What it holds.
+        dtype: The type of an element.
         shape: The shape of one entry.
 
     Example:
@@ -37,7 +37,7 @@ class GrowableArray:
         self.values: npt.NDArray[Any] = np.zeros((0, *shape), dtype)
 
     def reserve(self, count: int) -> None:
-        """Make room for so many entries; the new ones are 0."""
+        """Make room for at least this many entries; new ones are 0."""
         have = len(self.values)
         if count > have:
             room = max(count, 64, 2 * have if have < _MANY else have + have // 4)
@@ -46,10 +46,10 @@ class GrowableArray:
 
 
 class RaggedArray:
-    """Pieces of different lengths, one after the other: the letters of texts, or lists of ids.
+    """Pieces of different lengths in one array: the bytes of texts, or lists of ids.
 
     Args:
-        dtype: What one element is.
+        dtype: The type of an element.
 
     Example:
         >>> lists = RaggedArray(np.int64)
@@ -64,7 +64,7 @@ class RaggedArray:
         self._dropped = 0
 
     def append(self, lengths: Ints, flat: npt.NDArray[Any]) -> Ints:
-        """Add pieces that were joined; returns where each begins."""
+        """Add pieces, given as lengths and one flat array; returns where each begins."""
         self._column.reserve(self._end + len(flat))
         self._column.values[self._end : self._end + len(flat)] = flat
         ends: Ints = self._end + np.cumsum(lengths, dtype=np.int64)
@@ -81,31 +81,31 @@ class RaggedArray:
         return self._column.values[start : start + length]
 
     def drop(self, count: int) -> bool:
-        """Note that so many elements are no longer needed; says whether packing is due."""
+        """Note that this many elements are no longer needed; returns whether packing is due."""
         self._dropped += count
         return self._dropped > max(_MANY, self._end // 2)
 
     def packed(self, starts: Ints, lengths: Ints) -> tuple[RaggedArray, Ints]:
-        """The same pieces without what was dropped, and where each begins now."""
-        made = RaggedArray(self._column.values.dtype)
+        """A copy of these pieces without the dropped ones, and where each begins in it."""
+        packed = RaggedArray(self._column.values.dtype)
         new = np.empty_like(starts)
         for begin in range(0, len(starts), 100_000):
             part = slice(begin, begin + 100_000)
             sizes = lengths[part]
             offsets = np.cumsum(sizes) - sizes
             where = np.repeat(starts[part] - offsets, sizes) + np.arange(int(sizes.sum()))
-            new[part] = made.append(sizes, self._column.values[where])
-        return made, new
+            new[part] = packed.append(sizes, self._column.values[where])
+        return packed, new
 
 
 class Extents:
-    """Where the memories of each person lie.
+    """The slots of the memories of each person.
 
     Example:
-        >>> places = Extents()
-        >>> places.add(np.array([5, 5, 2])).tolist()
+        >>> extents = Extents()
+        >>> extents.add(np.array([5, 5, 2])).tolist()
         [8, 9, 0]
-        >>> places.counts(np.array([2, 5, 99])).tolist()
+        >>> extents.counts(np.array([2, 5, 99])).tolist()
         [1, 2, 0]
     """
 
@@ -125,15 +125,15 @@ class Extents:
         if not self.owners:
             return np.zeros(len(owners), np.int64)
         known = owners < self.owners
-        found: Ints = np.where(known, self._counts.values[np.where(known, owners, 0)], 0)
-        return found
+        counts: Ints = np.where(known, self._counts.values[np.where(known, owners, 0)], 0)
+        return counts
 
-    def remembering(self) -> Ints:
-        """Everybody who has a memory, ascending."""
+    def owners_with_memories(self) -> Ints:
+        """The people who have a memory, ascending."""
         return np.flatnonzero(self._counts.values)
 
     def add(self, owners: Ints) -> Ints:
-        """Places for one more memory of each of these people, in their order."""
+        """Allocate a slot for one more memory of each of these people, and return the slots in their order."""
         self._make_room(int(owners.max()) + 1)
         order = np.argsort(owners, kind="stable")
         ordered = owners[order]
@@ -146,7 +146,7 @@ class Extents:
         return self._places(owners, positions)
 
     def slots(self, owners: Ints, counts: Ints) -> Ints:
-        """The places of these people's memories, oldest id first: a row each, filled up with 0."""
+        """The slots of the memories of these people, oldest id first: a row for each person, padded with 0."""
         if len(owners) and (owners == owners[0]).all():
             places = np.concatenate([np.arange(*piece) for piece in self.pieces(int(owners[0]))])
             return np.broadcast_to(places, (len(owners), len(places)))
@@ -156,7 +156,7 @@ class Extents:
         return places if counts.min(initial=0) == len(positions) else np.where(positions < counts[:, None], places, 0)
 
     def flat(self, owners: Ints) -> tuple[Ints, Ints]:
-        """All places of these people one after the other, and the person of each as a row of `owners`."""
+        """All slots of these people in one array, and for each slot the row of its person in `owners`."""
         counts = self.counts(owners)
         rows = np.repeat(np.arange(len(owners)), counts)
         positions = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -164,23 +164,23 @@ class Extents:
 
     def pieces(self, owner: int) -> list[tuple[int, int]]:
         """The contiguous pieces of one person's memories, as begin and end."""
-        left, found = int(self._counts.values[owner]), []
+        left, pieces = int(self._counts.values[owner]), []
         for extent, start in enumerate(self._starts[owner].tolist()):
             size = min(left, _FIRST << extent)
             if size <= 0:
                 break
-            found.append((start, start + size))
+            pieces.append((start, start + size))
             left -= size
-        return found
+        return pieces
 
     def shrink(self, owners: Ints, counts: Ints) -> None:
         """Give these distinct people fewer memories, and free the extents that they no longer need."""
         self._counts.values[owners] = counts
         needed = np.where(counts > 0, _extent(np.maximum(counts - 1, 0))[0] + 1, 0)
         for extent in range(self._starts.shape[1]):
-            gone = owners[(needed <= extent) & (self._starts[owners, extent] >= 0)]
-            self._free.setdefault(extent, []).extend(self._starts[gone, extent].tolist())
-            self._starts[gone, extent] = -1
+            unneeded = owners[(needed <= extent) & (self._starts[owners, extent] >= 0)]
+            self._free.setdefault(extent, []).extend(self._starts[unneeded, extent].tolist())
+            self._starts[unneeded, extent] = -1
 
     def _places(self, owners: Ints, positions: Ints) -> Ints:
         extent, within = _extent(positions)
@@ -190,9 +190,9 @@ class Extents:
     def _make_room(self, owners: int, extents: int = 1) -> None:
         self._counts.reserve(owners)
         rows, columns = self._starts.shape
-        wanted = (self.owners, max(columns, extents))
-        if (rows, columns) != wanted:
-            larger = np.full(wanted, -1, np.int64)
+        shape = (self.owners, max(columns, extents))
+        if (rows, columns) != shape:
+            larger = np.full(shape, -1, np.int64)
             larger[:rows, :columns] = self._starts
             self._starts = larger
 
@@ -212,7 +212,7 @@ class Extents:
 
 
 def _extent(positions: Ints) -> tuple[npt.NDArray[np.int32], Ints]:
-    """In which extent the n-th memory of a person lies, and how far into it."""
+    """The extent in which the n-th memory of a person lies, and the offset in that extent."""
     extent = np.frexp(positions // _FIRST + 1.0)[1] - 1
     return extent, positions - _FIRST * ((1 << extent.astype(np.int64)) - 1)
 

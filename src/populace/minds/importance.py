@@ -1,7 +1,7 @@
-"""How much a memory matters, from 1 (brushing teeth) to 10 (a death in the family).
+"""The importance of a memory, from 1 (brushing teeth) to 10 (a death in the family).
 
-Two raters: a rule over words, quick and the same for everybody, and a question for the model. Where a model gives no
-number, the importance stays unrated and is counted by the platform as any invalid answer is.
+There are two raters: a rule over words, which is fast and the same for everybody, and a question for the model. Where
+a model gives no number, the importance stays empty, and the answer counts as invalid.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ MUNDANE = (
     "brush shower dress breakfast lunch dinner coffee tea snack dishes laundry sweep tidy clean bed nap sleep asleep "
     "idle wait waiting sit sitting walk walking commute bus shop groceries errand weather email routine usual usually"
 ).split()
-"""Words of days like any other; each takes a little away."""
+"""Words of everyday matters; each lowers the importance a little."""
 
 NOTABLE = (
     "party invite invited invitation plan plans promise promised agreed decide decided election vote job work project "
     "exam news rumour rumor secret meeting visit friend birthday travel money argue argued disagree help helped idea"
 ).split()
-"""Words of things that one tells others; each adds a little."""
+"""Words of things that people tell others; each raises the importance a little."""
 
 POIGNANT = (
     "died death dead funeral born birth pregnant married marry wedding divorce divorced fired hired accident hospital "
     "cancer fire flood war arrested betrayed betray proposal proposed accepted rejected graduated graduation breakup "
     "diagnosed crash stolen attacked rescued"
 ).split()
-"""Words of turning points; each adds much."""
+"""Words of turning points; each raises the importance much."""
 
 FEELINGS = (
     "love loved hate hated afraid fear angry furious ashamed proud grief grieving jealous lonely heartbroken overjoyed "
     "devastated terrified hopeful regret guilty excited happy sad worried cried crying tears"
 ).split()
-"""Words of feeling; each adds some."""
+"""Words of feelings; each raises the importance."""
 
 FIRSTS = ("first time", "for the first", "never before", "finally", "at last", "last time", "for good", "forever")
-"""Phrases for what does not happen every day."""
+"""Phrases for what happens rarely."""
 
 _BASE = 3.0
 _WEIGHTS: Mapping[str, float] = {"mundane": -1.0, "notable": 1.0, "poignant": 3.0, "feelings": 1.5, "firsts": 1.5}
@@ -49,8 +49,8 @@ _WEIGHTS: Mapping[str, float] = {"mundane": -1.0, "notable": 1.0, "poignant": 3.
 def rate_by_rule(texts: Sequence[str] | pl.Series) -> npt.NDArray[np.float64]:
     """An importance from 1 to 10 for each text.
 
-    It begins at 3; every mundane word takes 1 away, down to 2 in all; a notable word adds 1, a feeling or a first
-    time 1.5, a turning point 3; a text of 25 words or more adds 0.5.
+    It begins at 3. A mundane word takes 1 away, two at most count; a notable word adds 1, a feeling or a first time
+    1.5, a turning point 3, and a text of 25 words or more 0.5.
 
     Args:
         texts: What to rate.

@@ -1,7 +1,7 @@
-"""Remembering and recalling, as a part of a mind: the stream, its embedder, how importance is judged.
+"""Memory as a part of a mind: a memory stream, its embedder, its retrieval, and who rates importance.
 
-Everything that was stored and recalled since the last look is handed out as tables, so that a run
-can record what a person had in mind when they decided.
+`drain_tables` returns everything that was stored and recalled since its last call, so that a run can record
+what a person had in mind when they decided.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Rater = Literal["rule", "model"]
 
 
 class Memory(MemoryPart):
-    """What everybody remembers, and how it comes back to mind.
+    """What everybody remembers, and how it is recalled.
 
     Args:
-        embedder: Makes the vectors by which relevance is judged.
+        embedder: Makes the vectors from which relevance is computed.
         how: How memories are ranked, or the name of a preset.
-        rater: Who says how important something is: a rule, or the model in batches.
-        forgetting: What is dropped in time; nothing if left out.
+        rater: Who rates importance: a rule over words, or the model.
+        forgetting: Selects what is forgotten; nothing if left out.
 
     Attributes:
-        unrated: How many texts the model gave no importance.
+        unrated: How many texts the model gave no valid importance.
 
     Example:
         >>> from populace.models import HashingEmbedder
         >>> memory = Memory(HashingEmbedder(64))
-        >>> seen = ["It rains.", "A party is planned."]
-        >>> _ = memory.store(["ann", "bo"], seen, kind="observation", now=0, importance=3)
+        >>> texts = ["It rains.", "A party is planned."]
+        >>> _ = memory.store(["ann", "bo"], texts, kind="observation", now=0, importance=3)
         >>> memory.recall(["bo"], ["party"], now=60, purpose="chat")["text"].to_list()
         ['A party is planned.']
     """
@@ -72,7 +72,7 @@ class Memory(MemoryPart):
         self._recalled: list[pl.DataFrame] = []
 
     def owner(self, who: Id) -> int:
-        """The number under which the stream keeps a person."""
+        """The number of a person in the stream; somebody new gets one."""
         number = self._owners.get(who)
         if number is None:
             number = self._owners[who] = len(self._ids)
@@ -81,7 +81,7 @@ class Memory(MemoryPart):
         return number
 
     def of(self, who: Id) -> pl.DataFrame:
-        """Everything that one person remembers, oldest first."""
+        """All memories of one person, oldest first."""
         return self.stream.of(self.owner(who))
 
     async def remember(
@@ -94,9 +94,9 @@ class Memory(MemoryPart):
         now: int,
         evidence: Sequence[Sequence[int]] | None = None,
     ) -> Ints:
-        """Store a text for each person, its importance rated first; returns the ids of the memories.
+        """Rate the importance of a text for each person and store it; returns the ids of the memories.
 
-        A rating that cannot be read stays empty and is counted; nothing is put in its place.
+        An invalid rating stays empty and is counted in `unrated`.
         """
         people = list(ids)
         if self.rater == "rule" or not people:
@@ -106,7 +106,7 @@ class Memory(MemoryPart):
         return self.store(people, texts, kind=kind, now=now, importance=rated, evidence=evidence)
 
     async def _rated(self, asker: Asker, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Ask the model; who has several texts is asked about one at a time."""
+        """The ratings of the model; a person with several texts is asked about one after the other."""
         rated = np.full(len(texts), np.nan)
         for rows in _once_each(people):
             answers = await asker.ask(
@@ -129,7 +129,7 @@ class Memory(MemoryPart):
         importance: float | npt.ArrayLike,
         evidence: Sequence[Sequence[int]] | None = None,
     ) -> Ints:
-        """Store texts whose importance is known."""
+        """Store a text for each person with a known importance; returns the ids of the memories."""
         owners = np.array([self.owner(who) for who in ids], np.int64)
         if not len(owners):
             return owners
@@ -158,28 +158,28 @@ class Memory(MemoryPart):
         top: int | None = None,
         kinds: Sequence[str] | None = None,
     ) -> pl.DataFrame:
-        """What comes to mind about each query, in the order in which a prompt shows it.
+        """The memories that come to mind about each query, with scores, in the order in which a prompt shows them.
 
         Args:
-            ids: Who thinks; the same person may think of several things.
-            queries: Of what, one for each.
-            now: The simulated time, in seconds.
-            purpose: What it is for, to find it again beside the decision.
-            top: How many, if not as many as the preset says.
-            kinds: Which kinds of memories; all, if not given.
+            ids: Who recalls; the same person may stand there several times.
+            queries: What each thinks of.
+            now: The simulated time in seconds.
+            purpose: What it is for; the purpose of the question that shows the memories.
+            top: How many memories for each query; as many as the preset says if left out.
+            kinds: The kinds of memories to search; all if left out.
         """
         owners = np.array([self.owner(who) for who in ids], np.int64)
         vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, self.embedder.dimension))
-        found = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
-        shown = self.stream.present(found, self.how)
-        at = shown["query"].to_numpy()
-        shown = shown.with_columns(
+        retrieved = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
+        presented = self.stream.present(retrieved, self.how)
+        at = presented["query"].to_numpy()
+        recalled = presented.with_columns(
             pl.Series("person", [ids[row] for row in at], dtype=_id_type(ids)),
             pl.Series("about", [queries[row] for row in at], dtype=pl.String),
             pl.lit(purpose).alias("purpose"),
         )
-        self._recalled.append(shown.drop("query"))
-        return shown
+        self._recalled.append(recalled.drop("query"))
+        return recalled
 
     def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
         """What comes to mind about each query, to be shown in a prompt; equal texts are shown once."""
@@ -203,15 +203,15 @@ class Memory(MemoryPart):
         self._unreflected[owners] = 0.0
 
     def forget(self, now: int) -> int:
-        """Drop what the policy says; returns how many."""
+        """Drop the memories that the policy selects; returns how many."""
         if self.forgetting is None:
             return 0
-        gone = self.forgetting.select(self.stream, now)
-        self.stream.forget(gone)
-        return len(gone)
+        ids = self.forgetting.select(self.stream, now)
+        self.stream.forget(ids)
+        return len(ids)
 
     def drain_tables(self) -> dict[str, pl.DataFrame]:
-        """What was stored and recalled since the last look, as tables `memories` and `recalled`."""
+        """What was stored and recalled since the last call, as tables `memories` and `recalled`."""
         tables: dict[str, pl.DataFrame] = {}
         if self._stored:
             rows = self.stream.rows(np.concatenate(self._stored))
@@ -225,14 +225,14 @@ class Memory(MemoryPart):
 
 
 def _once_each(people: Sequence[Id]) -> list[list[int]]:
-    """Rows in rounds, so that nobody stands in a round twice."""
-    seen: Counter[Id] = Counter()
+    """The rows in rounds, each person at most once in a round."""
+    counts: Counter[Id] = Counter()
     rounds: list[list[int]] = []
     for row, who in enumerate(people):
-        if seen[who] == len(rounds):
+        if counts[who] == len(rounds):
             rounds.append([])
-        rounds[seen[who]].append(row)
-        seen[who] += 1
+        rounds[counts[who]].append(row)
+        counts[who] += 1
     return rounds
 
 

@@ -1,4 +1,4 @@
-"""The columns of all memories, each memory in one place of them."""
+"""The columns of all memories: a memory is one slot in every column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from populace.minds.growable_arrays import Extents, GrowableArray, Ints, RaggedA
 from populace.minds.similarity import Bytes, quantize
 
 KINDS = ("observation", "dialogue", "plan", "reflection", "told")
-"""What a memory can be of."""
+"""The kinds of memories."""
 
 _PART = 16_384
 _COLUMNS: dict[str, npt.DTypeLike] = {
@@ -33,37 +33,37 @@ _COLUMNS: dict[str, npt.DTypeLike] = {
 
 
 class MemoryColumns:
-    """Where memories lie; what is put here was checked before.
+    """The memories of a population in columns; what is added here was checked before.
 
     Args:
         dimension: The size of a vector.
+
+    Attributes:
+        extents: The slots of each person.
+        size: How many memories there are.
+        next_id: The id that the next memory gets.
     """
 
     def __init__(self, dimension: int) -> None:
-        self.places = Extents()
+        self.extents = Extents()
         self.size = 0
         self._columns = {name: GrowableArray(dtype) for name, dtype in _COLUMNS.items()}
         self._vectors = GrowableArray(np.int8, (dimension,))
         self._texts = RaggedArray(np.uint8)
         self._evidence = RaggedArray(np.int64)
         self._slot_of = GrowableArray(np.int64)
-        self._made = 0
+        self.next_id = 0
 
     @property
     def vectors(self) -> Bytes:
-        """All vectors by place, in one byte a dimension."""
+        """All vectors by slot, one byte for each dimension."""
         return self._vectors.values
 
     @property
     def nbytes(self) -> int:
-        """The memory that everything here takes, room at the ends included."""
+        """The memory that all columns take in bytes, including the room at their ends."""
         arrays = [*self._columns.values(), self._vectors, self._slot_of]
         return sum(array.values.nbytes for array in arrays) + self._texts.nbytes + self._evidence.nbytes
-
-    @property
-    def next_id(self) -> int:
-        """The id that the next memory will have."""
-        return self._made
 
     def put(
         self,
@@ -76,20 +76,20 @@ class MemoryColumns:
 
         Args:
             columns: Owner, kind, time and importance.
-            texts: What is remembered.
+            texts: The texts.
             vectors: A vector for each.
-            evidence: The number of ids for each, and the ids one after the other.
+            evidence: The number of ids of each memory, and all ids in one array.
         """
         owners = columns["owner"]
-        ids: Ints = np.arange(self._made, self._made + len(owners))
+        ids: Ints = np.arange(self.next_id, self.next_id + len(owners))
         if not len(owners):
             return ids
-        slots = self.places.add(owners)
+        slots = self.extents.add(owners)
         for array in (*self._columns.values(), self._vectors):
-            array.reserve(self.places.end)
-        self._made += len(ids)
+            array.reserve(self.extents.end)
+        self.next_id += len(ids)
         self.size += len(ids)
-        self._slot_of.reserve(self._made)
+        self._slot_of.reserve(self.next_id)
         self._slot_of.values[ids] = slots
         sizes = texts.str.len_bytes().to_numpy().astype(np.int64)
         filled = dict(columns) | {
@@ -109,16 +109,16 @@ class MemoryColumns:
         return ids
 
     def get(self, name: str, slots: Ints) -> npt.NDArray[Any]:
-        """A column at these places."""
+        """The values of a column at these slots."""
         return self._columns[name].values[slots]
 
     def set(self, name: str, slots: Ints, values: npt.ArrayLike) -> None:
-        """Write a column at these places."""
+        """Set the values of a column at these slots."""
         self._columns[name].values[slots] = values
 
     def slots(self, ids: Ints) -> Ints:
-        """The places of memories by id."""
-        known = (ids >= 0) & (ids < self._made)
+        """The slots of memories by id."""
+        known = (ids >= 0) & (ids < self.next_id)
         if known.all():
             slots: Ints = self._slot_of.values[ids]
             known = slots >= 0
@@ -127,7 +127,7 @@ class MemoryColumns:
         missing = int(ids[int(np.argmin(known))])
         raise MemoryStreamError(
             f"there is no memory with the id {missing}.",
-            "It was forgotten." if 0 <= missing < self._made else f"Ids run from 0 to {self._made - 1}.",
+            "It was forgotten." if 0 <= missing < self.next_id else f"Ids run from 0 to {self.next_id - 1}.",
         )
 
     def frame(self, slots: Ints) -> pl.DataFrame:
@@ -151,12 +151,12 @@ class MemoryColumns:
         )
 
     def drop(self, slots: Ints) -> None:
-        """Take memories away and close the gaps; the places of others of the same people change."""
+        """Remove memories and close the gaps; the slots of other memories of the same people change."""
         slots = np.unique(slots)
         if not len(slots):
             return
         people = np.unique(self.get("owner", slots))
-        gone = np.zeros(self.places.end, np.bool_)
+        gone = np.zeros(self.extents.end, np.bool_)
         gone[slots] = True
         self._slot_of.values[self.get("memory", slots)] = -1
         self.size -= len(slots)
@@ -164,7 +164,7 @@ class MemoryColumns:
             self._texts.drop(int(self.get("text_size", slots).sum())),
             self._evidence.drop(int(self.get("evidence_size", slots).sum())),
         ]
-        ends = np.cumsum(self.places.counts(people))
+        ends = np.cumsum(self.extents.counts(people))
         cuts = np.unique(np.searchsorted(ends, np.arange(_PART, ends[-1], _PART), side="right"))
         for part in np.split(people, cuts):
             if len(part):
@@ -173,22 +173,22 @@ class MemoryColumns:
             self._pack()
 
     def _close_up(self, people: Ints, gone: npt.NDArray[np.bool_]) -> None:
-        old, rows = self.places.flat(people)
+        old, rows = self.extents.flat(people)
         stay = ~gone[old]
         counts = np.bincount(rows[stay], minlength=len(people))
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        before = self.places.counts(people)
+        before = self.extents.counts(people)
         new = old[np.repeat(np.cumsum(before) - before, counts) + within]
         source = old[stay]
-        moved = source != new
-        source, new = source[moved], new[moved]
+        changed = source != new
+        source, new = source[changed], new[changed]
         for array in (*self._columns.values(), self._vectors):
             array.values[new] = array.values[source]
         self._slot_of.values[self.get("memory", new)] = new
-        self.places.shrink(people, counts)
+        self.extents.shrink(people, counts)
 
     def _pack(self) -> None:
-        slots, _ = self.places.flat(self.places.remembering())
+        slots, _ = self.extents.flat(self.extents.owners_with_memories())
         self._texts, starts = self._texts.packed(self.get("text_at", slots), self.get("text_size", slots))
         self.set("text_at", slots, starts)
         self._evidence, starts = self._evidence.packed(self.get("evidence_at", slots), self.get("evidence_size", slots))

@@ -1,6 +1,6 @@
-"""What people remember: one store for the whole population.
+"""The memories of a whole population in one store.
 
-A memory is known by its id, which is never given twice. Time is simulated time, in seconds since the start.
+A memory has an id that is never used again. Time is simulated time, in seconds since the start.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from populace.minds.retrieval import Mask, Retrieval, ScoreComponents, retrieval
 from populace.minds.similarity import Bytes, Floats, dots_by_piece, dots_by_row, quantize
 
 _TOGETHER = 16_384
-"""So many candidates are scored at once."""
+"""The most candidates that are scored at once."""
 _SHARED = 16
-"""So many queries of one person with very many memories are scored at once."""
-_FOUND = ("query", "rank", "memory", "recency", "importance", "relevance", "score")
+"""The most queries of one person with very many memories that are scored at once."""
+_COLUMNS = ("query", "rank", "memory", "recency", "importance", "relevance", "score")
 
 
 class _Group(NamedTuple):
@@ -34,10 +34,10 @@ class _Group(NamedTuple):
 
 
 class MemoryStream:
-    """The memories of a whole population; to be used from one thread at a time.
+    """The memories of a whole population. Not safe for several threads at a time.
 
     Args:
-        embedder: The name of the embedder that all its vectors come from.
+        embedder: The name of the embedder of all its vectors.
         dimension: The size of a vector.
 
     Example:
@@ -46,8 +46,8 @@ class MemoryStream:
         >>> stream.append([0, 1, 0], texts, kind="observation", time=60, importance=[2, 8, 5],
         ...               embeddings=[[1, 0], [0, 1], [0, 1]]).tolist()
         [0, 1, 2]
-        >>> found = stream.retrieve([0], [[0, 1]], now=120, how="park2023", top=1)
-        >>> stream.rows(found["memory"])["text"].to_list()
+        >>> nearest = stream.retrieve([0], [[0, 1]], now=120, how="park2023", top=1)
+        >>> stream.rows(nearest["memory"])["text"].to_list()
         ['Tea with Al.']
     """
 
@@ -63,7 +63,7 @@ class MemoryStream:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the stream takes."""
+        """The memory that the stream takes, in bytes."""
         return self._store.nbytes
 
     def append(
@@ -81,21 +81,21 @@ class MemoryStream:
         """Add memories; returns their ids.
 
         Args:
-            owners: Whose they are.
-            texts: What is remembered.
-            kind: What they are of, one of `KINDS`, for all or for each.
-            time: When, in simulated seconds, for all or for each.
+            owners: The person of each memory, as a number.
+            texts: The text of each memory.
+            kind: One of `KINDS`, for all or for each.
+            time: The simulated time in seconds, for all or for each.
             importance: From 1 to 10, NaN where it was not rated, for all or for each.
             embeddings: A vector for each text.
-            evidence: The ids of the memories that each rests on.
-            embedder: Who made the vectors, to be checked against the stream's own.
+            evidence: For each memory, the ids of the memories that it rests on.
+            embedder: The name of the embedder of these vectors; another one than the stream's is an error.
         """
         people = _people(owners)
         count = len(people)
-        written = texts if isinstance(texts, pl.Series) else pl.Series("text", list(texts), dtype=pl.String)
-        if len(written) != count or written.null_count():
+        series = texts if isinstance(texts, pl.Series) else pl.Series("text", list(texts), dtype=pl.String)
+        if len(series) != count or series.null_count():
             raise MemoryStreamError(
-                f"there are {count} owners and {len(written) - written.null_count()} texts.",
+                f"there are {count} owners and {len(series) - series.null_count()} texts.",
                 "Give one text for each owner.",
             )
         columns: dict[str, npt.NDArray[Any]] = {
@@ -106,7 +106,7 @@ class MemoryStream:
         }
         self._check(columns["time"], columns["importance"])
         return self._store.put(
-            columns, written, self._vectors(embeddings, count, embedder), self._basis(evidence, count)
+            columns, series, self._vectors(embeddings, count, embedder), self._basis(evidence, count)
         )
 
     def retrieve(
@@ -121,28 +121,28 @@ class MemoryStream:
         touch: bool = True,
         embedder: str | None = None,
     ) -> pl.DataFrame:
-        """What comes to mind, for many people at once.
+        """The best memories for each query, for many people at once.
 
         Args:
-            owners: Who asks; the same person may ask several times.
+            owners: Whose memories are searched; the same person may stand there several times.
             queries: A vector for each.
-            now: The simulated time; a memory of later counts as new.
+            now: The simulated time in seconds; a later memory counts as new.
             how: How memories are ranked, or the name of a preset.
-            top: How many to return for each query, if not as many as `how` says.
-            kinds: Which kinds are candidates; all, if not given.
-            touch: Whether what is returned counts as accessed now, for later calls.
-            embedder: Who made the vectors, to be checked against the stream's own.
+            top: How many to return for each query; as many as `how` says if left out.
+            kinds: The kinds of memories to search; all if left out.
+            touch: Whether later calls see what is returned as accessed now.
+            embedder: The name of the embedder of these vectors; another one than the stream's is an error.
 
         Returns:
-            The columns query (the row in the batch), rank (from 1), memory, recency, importance and relevance as
-            scaled, and score; in the order of query and rank. Ties go to the newest, then to the highest id.
+            A table ordered by query and rank: query (the row in the batch), rank (from 1), memory, the scaled recency,
+            importance and relevance, and score. Ties go to the newest, then to the highest id.
         """
         way = retrieval_preset(how) if isinstance(how, str) else how
         people = _people(owners)
-        sought, factors = quantize(self._vectors(queries, len(people), embedder))
-        found, store = _Found(), self._store
+        query_vectors, factors = quantize(self._vectors(queries, len(people), embedder))
+        retrieved, store = _Retrieved(), self._store
         for group in self._groups(people, None if kinds is None else _kind_codes(kinds, len(kinds))):
-            cosine = self._cosine(group, people, sought, factors)
+            cosine = self._cosine(group, people, query_vectors, factors)
             if way.nearest is not None:
                 rows, _, columns = self._best(group, cosine, way.nearest)
                 among = np.zeros(cosine.shape, np.bool_)
@@ -150,30 +150,30 @@ class MemoryStream:
                 group = group._replace(among=among)
             ages = now - store.get(way.since, group.slots)
             scored = way.components(ages, store.get("importance", group.slots), cosine, group.among)
-            chosen = self._best(group, scored.score, way.top if top is None else top)
-            found.add(group, chosen, scored)
-        table = found.table()
+            best = self._best(group, scored.score, way.top if top is None else top)
+            retrieved.add(group, best, scored)
+        table = retrieved.table()
         slots = table["memory"]
         if touch:
             store.set("last_access", slots, np.maximum(store.get("last_access", slots), now))
         return pl.DataFrame(table | {"memory": store.get("memory", slots)})
 
-    def present(self, found: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
-        """What was retrieved, with its text, kind and time, in the order in which `how` shows it to a model."""
+    def present(self, retrieved: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
+        """The retrieved memories with text, kind and time, in the order in which `how` shows them to a model."""
         way = retrieval_preset(how) if isinstance(how, str) else how
-        shown = found.hstack(self.rows(found["memory"]).select("text", "kind", "time"))
-        return shown.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
+        presented = retrieved.hstack(self.rows(retrieved["memory"]).select("text", "kind", "time"))
+        return presented.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
 
     def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> pl.DataFrame:
-        """Memories by id, in the order asked for."""
+        """Memories by id, in the order of the ids."""
         return self._store.frame(self._store.slots(to_ints(ids)))
 
     def of(self, owner: int) -> pl.DataFrame:
         """All memories of one person, in the order in which they were added."""
-        return self._store.frame(self._store.places.flat(_people([owner]))[0])
+        return self._store.frame(self._store.extents.flat(_people([owner]))[0])
 
     def recent(self, owners: Sequence[int] | npt.ArrayLike, count: int) -> pl.DataFrame:
-        """The newest memories of each person, newest first; the column query is the row in `owners`."""
+        """The newest memories of each person, newest first; the column `query` is the row in `owners`."""
         query, slots = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for group in self._groups(_people(owners), None):
             times = self._store.get("time", group.slots).astype(np.float64)
@@ -184,7 +184,7 @@ class MemoryStream:
         return frame.insert_column(0, pl.Series("query", np.concatenate(query))).sort("query", maintain_order=True)
 
     def forget(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> None:
-        """Drop memories; what rested on them keeps their ids as evidence."""
+        """Drop memories; memories that rest on them keep their ids as evidence."""
         self._store.drop(self._store.slots(to_ints(ids)))
 
     def count(self, owner: int) -> int:
@@ -193,26 +193,26 @@ class MemoryStream:
 
     def counts(self, owners: Sequence[int] | npt.ArrayLike) -> Ints:
         """How many memories each of these people has."""
-        return self._store.places.counts(_people(owners))
+        return self._store.extents.counts(_people(owners))
 
     def unrated(self, owner: int | None = None) -> int:
         """How many memories have no importance, of one person or of all."""
-        places = self._store.places
-        people = places.remembering() if owner is None else _people([owner])
-        return int(np.isnan(self._store.get("importance", places.flat(people)[0])).sum())
+        extents = self._store.extents
+        people = extents.owners_with_memories() if owner is None else _people([owner])
+        return int(np.isnan(self._store.get("importance", extents.flat(people)[0])).sum())
 
     def columns(self, *names: str) -> pl.DataFrame:
-        """Columns of numbers of all memories by owner and id, for policies that look at everybody at once.
+        """Numeric columns of all memories, ordered by owner and id, for policies that look at everybody at once.
 
         Args:
             names: Some of memory, owner, time, importance and last_access.
         """
-        slots, _ = self._store.places.flat(self._store.places.remembering())
+        slots, _ = self._store.extents.flat(self._store.extents.owners_with_memories())
         return pl.DataFrame({name: self._store.get(name, slots) for name in names})
 
     def _groups(self, people: Ints, allowed: npt.NDArray[np.int8] | None) -> Iterator[_Group]:
-        """Queries with about as many candidates, so that little is filled up; those without any are left out."""
-        counts = self._store.places.counts(people)
+        """The queries in groups with similar numbers of candidates, to pad little; queries without any are left out."""
+        counts = self._store.extents.counts(people)
         order = np.lexsort((people, -counts))
         begin, end = 0, int(np.count_nonzero(counts))
         while begin < end:
@@ -220,7 +220,7 @@ class MemoryStream:
             rows = order[begin : min(end, begin + max(_SHARED, _TOGETHER // width))]
             if width > _TOGETHER // _SHARED:
                 rows = rows[people[rows] == people[rows[0]]]
-            slots, among = self._store.places.slots(people[rows], counts[rows]), None
+            slots, among = self._store.extents.slots(people[rows], counts[rows]), None
             if counts[rows[-1]] < width:
                 among = np.arange(width) < counts[rows, None]
             if allowed is not None:
@@ -229,10 +229,10 @@ class MemoryStream:
             yield _Group(rows, slots, among)
             begin += len(rows)
 
-    def _cosine(self, group: _Group, people: Ints, sought: Bytes, factors: Floats) -> Floats:
-        store, queries, owners = self._store, sought[group.rows], people[group.rows]
+    def _cosine(self, group: _Group, people: Ints, query_vectors: Bytes, factors: Floats) -> Floats:
+        store, queries, owners = self._store, query_vectors[group.rows], people[group.rows]
         if (owners == owners[0]).all():
-            cosine = dots_by_piece(store.vectors, store.places.pieces(int(owners[0])), queries)
+            cosine = dots_by_piece(store.vectors, store.extents.pieces(int(owners[0])), queries)
         else:
             cosine = dots_by_row(store.vectors, group.slots, queries)
         cosine *= store.get("factor", group.slots)
@@ -250,13 +250,13 @@ class MemoryStream:
         else:
             rows, columns = np.nonzero(scores > -np.inf)
         good = scores[rows, columns]
-        kept = min(count, width)
-        if len(rows) == kept * len(scores):
-            order = np.argsort(-good.reshape(-1, kept), axis=1)
-            ordered = np.take_along_axis(good.reshape(-1, kept), order, axis=1)
+        size = min(count, width)
+        if len(rows) == size * len(scores):
+            order = np.argsort(-good.reshape(-1, size), axis=1)
+            ordered = np.take_along_axis(good.reshape(-1, size), order, axis=1)
             if (ordered[:, 1:] < ordered[:, :-1]).all():
-                order = (order + kept * np.arange(len(scores))[:, None]).ravel()
-                return rows, np.tile(np.arange(1, kept + 1), len(scores)), columns[order]
+                order = (order + size * np.arange(len(scores))[:, None]).ravel()
+                return rows, np.tile(np.arange(1, size + 1), len(scores)), columns[order]
         slots = group.slots[rows, columns]
         order = np.lexsort((-self._store.get("memory", slots), -self._store.get("time", slots), -good, rows))
         order = order[good[order] > -np.inf]
@@ -271,18 +271,18 @@ class MemoryStream:
                 f"the vectors come from {embedder!r}, and the memory stream holds those of {self.embedder!r}.",
                 "Embed with the stream's own embedder, or begin a new stream.",
             )
-        given = np.asarray(vectors, np.float32)
-        if not count and not given.size:
+        array = np.asarray(vectors, np.float32)
+        if not count and not array.size:
             return np.zeros((0, self.dimension), np.float32)
-        if given.shape != (count, self.dimension):
+        if array.shape != (count, self.dimension):
             raise EmbeddingError(
-                f"vectors of the shape {given.shape} were given; the memory stream ({self.embedder}) takes "
+                f"vectors of the shape {array.shape} were given; the memory stream ({self.embedder}) takes "
                 f"({count}, {self.dimension}).",
                 "Embed with the stream's own embedder, one text for each row.",
             )
-        if not np.isfinite(given).all():
+        if not np.isfinite(array).all():
             raise EmbeddingError("a vector holds NaN or infinity.", "Check the embedder.")
-        return given
+        return array
 
     def _check(self, times: npt.NDArray[Any], rated: npt.NDArray[Any]) -> None:
         if (times < 0).any():
@@ -307,22 +307,22 @@ class MemoryStream:
         return to_ints([len(basis) for basis in evidence]), flat
 
 
-class _Found:
-    """What was retrieved, group by group."""
+class _Retrieved:
+    """Collects what is retrieved, group by group."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _FOUND}
+        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _COLUMNS}
 
-    def add(self, group: _Group, chosen: tuple[Ints, Ints, Ints], scored: ScoreComponents) -> None:
-        rows, ranks, columns = chosen
+    def add(self, group: _Group, best: tuple[Ints, Ints, Ints], scored: ScoreComponents) -> None:
+        rows, ranks, columns = best
         parts = (group.rows[rows], ranks, group.slots[rows, columns], *(part[rows, columns] for part in scored))
-        for name, part in zip(_FOUND, parts, strict=True):
+        for name, part in zip(_COLUMNS, parts, strict=True):
             self._parts[name].append(part)
 
     def table(self) -> dict[str, npt.NDArray[Any]]:
-        """All of it by query and rank; the column memory holds places."""
+        """Everything by query and rank; the column `memory` holds slots."""
         table = {
-            name: np.concatenate([np.zeros(0, np.int64 if name in _FOUND[:3] else np.float64), *parts])
+            name: np.concatenate([np.zeros(0, np.int64 if name in _COLUMNS[:3] else np.float64), *parts])
             for name, parts in self._parts.items()
         }
         order = np.argsort(table["query"], kind="stable")
@@ -330,19 +330,19 @@ class _Found:
 
 
 def _people(owners: Sequence[int] | npt.ArrayLike) -> Ints:
-    given = np.atleast_1d(np.asarray(owners))
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or (given.size and given.min() < 0):
+    array = np.atleast_1d(np.asarray(owners))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu") or (array.size and array.min() < 0):
         raise MemoryStreamError("owners are whole numbers of at least 0.", "Give each person's row at setup.")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _each(value: npt.ArrayLike, count: int, dtype: npt.DTypeLike, what: str) -> npt.NDArray[Any]:
-    given = np.asarray(value)
-    if given.ndim and given.shape != (count,):
-        raise MemoryStreamError(f"there are {count} memories and {given.size} {what}.", "Give one for all or for each.")
-    if np.dtype(dtype).kind == "i" and given.size and given.dtype.kind not in "iu":
+    array = np.asarray(value)
+    if array.ndim and array.shape != (count,):
+        raise MemoryStreamError(f"there are {count} memories and {array.size} {what}.", "Give one for all or for each.")
+    if np.dtype(dtype).kind == "i" and array.size and array.dtype.kind not in "iu":
         raise MemoryStreamError(f"{what} are whole numbers of simulated seconds.")
-    return np.broadcast_to(given.astype(dtype), (count,))
+    return np.broadcast_to(array.astype(dtype), (count,))
 
 
 def _kind_codes(kinds: Sequence[str], count: int) -> npt.NDArray[np.int8]:

@@ -13,9 +13,9 @@ from populace.people import Id
 
 
 class Mind:
-    """What people bring to a question, and what they live by between questions.
+    """What people bring to a question, and the parts that act between questions.
 
-    Only the profile is needed. Any other part may be left out, or be one of your own.
+    Only the profile is needed. Every other part may be left out or be one of your own.
 
     Args:
         profile: Who a person is, as a template over the columns of the population.
@@ -53,15 +53,15 @@ class Mind:
         self.dialogue = dialogue
 
     async def finish_step(self, asker: Asker, ids: Sequence[Id], now: int) -> dict[str, pl.DataFrame]:
-        """What every step of people with a memory ends with: those who have reason to reflect, and all forget.
+        """Let people reflect and forget at the end of a step.
 
         Args:
-            asker: Whoever puts the questions.
+            asker: Puts the questions; a scenario.
             ids: Who may reflect.
             now: The simulated time in seconds.
 
         Returns:
-            What was stored and recalled since the last time, as tables for the journal; none without a memory.
+            What was stored and recalled since the last call, as tables for the journal; none without a memory.
         """
         if self.memory is None:
             return {}

@@ -1,7 +1,7 @@
-"""The parts that a mind may have beside its profile, as small protocols.
+"""The parts that a mind may have besides its profile, as small protocols.
 
-Each is a base class as well: derive from it, write the one or two methods that are abstract, and the
-part fits wherever the shipped one does.
+Each is also a base class: derive from it and write its abstract methods, and the part can take the place of the
+shipped one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Asker(Protocol):
 
 
 class MemoryPart(Protocol):
-    """What people keep and what comes to their mind."""
+    """What people store and recall."""
 
     @abstractmethod
     def store(
@@ -48,11 +48,11 @@ class MemoryPart(Protocol):
         importance: float | npt.ArrayLike,
         evidence: Sequence[Sequence[int]] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Store a text for each person; returns the numbers of the memories."""
+        """Store a text for each person; returns the ids of the memories."""
 
     @abstractmethod
     def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
-        """What comes to mind about each query, to be shown in a prompt."""
+        """The memories that come to mind about each query, to be shown in a prompt."""
 
     async def remember(
         self,
@@ -68,11 +68,11 @@ class MemoryPart(Protocol):
         return self.store(ids, texts, kind=kind, now=now, importance=np.nan, evidence=evidence)
 
     def forget(self, now: int) -> int:
-        """Drop what is not kept for ever; returns how many memories."""
+        """Drop the memories that are forgotten by now; returns how many."""
         return 0
 
     def drain_tables(self) -> dict[str, pl.DataFrame]:
-        """Tables of what was stored and recalled since the last look, for the journal."""
+        """What was stored and recalled since the last call, as tables for the journal."""
         return {}
 
 
@@ -112,7 +112,7 @@ class ReflectionPart(Protocol):
 
     @abstractmethod
     async def think(self, asker: Asker, memory: MemoryPart, ids: Sequence[Id], now: int) -> int:
-        """Let those who have reason to reflect; returns how many conclusions were drawn."""
+        """Let people reflect who have reason to; returns how many conclusions they drew."""
 
 
 class PlanningPart(Protocol):
@@ -122,12 +122,12 @@ class PlanningPart(Protocol):
     async def plan_day(
         self, asker: Asker, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
     ) -> dict[Id, list[Action]]:
-        """The rest of the day of each, in order."""
+        """The actions of each person for the rest of the day, in order."""
 
     async def refine(
         self, asker: Asker, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
     ) -> list[list[Action]]:
-        """What each does first in the stroke that begins now; the stroke itself, unless a part says more."""
+        """The finer actions of each person within the stroke that begins now; by default the stroke itself."""
         return [[stroke] for stroke in strokes]
 
 
@@ -146,4 +146,4 @@ class DialoguePart(Protocol):
         present: Callable[[Id], bool] = lambda _: True,
         **fields: Sequence[Any],
     ) -> list[Talk]:
-        """Let groups of people talk, all of them side by side; the first of each group begins."""
+        """Let groups of people talk, all groups at the same time; the first of each group begins."""

@@ -1,4 +1,4 @@
-"""Asking a model for people: from a few seeds to many, or a few sentences for each row of a table."""
+"""Personas from a model: many people from a few seeds, or a few sentences for each row of a table."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from populace.questions.cleaning import CleaningContext, clean
 Fill = Literal["rule", "stop"]
 
 NEAR = 0.9
-"""Personas with a cosine of at least this are too much alike."""
+"""The cosine from which on two personas count as near duplicates."""
 ROUNDS = 12
-"""How often a model is asked again for what is still missing."""
+"""How many rounds of calls there are at most."""
 IDLE = 3
-"""After so many rounds in a row without anybody new, the model has nothing more to give."""
+"""After this many rounds in a row without anybody new, no more calls are made."""
 _SHOWN = 3
 _EXTRA = 1.5
 _ABOUT = "A community is being set up. Its goal: {goal}"
 
 
+# The names of these classes are part of the recorded questions; another name would make a recording unreplayable.
 class _Described(pydantic.BaseModel):
     people: list[str]
 
@@ -61,21 +62,21 @@ async def expand(
     names: Literal["list", "model"] = "list",
     fill: Fill = "rule",
 ) -> Expansion:
-    """Many distinct people from a few described ones, evenly spread over them.
+    """Many distinct people from a few seeds, with about as many people for each seed.
 
-    A call asks for `batch` people like one seed and shows a few that are already there, to be different from. What
-    comes back is cleaned like a post; repetitions and near repetitions are counted and left out; what is missing is
-    asked for again.
+    A call asks for `batch` people like one seed, and shows a few existing ones from which the new ones must differ.
+    Replies are cleaned like posts; duplicates and near duplicates are counted and left out, and the missing people
+    are asked for again.
 
     Args:
-        asker: Who can put questions: the scenario, in `setup` as well.
-        seeds: The described people to begin with.
-        count: How many people are wanted.
+        asker: Puts the questions; a scenario, also in `setup`.
+        seeds: The descriptions of the people to begin with.
+        count: How many people to make.
         goal: What the community is for.
-        embedder: Makes the vectors by which likeness is judged.
-        rng: Draws names, who is shown, and what the rule makes.
+        embedder: Makes the vectors with which near duplicates are found.
+        rng: Draws names, the people that a call shows, and what the rule makes.
         batch: How many people one call asks for.
-        near: The cosine from which on two personas are too much alike.
+        near: The cosine from which on two personas count as near duplicates.
         limit: The most characters of a persona.
         rounds: How often to ask again.
         with_seeds: Whether the seeds themselves are among the people.
@@ -95,9 +96,9 @@ async def expand(
         idle = 0 if await _round(asker, pool, seed, question, goal, embedder, rng, batch, limit) else idle + 1
     lacking = int(pool.missing().sum())
     if lacking and fill == "stop":
-        told = ", ".join(f"{number} {what}" for what, number in pool.counts.items())
+        counts = ", ".join(f"{number} {what}" for what, number in pool.counts.items())
         raise PeopleError(
-            f"the model gave {count - lacking} distinct people of {count} ({told}).",
+            f"the model gave {count - lacking} distinct people of {count} ({counts}).",
             "Take a stronger model, more seeds, a higher near=…, or fill='rule'.",
         )
     if lacking:
@@ -117,27 +118,27 @@ async def elaborate(
     limit: int = 240,
     fill: Fill = "rule",
 ) -> Expansion:
-    """A persona for each row of a table; who there is, and everything in the table, stays as it is.
+    """A persona for each row of a table; everything else in the table stays as it is.
 
     Args:
-        asker: Who can put questions.
+        asker: Puts the questions; a scenario.
         table: The people.
         goal: What the community is for.
         rng: Draws names where the table has none.
         columns: What the model is told of them; all but the id by default.
         embedder: With one, near repetitions are counted; nobody is left out for it.
-        near: The cosine from which on two personas are too much alike.
+        near: The cosine from which on two personas count as near duplicates.
         limit: The most characters of a persona.
         fill: What becomes of somebody for whom the model wrote nothing usable: what the table says stands for a
             persona by `rule`, marked as such, or `stop` with an error.
     """
-    told = [name for name in table.columns if name != "id"] if columns is None else list(columns)
-    for name in told:
+    described = [name for name in table.columns if name != "id"] if columns is None else list(columns)
+    for name in described:
         if name not in table:
             raise UnknownNameError("column", name, table.columns)
-    if not told:
+    if not described:
         raise PeopleError("the table says nothing about its people.", "Give it columns besides the id.")
-    facts = table.frame.select(_facts(told, table.frame.schema)).to_series()
+    facts = table.frame.select(_facts(described, table.frame.schema)).to_series()
     answers = await asker.ask(
         table,
         Utterance("Describe this person in one or two sentences, without adding a name.", limit=limit),
@@ -147,36 +148,36 @@ async def elaborate(
         goal=goal,
         known=facts,
     )
-    written = answers.values
+    replies = answers.values
     counts: Counter[str] = Counter(
-        asked=len(table), calls=len(table), written=len(table) - written.null_count(), invalid=written.null_count()
+        asked=len(table), calls=len(table), written=len(table) - replies.null_count(), invalid=replies.null_count()
     )
-    if written.null_count() and fill == "stop":
-        who = table.ids.filter(written.is_null())[0]
+    if replies.null_count() and fill == "stop":
+        who = table.ids.filter(replies.is_null())[0]
         raise PeopleError(
-            f"the model wrote no usable persona for {written.null_count()} of {len(table)} people, first for {who!r}.",
+            f"the model wrote no usable persona for {replies.null_count()} of {len(table)} people, first for {who!r}.",
             "Take a stronger model, or fill='rule'.",
         )
-    personas = written.fill_null(facts)
-    counts["filled"] = written.null_count()
+    personas = replies.fill_null(facts)
+    counts["filled"] = replies.null_count()
     counts["duplicates"] = personas.len() - personas.n_unique()
     if embedder is not None:
         alike = int((near_duplicates(embedder.embed(personas.to_list()), near=near) >= 0).sum())
         counts["near duplicates"] = alike - counts["duplicates"]
-    named = (
+    names = (
         pl.DataFrame({"name": table["name"], "name_source": ["table"] * len(table)})
         if "name" in table
         else distinct_names(pl.Series("given", [None] * len(table), dtype=pl.String), rng)
     )
-    source = pl.Series(["model", "rule"]).gather(written.is_null().cast(pl.UInt32))
+    source = pl.Series(["model", "rule"]).gather(replies.is_null().cast(pl.UInt32))
     people = People(
         table.frame.with_columns(
-            named["name"],
+            names["name"],
             persona=personas,
             seed=pl.lit(None, pl.Int64),
             batch=pl.int_range(1, pl.len() + 1, dtype=pl.Int64),
             source=source,
-            name_source=named["name_source"],
+            name_source=names["name_source"],
         )
     )
     return Expansion(people, counts)
@@ -233,8 +234,8 @@ async def _round(
     given: list[str | None] = []
     for call, value in enumerate(answers.values.to_list()):
         for person in json.loads(value)["people"] if value else []:
-            told = person["persona"] if isinstance(person, dict) else person
-            persona = clean(told, CleaningContext(limit)).text
+            text = person["persona"] if isinstance(person, dict) else person
+            persona = clean(text, CleaningContext(limit)).text
             if persona is None:
                 pool.counts["unusable"] += 1
                 continue

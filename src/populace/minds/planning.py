@@ -1,8 +1,7 @@
-"""Planning: a day in broad strokes, made finer only as far ahead as needed, as actions with an end.
+"""Planning: a day in a few broad strokes, which are made finer only when they begin.
 
-Nobody is asked every tick what to do. An action runs until it ends or is interrupted, and only then
-is there a question. What a model plans is checked against the clock and the map; every repair is
-counted under its name.
+The result is actions with a start and an end, so that nobody has to be asked in every step what to do. A plan of a
+model is checked against the time and the known places; every repair is counted under its name.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from populace.questions import Form
 _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 
 
+# The names of these classes are part of the recorded questions; another name would make a recording unreplayable.
 class _Finer(pydantic.BaseModel):
     minutes: int = pydantic.Field(ge=1, le=240)
     doing: str = pydantic.Field(max_length=80)
@@ -41,9 +41,10 @@ class Planning(PlanningPart):
 
     Attributes:
         places: The names of places that may stand in a plan.
-        strokes: How many broad strokes a day has, at least and at most.
-        ahead: How many seconds ahead a stroke is made finer; 0 leaves it as it is.
-        counts: What had to be repaired: `in the past`, `overlapping`, `no plan`, `no finer plan`, `cut short`.
+        strokes: The fewest and the most strokes of a day.
+        ahead: How many seconds of a stroke are made finer; 0 for all of it.
+        counts: How many repairs of each kind there were, such as `in the past`, `overlapping`, `no plan`,
+            `no finer plan` and `cut short`.
 
     Example:
         >>> planning = Planning(places=("home", "café"))
@@ -79,15 +80,15 @@ class Planning(PlanningPart):
         """Ask people for the rest of their day, all at once.
 
         Args:
-            asker: Whoever puts the question.
-            people: Who plans.
-            given: What they are told.
+            asker: Puts the question; a scenario.
+            people: The people who plan.
+            given: What they are told before the question.
             now: The simulated time in seconds since midnight of the first day.
-            until: When each goes to bed, likewise.
+            until: When each person goes to bed, in the same seconds.
             **fields: Values for the fields of `given`.
 
         Returns:
-            The actions of each, in order and without gaps from the first on; none where no plan could be read.
+            The actions of each person, in order and without gaps; none where the plan is invalid.
         """
         few, many = self.strokes
         answers = await asker.ask(
@@ -112,7 +113,7 @@ class Planning(PlanningPart):
         return plans
 
     def _example(self) -> str:
-        """A day to show the form by; its places and doings take turns, since small models copy."""
+        """An example of a day. Its places and actions vary, since small models copy the example."""
         doings = ("have breakfast", "get to work", "eat lunch", "finish what is left", "meet somebody", "read", "cook")
         rows = [
             {"at": f"{8 + 2 * turn:02d}:00", "where": self.places[turn % len(self.places)], "doing": doings[turn % 7]}
@@ -121,20 +122,25 @@ class Planning(PlanningPart):
         return json.dumps({"plan": rows}, ensure_ascii=False)
 
     def to_actions(self, rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
-        """Turn what was planned into actions that follow each other.
+        """A plan as actions that follow each other; every repair is counted.
 
-        What would begin in the past is dropped, two things at one time leave the first, and each ends where the next
-        begins; all of it is counted.
+        Rows that begin in the past or after bedtime are dropped; of two at the same time the first is taken; each
+        action ends where the next begins.
+
+        Args:
+            rows: Time, place and action of each stroke.
+            now: The simulated time in seconds.
+            until: When the person goes to bed.
         """
         midnight = now - now % DAY
         starts: dict[int, tuple[str, str]] = {}
         last = -1
         for at, where, doing in rows:
-            read = _CLOCK.fullmatch(at.strip())
-            if read is None or where not in self.places or not doing.strip():
+            match = _CLOCK.fullmatch(at.strip())
+            if match is None or where not in self.places or not doing.strip():
                 self.counts["not an action"] += 1
                 continue
-            start = midnight + int(read[1]) * HOUR + int(read[2]) * 60
+            start = midnight + int(match[1]) * HOUR + int(match[2]) * 60
             if start < now:
                 self.counts["in the past"] += 1
             elif start >= until:
@@ -153,7 +159,7 @@ class Planning(PlanningPart):
     async def refine(
         self, asker: Asker, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
     ) -> list[list[Action]]:
-        """Ask people what they do first in the stroke that begins for each, as far ahead as needed."""
+        """Ask people what they do in detail in the stroke that begins now, as far as `ahead` says."""
         answers = await asker.ask(
             people,
             Form(
@@ -167,23 +173,23 @@ class Planning(PlanningPart):
             **fields,
         )
         return [
-            self._fitted(stroke, json.loads(value)["actions"] if value else [])
+            self._fit(stroke, json.loads(value)["actions"] if value else [])
             for stroke, value in zip(strokes, answers.values, strict=True)
         ]
 
-    def _fitted(self, stroke: Action, rows: Sequence[Mapping[str, Any]]) -> list[Action]:
-        """Actions inside a stroke, as far as it is made finer; what is left of it follows as it was."""
+    def _fit(self, stroke: Action, rows: Sequence[Mapping[str, Any]]) -> list[Action]:
+        """The detailed actions fitted into a stroke; the rest of the stroke follows as one action."""
         if not rows:
             self.counts["no finer plan"] += 1
             return [stroke]
         end = min(stroke.end, stroke.start + self.ahead) if self.ahead else stroke.end
-        made: list[Action] = []
+        actions: list[Action] = []
         at = stroke.start
         for row in rows:
             if at >= end:
                 self.counts["cut short"] += 1
                 break
             stop = min(at + row["minutes"] * 60, end)
-            made.append(Action(at, stop, stroke.where, row["doing"].strip() or stroke.doing))
+            actions.append(Action(at, stop, stroke.where, row["doing"].strip() or stroke.doing))
             at = stop
-        return [*made, Action(at, stroke.end, stroke.where, stroke.doing)] if at < stroke.end else made
+        return [*actions, Action(at, stroke.end, stroke.where, stroke.doing)] if at < stroke.end else actions

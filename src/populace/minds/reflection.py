@@ -1,4 +1,4 @@
-"""Reflection: people to whom much has happened draw conclusions, and say on which memories these rest."""
+"""Reflection: people to whom much has happened draw conclusions, and cite the memories that these rest on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from populace.people import Id
 from populace.questions import Form
 
 
+# The names of these classes are part of the recorded questions; another name would make a recording unreplayable.
 class _Wonder(pydantic.BaseModel):
     questions: list[str]
 
@@ -31,20 +32,20 @@ class _Insights(pydantic.BaseModel):
 
 @dataclass
 class Reflection(ReflectionPart):
-    """When people reflect, and how far.
+    """When people reflect, and on how much.
 
-    Whoever has taken in memories of a total importance of `budget` since the last time asks
-    themselves a few questions about what happened lately, recalls what bears on them, and draws
-    conclusions. A conclusion is a memory too; its evidence is the memories that it cites.
+    A person who has stored memories of a total importance of `budget` since the last reflection first asks a few
+    questions about the newest memories, then recalls memories about these questions and draws conclusions from
+    them. A conclusion is a memory too; its evidence is the memories that it cites.
 
     Attributes:
-        budget: The total importance after which one reflects.
-        recent: How many of the newest memories raise questions.
-        questions: How many questions.
-        statements: How many memories are recalled for each.
-        insights: How many conclusions at most.
-        counts: What happened: `reflected`, `uncited` for a conclusion without a valid citation, `bad citation`,
-            `invalid` for an answer that could not be read.
+        budget: The total importance after which a person reflects.
+        recent: How many of the newest memories the questions are about.
+        questions: How many questions a person asks.
+        statements: How many memories are recalled for each question.
+        insights: The most conclusions of one reflection.
+        counts: How often people `reflected`, conclusions without a valid citation (`uncited`), single invalid
+            citations (`bad citation`) and `invalid` answers.
     """
 
     budget: float = 150.0
@@ -55,7 +56,7 @@ class Reflection(ReflectionPart):
     counts: Counter[str] = field(default_factory=Counter)
 
     async def think(self, asker: Asker, memory: MemoryPart, ids: Sequence[Id], now: int) -> int:
-        """Let those reflect to whom enough has happened; returns how many conclusions were drawn."""
+        """Let people reflect to whom enough has happened; returns how many conclusions they drew."""
         if not isinstance(memory, ReflectiveMemory):
             raise ParameterError(
                 f"Reflection cannot work on {type(memory).__name__}: it is no ReflectiveMemory.",
@@ -65,16 +66,16 @@ class Reflection(ReflectionPart):
         return await self.reflect(asker, memory, self.due(memory, ids), now)
 
     def due(self, memory: ReflectiveMemory, ids: Sequence[Id]) -> list[Id]:
-        """Who has enough to think about."""
+        """The people whose importance since the last reflection has reached the budget."""
         reached = memory.importance_since_reflection(ids) >= self.budget
         return [who for who, enough in zip(ids, reached, strict=True) if enough]
 
     async def reflect(self, asker: Asker, memory: ReflectiveMemory, ids: Sequence[Id], now: int) -> int:
-        """Let these people reflect, all at once; returns how many conclusions were drawn."""
+        """Let these people reflect, all at once; returns how many conclusions they drew."""
         if not ids:
             return 0
         memory.mark_reflected(ids)
-        wondered = await asker.ask(
+        questions = await asker.ask(
             asker.people.take(ids),
             Form(
                 f"Which {self.questions} questions about your life do these raise?",
@@ -86,9 +87,9 @@ class Reflection(ReflectionPart):
             purpose="reflection: questions",
             lately=memory.recent(ids, self.recent),
         )
-        self.counts["invalid"] += wondered.values.null_count()
+        self.counts["invalid"] += questions.values.null_count()
         who, about = [], []
-        for person, value in zip(ids, wondered.values, strict=True):
+        for person, value in zip(ids, questions.values, strict=True):
             for question in json.loads(value)["questions"][: self.questions] if value else []:
                 who.append(person)
                 about.append(question)
@@ -102,7 +103,7 @@ class Reflection(ReflectionPart):
             statements.setdefault(person, []).append((number, text))
         people = [person for person in dict.fromkeys(who) if person in statements]
         recollection = Recollection.of([statements[person] for person in people], numbered=True)
-        concluded = await asker.ask(
+        conclusions = await asker.ask(
             asker.people.take(people),
             Form(
                 f"What do you conclude from them? Give at most {self.insights} conclusions, each with the numbers of "
@@ -118,21 +119,21 @@ class Reflection(ReflectionPart):
         authors: list[Id] = []
         texts: list[str] = []
         evidence: list[list[int]] = []
-        for person, value, ids in zip(people, concluded.values, recollection.ids.to_list(), strict=True):
+        for person, value, ids in zip(people, conclusions.values, recollection.ids.to_list(), strict=True):
             self.counts["reflected"] += 1
             self.counts["invalid"] += value is None
-            for made in json.loads(value)["insights"][: self.insights] if value else []:
-                text = made["insight"].strip()
+            for conclusion in json.loads(value)["insights"][: self.insights] if value else []:
+                text = conclusion["insight"].strip()
                 if text:
                     authors.append(person)
                     texts.append(text)
-                    evidence.append(self._cited(made["because"], ids))
+                    evidence.append(self._cited_ids(conclusion["because"], ids))
         await memory.remember(asker, authors, texts, kind="reflection", now=now, evidence=evidence)
         return len(texts)
 
-    def _cited(self, numbers: list[int], shown: list[int]) -> list[int]:
-        """The memories behind the numbers; a number that was not shown is counted and left out."""
-        good = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(shown)]
+    def _cited_ids(self, numbers: list[int], ids: list[int]) -> list[int]:
+        """The ids of the cited memories; a number that stands for none is counted and left out."""
+        good = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(ids)]
         self.counts["bad citation"] += len(set(numbers)) - len(good)
         self.counts["uncited"] += not good
-        return [shown[number - 1] for number in good]
+        return [ids[number - 1] for number in good]

@@ -1,7 +1,7 @@
-"""What comes to mind: how recency, importance and relevance become one score.
+"""Retrieval: how recency, importance and relevance become one score.
 
 The presets are those of well-known projects. Where a paper and its code differ, or where code does the opposite of
-what it says, the preset says which is meant.
+what it says, the description of the preset says which of the two it follows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class ScoreComponents(NamedTuple):
-    """The three components of candidates as scaled, each in [0, 1], and their weighted sum; a row for each query."""
+    """The scaled components of candidates, each in [0, 1], and their weighted sum; a row for each query."""
 
     recency: Floats
     importance: Floats
@@ -41,19 +41,19 @@ class Retrieval:
     Relevance is the cosine with the query. Scaled, each runs from 0 to 1 over the candidates of the query.
 
     Attributes:
-        about: What this way of ranking is, in a sentence.
+        about: A description in a sentence.
         recency: The weight of recency.
         importance: The weight of importance.
         relevance: The weight of relevance.
-        decay: What is left of recency after one unit.
-        per: The unit in simulated seconds; `"rank"` counts candidates that were accessed more recently instead.
-        whole_units: Whether only whole units count.
-        since: From which moment recency is counted.
+        decay: The factor by which recency falls in one unit of time.
+        per: The unit in simulated seconds; with `"rank"`, time is the number of candidates accessed more recently.
+        whole_units: Whether parts of a unit are ignored.
+        since: The time from which recency is counted.
         scaling: `"min-max"` over the candidates; or `"none"`: importance in tenths, relevance not below 0.
-        equal: What a component is scaled to where all candidates have the same.
-        nearest: How many of the most relevant memories are candidates at all; None for all.
+        equal: The scaled value of a component that is equal for all candidates.
+        nearest: How many of the most relevant memories are candidates; None for all.
         top: How many memories are returned.
-        presented: In which order they are shown to a model.
+        presented: The order in which they are shown to a model.
 
     Example:
         >>> how = Retrieval("Only what matters.", recency=0, relevance=0)
@@ -97,13 +97,13 @@ class Retrieval:
                 )
 
     def components(self, ages: Ints, importance: Floats, cosine: Floats, among: Mask | None) -> ScoreComponents:
-        """Score candidates, a row of them for each query.
+        """The components and scores of candidates, a row for each query.
 
         Args:
-            ages: Seconds since the moment that recency is counted from.
-            importance: As rated, NaN where it was not.
-            cosine: With the query.
-            among: Where there is a candidate; None for everywhere.
+            ages: Seconds since the time from which recency is counted.
+            importance: The ratings, NaN where there is none.
+            cosine: The cosine with the query.
+            among: Which cells hold a candidate; None for all.
         """
         recency = self._recency(ages, among)
         if self.scaling == "none":
@@ -148,7 +148,7 @@ class Retrieval:
 
 
 def _ranks(ages: Ints, among: Mask | None) -> Floats:
-    """The youngest candidates have rank 1; as many younger ones as there are, so much later is the rank."""
+    """The rank of each candidate by age: 1 plus the number of younger candidates."""
     keyed = ages if among is None else np.where(among, ages, np.iinfo(np.int64).max)
     order = np.argsort(keyed, axis=1, kind="stable")
     ordered = np.take_along_axis(keyed, order, axis=1)
@@ -201,7 +201,7 @@ RETRIEVALS = {
         top=20,
     ),
 }
-"""Ways of ranking by name."""
+"""The presets by name."""
 
 
 def retrieval_preset(name: str) -> Retrieval:

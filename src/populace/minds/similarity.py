@@ -1,8 +1,8 @@
-"""How alike two texts are: the cosine of their vectors, kept in one byte a dimension.
+"""How similar two texts are: the cosine of their vectors, stored in one byte for each dimension.
 
-A vector is kept as whole numbers from -127 to 127, its largest component being ±127. Products of such numbers add up
-exactly in single precision for up to 1,040 dimensions, in any order; so a relevance is the same bit for bit alone or
-in a batch, with the `fast` extra or without it, and on any machine. The rounding costs less than 0.003 of a cosine
+A vector is stored as integers from -127 to 127; its largest component is ±127. Products of such numbers add up
+exactly in single precision for up to 1,040 dimensions, in any order. So a relevance is the same bit for bit alone or
+in a batch, with the `fast` extra or without it, and on any machine. The rounding changes a cosine by less than 0.003
 at 384 dimensions.
 """
 
@@ -20,17 +20,17 @@ Bytes = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 
 _EXACT = 1024
-"""So many products of two bytes add up to less than 2²⁴, below which single precision is exact."""
+"""The sum of this many products of two bytes is less than 2²⁴, below which single precision is exact."""
 _BLOCK = 256
-"""Rows that are widened at a time: they then stay in the cache of a core."""
+"""Rows that are converted to floats at a time, so that they stay in the cache of a core."""
 
 
 def quantize(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
-    """Vectors in one byte a dimension, and for each what makes its length 1 (0 for a vector of zeros).
+    """Vectors in one byte for each dimension, and the factor that makes each of length 1 (0 for a vector of zeros).
 
     Example:
-        >>> kept, factors = quantize([[0.0, 2.0], [0.3, -0.4]])
-        >>> kept.tolist(), (1 / factors).round(2).tolist()
+        >>> vectors, factors = quantize([[0.0, 2.0], [0.3, -0.4]])
+        >>> vectors.tolist(), (1 / factors).round(2).tolist()
         ([[0, 127], [95, -127]], [127.0, 158.6])
     """
     wide = np.asarray(vectors, np.float32)
@@ -38,23 +38,23 @@ def quantize(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
     scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
     scaled *= np.float32(127)
     np.rint(scaled, out=scaled)
-    kept = scaled.astype(np.int8)
+    quantized = scaled.astype(np.int8)
     scaled *= scaled
     lengths = np.sqrt(scaled.sum(axis=-1, dtype=np.float64))
-    return kept, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return quantized, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def dots_by_row(kept: Bytes, slots: Ints, queries: Bytes) -> Floats:
-    """For each query the products with its own row of places.
+def dots_by_row(vectors: Bytes, slots: Ints, queries: Bytes) -> Floats:
+    """The dot products of each query with the vectors at its own row of slots.
 
     Args:
-        kept: All vectors.
-        slots: A row of places for each query.
-        queries: The queries.
+        vectors: All quantized vectors.
+        slots: A row of slots for each query.
+        queries: The quantized queries.
     """
     count, width = slots.shape
-    found = np.empty((count, width), np.float64)
-    dimension = kept.shape[1]
+    products = np.empty((count, width), np.float64)
+    dimension = vectors.shape[1]
     step = max(1, _BLOCK // width)
     narrow = np.empty((min(step, count), width, dimension), np.int8)
     wide = np.empty(narrow.shape, np.float32)
@@ -62,34 +62,34 @@ def dots_by_row(kept: Bytes, slots: Ints, queries: Bytes) -> Floats:
     for begin in range(0, count, step):
         end = min(begin + step, count)
         here = slice(0, end - begin)
-        np.take(kept, slots[begin:end], axis=0, out=narrow[here], mode="clip")
+        np.take(vectors, slots[begin:end], axis=0, out=narrow[here], mode="clip")
         np.copyto(wide[here], narrow[here])
-        found[begin:end] = _exact(wide[here], columns[begin:end])[:, :, 0]
-    return found
+        products[begin:end] = _exact(wide[here], columns[begin:end])[:, :, 0]
+    return products
 
 
-def dots_by_piece(kept: Bytes, pieces: list[tuple[int, int]], queries: Bytes) -> Floats:
-    """For each query the products with the same contiguous pieces, joined: for one person with very many memories."""
-    found = np.empty((sum(end - begin for begin, end in pieces), len(queries)), np.float64)
+def dots_by_piece(vectors: Bytes, pieces: list[tuple[int, int]], queries: Bytes) -> Floats:
+    """The dot products of each query with the same contiguous pieces: for one person with very many memories."""
+    products = np.empty((sum(end - begin for begin, end in pieces), len(queries)), np.float64)
     columns = np.ascontiguousarray(queries.T, np.float32)
-    wide = np.empty((_BLOCK, kept.shape[1]), np.float32)
+    wide = np.empty((_BLOCK, vectors.shape[1]), np.float32)
     at, kernel = 0, _kernel()
     for begin, end in pieces:
         if kernel is not None:
-            found[at : at + end - begin] = np.asarray(kernel(queries, kept[begin:end], metric="dot", threads=1)).T
+            products[at : at + end - begin] = np.asarray(kernel(queries, vectors[begin:end], metric="dot", threads=1)).T
             at += end - begin
             continue
         for start in range(begin, end, _BLOCK):
             rows = min(_BLOCK, end - start)
-            np.copyto(wide[:rows], kept[start : start + rows])
-            found[at : at + rows] = _exact(wide[:rows], columns)
+            np.copyto(wide[:rows], vectors[start : start + rows])
+            products[at : at + rows] = _exact(wide[:rows], columns)
             at += rows
-    return found.T
+    return products.T
 
 
 @functools.cache
 def _kernel() -> Any:
-    """simsimd multiplies bytes without widening them, in half the time and with the same sums."""
+    """The multiplication of simsimd, which gives the same sums in half the time; None where it is not installed."""
     try:
         import simsimd
     except ImportError:

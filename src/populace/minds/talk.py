@@ -9,7 +9,7 @@ from populace.people import Id
 
 
 class Line(NamedTuple):
-    """Something that was said."""
+    """One utterance of a conversation."""
 
     speaker: Id
     name: str
@@ -21,10 +21,10 @@ class Talk:
     """A conversation that is over.
 
     Attributes:
-        people: Who took part.
-        lines: What was said.
-        ended: Why it ended: `left` by somebody, `limit`, `gone` when a partner was no longer there, `invalid` when
-            an utterance could not be read.
+        people: The ids of the people who took part.
+        lines: The utterances, in order.
+        ended: Why it ended: `left` when somebody ended it, `limit` at the most utterances, `gone` when a partner was
+            no longer there, `invalid` when an utterance was invalid.
     """
 
     people: tuple[Id, ...]

@@ -1,4 +1,4 @@
-"""The language models: what one is, and the kinds that there are."""
+"""Language models and embedders: their interfaces, and those that come with the package."""
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
 from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request

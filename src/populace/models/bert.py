@@ -1,7 +1,10 @@
 """A small BERT encoder on numpy alone: all that is needed to turn a sentence into a vector.
 
-Texts are run in groups of equal token count, each text a matrix product of its own, so that a vector depends on its
-text alone, bit for bit, whatever else was embedded beside it.
+Why it is written by hand: a vector must depend on its text alone, bit for bit. Memories are ranked by vectors, so one
+different bit can change which memories enter a prompt, and then the request is no longer found in the call store.
+Inference libraries usually pad the texts of a batch to one length and choose kernels by the shape of the batch, so that
+the numbers of a text may change with its neighbours. Here texts are computed in groups of equal token count, without
+padding, and each text is a matrix product of its own.
 """
 
 from __future__ import annotations
@@ -22,20 +25,20 @@ _DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f
 
 
 def read_safetensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """The tensors of a safetensors file, mapped from disk: a JSON header and raw numbers, nothing that runs."""
+    """Map the tensors of a safetensors file from disk: a JSON header and raw numbers, so nothing in it is executed."""
     try:
         raw = np.memmap(path, np.uint8, mode="r")
         size = int(raw[:8].view("<u8")[0])
         header = json.loads(raw[8 : 8 + size].tobytes())
         tensors = {}
-        for name, about in header.items():
+        for name, entry in header.items():
             if name != "__metadata__":
-                begin, end = about["data_offsets"]
+                begin, end = entry["data_offsets"]
                 data = raw[8 + size + begin : 8 + size + end]
-                tensors[name] = data.view(_DTYPES[about["dtype"]]).reshape(about["shape"])
+                tensors[name] = data.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
         return tensors
     except (ValueError, KeyError, TypeError, OSError, IndexError) as error:
-        raise ModelFileError(f"{path} is no safetensors file: {error}.", "Remove it and fetch it again.") from error
+        raise ModelFileError(f"{path} is not a safetensors file: {error}.", "Remove it and fetch it again.") from error
 
 
 class Bert:
@@ -44,16 +47,16 @@ class Bert:
     Args:
         path: The weights, as safetensors.
         heads: The number of attention heads.
-        epsilon: What layer normalisation adds to a variance.
+        epsilon: What layer normalisation adds to the variance.
     """
 
     def __init__(self, path: Path, *, heads: int = 12, epsilon: float = 1e-12) -> None:
-        tensors = {name: np.ascontiguousarray(value, np.float32) for name, value in _floats(path).items()}
+        tensors = {name: np.ascontiguousarray(value, np.float32) for name, value in _float_tensors(path).items()}
         self._heads = heads
         self._epsilon = np.float32(epsilon)
         self._words = tensors["embeddings.word_embeddings.weight"]
-        kinds = tensors["embeddings.token_type_embeddings.weight"]
-        self._positions = tensors["embeddings.position_embeddings.weight"] + kinds[0]
+        token_types = tensors["embeddings.token_type_embeddings.weight"]
+        self._positions = tensors["embeddings.position_embeddings.weight"] + token_types[0]
         self._norm = (tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"])
         self.dimension = self._words.shape[1]
         layers = len({name.split(".")[2] for name in tensors if name.startswith("encoder.layer.")})
@@ -66,27 +69,27 @@ class Bert:
             tokens: A row of token ids for each text.
         """
         hidden = self._words[tokens] + self._positions[: tokens.shape[1]]
-        hidden = self._normalised(hidden, *self._norm)
+        hidden = self._layer_norm(hidden, *self._norm)
         for layer in self._layers:
-            hidden = self._normalised(hidden + self._attended(hidden, layer), *layer.norm_1)
-            wide = _gelu(hidden @ layer.up[0] + layer.up[1])
-            hidden = self._normalised(hidden + wide @ layer.down[0] + layer.down[1], *layer.norm_2)
+            hidden = self._layer_norm(hidden + self._attention(hidden, layer), *layer.norm_1)
+            inner = _gelu(hidden @ layer.up[0] + layer.up[1])
+            hidden = self._layer_norm(hidden + inner @ layer.down[0] + layer.down[1], *layer.norm_2)
         return np.asarray(hidden.mean(axis=1, dtype=np.float32))
 
-    def _attended(self, hidden: Array, layer: _Layer) -> Array:
+    def _attention(self, hidden: Array, layer: _Layer) -> Array:
         texts, length, width = hidden.shape
-        each = width // self._heads
-        mixed = hidden @ layer.qkv[0] + layer.qkv[1]
-        query, key, value = np.moveaxis(mixed.reshape(texts, length, 3, self._heads, each), (2, 3), (0, 2))
-        weights = np.matmul(query, np.swapaxes(key, -1, -2)) * np.float32(1 / math.sqrt(each))
+        head_width = width // self._heads
+        projected = hidden @ layer.qkv[0] + layer.qkv[1]
+        query, key, value = np.moveaxis(projected.reshape(texts, length, 3, self._heads, head_width), (2, 3), (0, 2))
+        weights = np.matmul(query, np.swapaxes(key, -1, -2)) * np.float32(1 / math.sqrt(head_width))
         weights -= weights.max(axis=-1, keepdims=True)
         np.exp(weights, out=weights)
         weights /= weights.sum(axis=-1, keepdims=True)
-        joined = np.swapaxes(np.matmul(weights, value), 1, 2).reshape(texts, length, width)
-        attended: Array = joined @ layer.out[0] + layer.out[1]
-        return attended
+        heads = np.swapaxes(np.matmul(weights, value), 1, 2).reshape(texts, length, width)
+        output: Array = heads @ layer.out[0] + layer.out[1]
+        return output
 
-    def _normalised(self, hidden: Array, weight: Array, bias: Array) -> Array:
+    def _layer_norm(self, hidden: Array, weight: Array, bias: Array) -> Array:
         centred: Array = hidden - hidden.mean(axis=-1, keepdims=True)
         variance = np.square(centred).mean(axis=-1, keepdims=True)
         centred /= np.sqrt(variance + self._epsilon)
@@ -110,25 +113,25 @@ class _Layer:
         self.norm_1, self.norm_2 = norm("attention.output"), norm("output")
 
 
-def _floats(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _float_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     return {name: value for name, value in read_safetensors(path).items() if value.dtype.kind == "f"}
 
 
 def _gelu(values: Array) -> Array:
-    """x/2 · (1 + erf(x/√2)), erf by Abramowitz and Stegun 7.1.26, which errs by at most 1.5e-7."""
-    size = np.abs(values) * np.float32(math.sqrt(0.5))
-    part = np.float32(1) / (np.float32(1) + np.float32(0.3275911) * size)
+    """x/2 · (1 + erf(x/√2)), with erf by Abramowitz and Stegun 7.1.26, whose error is at most 1.5e-7."""
+    result = np.abs(values) * np.float32(math.sqrt(0.5))
+    part = np.float32(1) / (np.float32(1) + np.float32(0.3275911) * result)
     series = np.float32(1.061405429) * part
     for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
         series += np.float32(coefficient)
         series *= part
-    np.square(size, out=size)
-    np.negative(size, out=size)
-    np.exp(size, out=size)
-    size *= series
-    np.subtract(np.float32(1), size, out=size)
-    np.copysign(size, values, out=size)
-    size += np.float32(1)
-    size *= values
-    size *= np.float32(0.5)
-    return size
+    np.square(result, out=result)
+    np.negative(result, out=result)
+    np.exp(result, out=result)
+    result *= series
+    np.subtract(np.float32(1), result, out=result)
+    np.copysign(result, values, out=result)
+    result += np.float32(1)
+    result *= values
+    result *= np.float32(0.5)
+    return result

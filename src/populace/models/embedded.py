@@ -1,10 +1,10 @@
 """A model in this process: a GGUF file on llama.cpp, through xllamacpp.
 
-A reply must depend on its prompt alone, bit for bit, and not on what was asked before or beside it.
-That holds with one slot and no cache. For the pinned file, its weights unpacked to 16 bits, it holds with a cache
-too: with plain attention, prompts computed in one batch, and as long as a prompt never goes on from
-text that was computed token by token (docs/design/embedded-model.md has the measurements). Requests
-are taken in the order of their text, so that neighbours share the longest prefixes.
+A reply must depend on its prompt alone, bit for bit, and not on earlier or simultaneous requests. That holds with one
+slot and no prompt cache. For the pinned file, its weights unpacked to 16 bits, it also holds with a cache: with plain
+attention, prompts computed in one batch, and as long as a prompt never continues text that was computed token by token
+(docs/design/embedded-model.md has the measurements). Requests are sorted by their text, so that neighbours share the
+longest prefixes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,14 @@ class EmbeddedModel(Model):
 
     Args:
         path: The file; without one, the pinned SmolLM2-135M-Instruct, fetched into the cache.
-        threads: How many threads to compute with; all that this process may use by default.
-        context: How many tokens a prompt and its reply may take together.
-        progress: Told how far the download of the pinned file is.
+        threads: How many threads to compute with; by default, one for each processor that this process may use.
+        context: How many tokens a prompt and its reply may have together.
+        progress: Called while the pinned file is downloaded.
+        spec: The model string; without one, it is made from the path.
+
+    Example:
+        >>> EmbeddedModel(threads=1).capabilities.top_tokens > 0
+        True
     """
 
     kind = ModelKind(local=True)
@@ -58,39 +63,39 @@ class EmbeddedModel(Model):
         self.spec = spec or (f"embedded:{path}" if path else "embedded")
         self.path = Path(path) if path else None
         self.kind = self.kind if path else PINNED
-        self.threads = threads or _processors()
+        self.threads = threads or _processor_count()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress
         self._server: Any = None
         self._secret = secrets.token_hex(16)
-        self._begun: set[int] = set()
-        self._asked: set[int] = set()
-        self._shares = False
+        self._prefixes: set[int] = set()
+        self._conversations: set[int] = set()
+        self._uses_cache = False
         self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="embedded-model")
         self._under_way: set[asyncio.Future[ReplyOrFailure]] = set()
 
-    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         """Fetch and verify the file where needed, and load it."""
         if self._server is None:
             await asyncio.get_running_loop().run_in_executor(self._pool, self._load)
 
     async def close(self) -> None:
-        """Unload the file, once what is under way has ended."""
+        """Unload the file once the requests under way have ended."""
         if self._under_way:
             await asyncio.wait(self._under_way)
         self._server = None
 
     def _load(self) -> None:
         path = self.path if self.path is not None else SMOLLM2.fetch(self._progress)
-        _check(path)
+        _check_file(path)
         digest = SMOLLM2.sha256 if self.path is None else sha256(path)
         engine = f"xllamacpp {version('xllamacpp')}"
-        self._shares = digest == SMOLLM2.sha256
+        self._uses_cache = digest == SMOLLM2.sha256
         # The fingerprint is part of the address of every stored reply, so its words never change.
-        weights = "widened, plain attention" if self._shares else "as they are, fused attention"
+        weights = "widened, plain attention" if self._uses_cache else "as they are, fused attention"
         sampling = json.dumps(_SAMPLING, sort_keys=True)
         self.fingerprint = f"gguf:{digest[:32]}/{engine}/{weights}/{sampling}"
-        if self._shares:
+        if self._uses_cache:
             path = dequantise(path)
         import xllamacpp
 
@@ -100,12 +105,12 @@ class EmbeddedModel(Model):
         params.n_parallel = 1
         params.verbosity = -1
         params.n_batch = params.n_ubatch = self.capabilities.context
-        params.cache_ram_mib = _CACHE_MIB if self._shares else 0
+        params.cache_ram_mib = _CACHE_MIB if self._uses_cache else 0
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         attention = xllamacpp.llama_flash_attn_type
         fused, plain = attention.LLAMA_FLASH_ATTN_TYPE_ENABLED, attention.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        params.flash_attn_type = plain if self._shares else fused
+        params.flash_attn_type = plain if self._uses_cache else fused
         params.api_keys = [self._secret]
         try:
             self._server = xllamacpp.Server(params)
@@ -116,44 +121,44 @@ class EmbeddedModel(Model):
             ) from error
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
-        """Answer one after the other, neighbours in text first.
+        """Answer one request after the other, sorted by text.
 
-        The next request is handed over while one is computed, so that the engine never waits for it.
+        The next request is queued while one is computed, so that the engine never waits.
         """
         loop = asyncio.get_running_loop()
-        handed: deque[tuple[int, asyncio.Future[ReplyOrFailure]]] = deque()
+        queued: deque[tuple[int, asyncio.Future[ReplyOrFailure]]] = deque()
         for index in sorted(range(len(requests)), key=lambda i: requests[i].messages):
             if self.halted:
                 break
-            shares = self._shares and self._shares_safely(requests[index])
-            if self._shares and not shares and self._under_way:
+            cached = self._uses_cache and self._may_use_cache(requests[index])
+            if self._uses_cache and not cached and self._under_way:
                 await asyncio.wait(self._under_way)
-            future = loop.run_in_executor(self._pool, self._reply, requests[index], shares)
+            future = loop.run_in_executor(self._pool, self._reply, requests[index], cached)
             self._under_way.add(future)
             future.add_done_callback(self._under_way.discard)
-            handed.append((index, future))
-            if len(handed) == _AHEAD:
-                first, outcome = handed.popleft()
+            queued.append((index, future))
+            if len(queued) == _AHEAD:
+                first, outcome = queued.popleft()
                 yield [(first, await outcome)]
-        while handed:
-            first, outcome = handed.popleft()
+        while queued:
+            first, outcome = queued.popleft()
             yield [(first, await outcome)]
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
-        """Ask the engine's own tokeniser, as a word is written after a lead."""
+        """The first token of each text according to the engine's tokeniser, as it is written after a lead."""
         return [self._tokenise(f" {text}")[0] for text in texts]
 
-    def _shares_safely(self, request: Request) -> bool:
-        """Whether the prompt may share what is cached of earlier ones.
+    def _may_use_cache(self, request: Request) -> bool:
+        """Whether the prompt may reuse the cached computation of earlier prompts.
 
-        It may unless it is the beginning of an earlier conversation, or one of those is its own. Then only a single
-        token would be left to compute, or the model's own words would be taken as they were computed while it wrote
-        them; either gives slightly other numbers than computing the prompt as a whole.
+        It may not if it is a prefix of an earlier conversation: only a single token would be left to compute. Nor if an
+        earlier conversation is a prefix of it: the model's own words would be reused as they were computed one by one.
+        Both give slightly different numbers than computing the whole prompt at once.
         """
-        beginnings = [hash(request.messages[:count]) for count in range(1, len(request.messages) + 1)]
-        safe = beginnings[-1] not in self._begun and self._asked.isdisjoint(beginnings)
-        self._begun.update(beginnings)
-        self._asked.add(beginnings[-1])
+        prefixes = [hash(request.messages[:count]) for count in range(1, len(request.messages) + 1)]
+        safe = prefixes[-1] not in self._prefixes and self._conversations.isdisjoint(prefixes)
+        self._prefixes.update(prefixes)
+        self._conversations.add(prefixes[-1])
         return safe
 
     def _tokenise(self, text: str) -> list[str]:
@@ -167,12 +172,12 @@ class EmbeddedModel(Model):
         pieces = [token["piece"] if isinstance(token["piece"], str) else bytes(token["piece"]) for token in tokens]
         return [piece if isinstance(piece, str) else piece.decode(errors="replace") for piece in pieces]
 
-    def _reply(self, request: Request, shares: bool) -> ReplyOrFailure:
+    def _reply(self, request: Request, cached: bool) -> ReplyOrFailure:
         body: dict[str, Any] = {
             "messages": [{"role": role, "content": text} for role, text in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
-            "cache_prompt": shares,
+            "cache_prompt": cached,
         }
         if request.lead:
             body["messages"].append({"role": "assistant", "content": request.lead})
@@ -184,12 +189,12 @@ class EmbeddedModel(Model):
             shape = {"name": "answer", "schema": json.loads(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         try:
-            said = self._server.handle_chat_completions(body)
+            completion = self._server.handle_chat_completions(body)
         except ValueError as error:
             return Failure("unanswered", f"the engine rejects the request: {error}")
-        if "error" in said:
-            return Failure("unanswered", str(said["error"].get("message", said["error"])))
-        choice, usage = said["choices"][0], said["usage"]
+        if "error" in completion:
+            return Failure("unanswered", str(completion["error"].get("message", completion["error"])))
+        choice, usage = completion["choices"][0], completion["usage"]
         tokens: tuple[tuple[str, float], ...] = ()
         if request.top:
             first = choice["logprobs"]["content"][0]["top_logprobs"]
@@ -199,8 +204,8 @@ class EmbeddedModel(Model):
         return Reply(text, tokens, finish, usage["prompt_tokens"], usage["completion_tokens"])  # type: ignore[arg-type]
 
 
-def _check(path: Path) -> None:
-    """A clear word about a file that is not a model, before the engine sees it."""
+def _check_file(path: Path) -> None:
+    """Raise ModelFileError if a file is missing or not a GGUF file, before the engine opens it."""
     if not path.is_file():
         raise ModelFileError(f"there is no model file {path}.", "Name a GGUF file, or use --model embedded.")
     with path.open("rb") as file:
@@ -208,6 +213,6 @@ def _check(path: Path) -> None:
             raise ModelFileError(f"{path} is not a GGUF file.", "Convert the model to GGUF, or name another file.")
 
 
-def _processors() -> int:
+def _processor_count() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,6 +1,6 @@
-"""Embedders: a text becomes a unit vector, and texts that mean much the same become vectors that are close.
+"""Embedders: they turn a text into a unit vector, and texts of similar meaning into vectors that are close.
 
-A vector depends on its text alone, bit for bit: not on what was embedded beside it, nor on when.
+A vector depends on its text alone, bit for bit: not on which other texts were embedded with it, nor on when.
 """
 
 from __future__ import annotations
@@ -27,21 +27,26 @@ EMBEDDER_FORMS = {
     "hashing:DIMENSION": "the same, with so many dimensions",
     "openai:NAME": "an embedding model of the OpenAI API; the key comes from OPENAI_API_KEY",
 }
-"""How an embedder is named."""
+"""Every form of an embedder string, with what it means."""
 
 _TOKENS = 256
-_TOGETHER = 1024
-"""So many tokens go through the network at once: their activations stay in the cache of a core."""
+_BATCH_TOKENS = 1024
+"""How many tokens go through the network at once: their activations then stay in the cache of a core."""
 _WORD = re.compile(r"\w+")
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Makes vectors of texts."""
+    """Turns texts into vectors.
+
+    Example:
+        >>> isinstance(HashingEmbedder(8), Embedder)
+        True
+    """
 
     @property
     def name(self) -> str:
-        """By which its vectors are told from others."""
+        """Identifies its vectors: those of two embedders are never compared."""
 
     @property
     def dimension(self) -> int:
@@ -52,7 +57,7 @@ class Embedder(Protocol):
 
 
 class HashingEmbedder:
-    """Words and their letter trigrams, hashed; for tests, and where speed matters more than meaning.
+    """Hashes words and their letter trigrams: for tests, and where speed matters more than meaning.
 
     Args:
         dimension: The size of a vector.
@@ -92,10 +97,14 @@ class HashingEmbedder:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 on this machine's processor: mean of the last layer, at most 256 tokens of a text.
+    """all-MiniLM-L6-v2 on this machine's processor: the mean of its last layer over the first 256 tokens of a text.
 
     Args:
-        progress: Told how far the download of the pinned files is.
+        progress: Called while the pinned files are downloaded.
+
+    Example:
+        >>> MiniLM().dimension
+        384
     """
 
     name = "minilm"
@@ -103,37 +112,35 @@ class MiniLM:
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress
-        self._opening = threading.Lock()
+        self._loading = threading.Lock()
         self._parts: tuple[Any, Any, Any] | None = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A unit vector for each text."""
-        found = np.empty((len(texts), self.dimension), np.float32)
         if not len(texts):
-            return found
-        tokenizer, network, limiter = self._opened()
+            return np.empty((0, self.dimension), np.float32)
+        tokenizer, network, limiter = self._load()
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         tokens = [encoding.ids for encoding in tokenizer.encode_batch(list(distinct))]
         lengths = np.array([len(ids) for ids in tokens])
         vectors = np.empty((len(distinct), self.dimension), np.float32)
         parts = []
         for length in np.unique(lengths).tolist():
-            alike = np.flatnonzero(lengths == length)
-            parts += np.array_split(alike, -(-len(alike) * length // _TOGETHER))
+            same_length = np.flatnonzero(lengths == length)
+            parts += np.array_split(same_length, -(-len(same_length) * length // _BATCH_TOKENS))
 
         def fill(part: npt.NDArray[np.int64]) -> None:
             vectors[part] = network.mean(np.array([tokens[index] for index in part.tolist()], np.int64))
 
-        # Threads of the linear algebra wait for one another at every small product, and for whatever else runs on the
-        # machine; threads with texts of their own do not.
+        # BLAS threads wait for one another at every small product, and for whatever else runs on the machine. Threads
+        # that each embed texts of their own do not.
         workers = min(len(parts), os.cpu_count() or 1)
         with limiter.limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
             list(pool.map(fill, parts))
-        found[:] = unit_vectors(vectors)[[distinct[text] for text in texts]]
-        return found
+        return unit_vectors(vectors)[[distinct[text] for text in texts]]
 
-    def _opened(self) -> tuple[Any, Any, Any]:
-        with self._opening:
+    def _load(self) -> tuple[Any, Any, Any]:
+        with self._loading:
             if self._parts is None:
                 import threadpoolctl
                 import tokenizers
@@ -144,7 +151,9 @@ class MiniLM:
                 try:
                     tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
                 except Exception as error:  # The library raises bare exceptions.
-                    raise ModelFileError(f"{vocabulary} is no tokenizer: {error}.", "Remove it.") from error
+                    raise ModelFileError(
+                        f"{vocabulary} is not a tokenizer file: {error}.", "Remove it; it is then fetched again."
+                    ) from error
                 tokenizer.enable_truncation(_TOKENS)
                 tokenizer.no_padding()
                 self._parts = (tokenizer, Bert(weights), threadpoolctl.ThreadpoolController())
@@ -187,7 +196,7 @@ def open_embedder(
 
 
 def unit_vectors(vectors: npt.NDArray[Any]) -> Vectors:
-    """Vectors of length 1; one of zeros becomes the first axis.
+    """Scale vectors to length 1; a vector of zeros becomes the first axis.
 
     Example:
         >>> unit_vectors(np.array([[3.0, 4.0], [0.0, 0.0]])).round(2).tolist()

@@ -1,4 +1,4 @@
-"""Vectors by text, so that each distinct text is embedded once: in this process, and in a file for the next ones."""
+"""A cache of vectors by text: each distinct text is embedded once, in this process or, with a file, in any."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ CREATE TABLE IF NOT EXISTS about (one INTEGER PRIMARY KEY CHECK (one = 1), embed
                                   dimension INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS vectors (text TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 """
-_TOGETHER = 10_000
+_BATCH = 10_000
 
 
 class CachedEmbedder:
-    """An embedder that remembers.
+    """An embedder that caches the vectors of another one.
 
     Args:
-        embedder: Who makes vectors that are not known yet.
-        path: An SQLite file that several processes may share; without one, vectors live as long as this object.
-        patience_s: How long to wait for another process that is writing.
+        embedder: Embeds texts that are not in the cache.
+        path: An SQLite file that several processes may share; without one, the cache lives as long as this object.
+        lock_timeout_s: How long to wait for another process that is writing.
+
+    Attributes:
+        embedded: How many texts were not in the cache.
 
     Example:
         >>> from populace.models.embedders import HashingEmbedder
@@ -37,30 +40,30 @@ class CachedEmbedder:
         (True, 1)
     """
 
-    def __init__(self, embedder: Embedder, path: str | Path | None = None, *, patience_s: float = 30.0) -> None:
+    def __init__(self, embedder: Embedder, path: str | Path | None = None, *, lock_timeout_s: float = 30.0) -> None:
         self.embedder = embedder
         self.path = None if path is None else Path(path)
         self.embedded = 0
         self._known: dict[str, bytes] = {}
         self._db: sqlite3.Connection | None = None
         if self.path is not None:
-            with self._guard(self.path):
-                self._db = self._opened(self.path, patience_s)
+            with self._translate_errors(self.path):
+                self._db = self._connect(self.path, lock_timeout_s)
 
     @property
     def name(self) -> str:
-        """The embedder's own."""
+        """The name of the embedder."""
         return self.embedder.name
 
     @property
     def dimension(self) -> int:
-        """The embedder's own."""
+        """The dimension of the embedder."""
         return self.embedder.dimension
 
     def __len__(self) -> int:
         if self._db is None or self.path is None:
             return len(self._known)
-        with self._guard(self.path):
+        with self._translate_errors(self.path):
             return int(self._db.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
     def close(self) -> None:
@@ -79,43 +82,43 @@ class CachedEmbedder:
         self._look_up([key for key in keys.values() if key not in self._known])
         new = {key: text for text, key in keys.items() if key not in self._known}
         if new:
-            made = self.embedder.embed(list(new.values())).astype("<f4")
+            vectors = self.embedder.embed(list(new.values())).astype("<f4")
             self.embedded += len(new)
-            rows = [(key, vector.tobytes()) for key, vector in zip(new, made, strict=True)]
+            rows = [(key, vector.tobytes()) for key, vector in zip(new, vectors, strict=True)]
             self._known.update(rows)
-            self._keep(rows)
-        joined = np.frombuffer(b"".join(self._known[keys[text]] for text in texts), "<f4")
-        return joined.reshape(len(texts), -1).astype(np.float32)
+            self._store(rows)
+        values = np.frombuffer(b"".join(self._known[keys[text]] for text in texts), "<f4")
+        return values.reshape(len(texts), -1).astype(np.float32)
 
     def _look_up(self, keys: list[str]) -> None:
         if self._db is None or self.path is None:
             return
         query = "SELECT text, vector FROM json_each(?) JOIN vectors ON text = json_each.value"
-        with self._guard(self.path):
-            for at in range(0, len(keys), _TOGETHER):
-                asked = json.dumps(keys[at : at + _TOGETHER])
-                self._known.update(self._db.execute(query, (asked,)).fetchall())
+        with self._translate_errors(self.path):
+            for at in range(0, len(keys), _BATCH):
+                batch = json.dumps(keys[at : at + _BATCH])
+                self._known.update(self._db.execute(query, (batch,)).fetchall())
 
-    def _keep(self, rows: list[tuple[str, bytes]]) -> None:
+    def _store(self, rows: list[tuple[str, bytes]]) -> None:
         if self._db is None or self.path is None:
             return
-        with self._guard(self.path):
+        with self._translate_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 before = self._db.total_changes
                 self._db.executemany("INSERT INTO vectors VALUES (?, ?) ON CONFLICT DO NOTHING", sorted(rows))
-                kept = self._db.total_changes - before
+                inserted = self._db.total_changes - before
                 self._db.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-        if kept < len(rows):  # Another process was first, and what is in the file is what counts.
+        if inserted < len(rows):  # Another process was first, and what is in the file counts.
             self._look_up([key for key, _ in rows])
 
-    def _opened(self, path: Path, patience_s: float) -> sqlite3.Connection:
+    def _connect(self, path: Path, lock_timeout_s: float) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(path, timeout=lock_timeout_s, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA.strip().rstrip(";").split(";"):
@@ -133,8 +136,8 @@ class CachedEmbedder:
         return db
 
     @contextlib.contextmanager
-    def _guard(self, path: Path) -> Iterator[None]:
-        """SQLite's errors, in words."""
+    def _translate_errors(self, path: Path) -> Iterator[None]:
+        """Raise errors of SQLite and of the file system as errors of this package."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -147,7 +150,8 @@ class CachedEmbedder:
             raise CallStoreError(f"the embedding cache {path} cannot be used: {error}.") from error
         except sqlite3.DatabaseError as error:
             raise CallStoreError(
-                f"the embedding cache {path} is damaged: {error}.", "Remove the file: it is made anew."
+                f"the embedding cache {path} is damaged: {error}.",
+                "Remove the file: it is a cache, and is written again.",
             ) from error
         except OSError as error:
             raise StorageError(f"the embedding cache {path} cannot be written: {error.strerror or error}.") from error

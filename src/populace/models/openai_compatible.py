@@ -1,7 +1,7 @@
 """A model behind an OpenAI-compatible server: vLLM, SGLang, Ollama, llama.cpp, a cloud.
 
-What a server can do is found out once with a small request and remembered. No key is ever kept
-in an attribute that is printed, logged, hashed or written.
+What a server can do is found out once, with a small request, and kept in the call store. No key is ever held in an
+attribute that is printed, logged, hashed or written.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ _REJECTED = "the server rejected the request"
 
 
 class OpenAICompatible(Model):
-    """A model that an OpenAI-compatible server answers for.
+    """A model on an OpenAI-compatible server.
 
     Args:
-        base_url: The address, up to and with `/v1`.
-        name: The model's name on the server; without one, the only model it serves.
-        spec: How the user named it.
-        key_variables: The environment variables to look for a key in.
+        base_url: The address, up to and including `/v1`.
+        name: The model's name on the server; without one, the only model that it serves.
+        spec: The model string.
+        key_variables: The environment variables in which a key is looked for.
         concurrency: How many requests may be under way at once.
         timeout_s: How long one attempt may take from beginning to end.
         retries: How many times a failed attempt is repeated.
+
+    Example:
+        >>> OpenAICompatible("http://127.0.0.1:8000/v1/", "llama", spec="http://127.0.0.1:8000/v1#llama").base_url
+        'http://127.0.0.1:8000/v1'
     """
 
     def __init__(
@@ -51,11 +55,7 @@ class OpenAICompatible(Model):
         timeout_s: float = 120.0,
         retries: int = 4,
     ) -> None:
-        if urlsplit(base_url).username or urlsplit(base_url).password:
-            raise ModelKeyError(
-                f"the address of {urlsplit(base_url).hostname} holds a user name or password.",
-                f"Leave it out of the address and set {key_variables[0]}.",
-            )
+        check_address(base_url, key_variables[0])
         self.spec = spec
         self.base_url = base_url.rstrip("/")
         self.name = name
@@ -63,7 +63,6 @@ class OpenAICompatible(Model):
         self.timeout_s = timeout_s
         self.retries = retries
         self.capabilities = Capabilities()
-        self.retried = 0
         self._key_variables = key_variables
         self._client: openai.AsyncOpenAI | None = None
         self._limit_field = "max_tokens"
@@ -71,13 +70,12 @@ class OpenAICompatible(Model):
         # Only the spacing of retries depends on this, never a result.
         self._jitter = random.Random()
 
-    async def start(self, remembered: Mapping[str, Any] | None = None) -> None:
-        """Reach the server, settle the model's name and learn what it can do."""
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
+        """Reach the server, determine the model's name and find out what it can do."""
         import openai
 
-        key = self._key()
         self._client = openai.AsyncOpenAI(
-            api_key=key,
+            api_key=read_key(self._key_variables),
             base_url=self.base_url,
             max_retries=0,
             timeout=self.timeout_s,
@@ -86,15 +84,15 @@ class OpenAICompatible(Model):
         self._gate = asyncio.Semaphore(self.concurrency)
         owner = await self._find_model()
         self.fingerprint = f"{self.base_url}#{self.name}"
-        learned = dict(remembered or {})
-        if learned.get("name") != self.name:
-            learned = await self._probe(owner) | {"name": self.name}
-        self.learned = learned
+        known = dict(facts or {})
+        if known.get("name") != self.name:
+            known = await self._probe(owner) | {"name": self.name}
+        self.facts = known
         self.capabilities = Capabilities(
-            top_tokens=learned["top_tokens"], lead=learned["lead"], schema=learned["schema"], seed=True
+            top_tokens=known["top_tokens"], lead=known["lead"], schema=known["schema"], seed=True
         )
-        self._limit_field = learned["limit_field"]
-        self._lead_fields = learned["lead_fields"]
+        self._limit_field = known["limit_field"]
+        self._lead_fields = known["lead_fields"]
         if not self.capabilities.top_tokens:
             self.notes = (
                 f"{self.name} gives no log-probabilities: every answer is a sample of one, not a distribution.",
@@ -108,20 +106,20 @@ class OpenAICompatible(Model):
 
     @property
     def client(self) -> openai.AsyncOpenAI:
-        """The open client."""
+        """The client, once the model is started."""
         if self._client is None:
             raise ModelError(f"{self.spec} was not started.")
         return self._client
 
     async def _find_model(self) -> str:
-        """Check that the server is there and knows the model; returns who serves it."""
+        """Check that the server is reachable and serves the model; returns the owner that it reports."""
         import openai
 
         try:
             async with asyncio.timeout(min(self.timeout_s, 20.0)):
                 served = {model.id: model for model in (await self.client.models.list()).data if model.id}
         except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise self._wrong_key() from None
+            raise rejected_key_error(self.base_url, self._key_variables) from None
         except (openai.APIConnectionError, TimeoutError) as error:
             raise ModelUnreachableError(
                 f"no server answers at {self.base_url}.", "Check the address and that the server is up."
@@ -140,8 +138,8 @@ class OpenAICompatible(Model):
         return str(getattr(served.get(self.name), "owned_by", ""))
 
     async def _probe(self, owner: str) -> dict[str, Any]:
-        """One small request, then smaller demands until the server agrees."""
-        learned: dict[str, Any] = {
+        """Send small requests with fewer and fewer demands until the server accepts one; returns what it can do."""
+        facts: dict[str, Any] = {
             "top_tokens": 0,
             "schema": True,
             "lead": False,
@@ -149,80 +147,66 @@ class OpenAICompatible(Model):
             "lead_fields": {},
         }
         if owner == "llamacpp":
-            learned["lead"] = True
+            facts["lead"] = True
         elif owner == "vllm":
-            learned |= {"lead": True, "lead_fields": {"add_generation_prompt": False, "continue_final_message": True}}
+            facts |= {"lead": True, "lead_fields": {"add_generation_prompt": False, "continue_final_message": True}}
         messages = [{"role": "user", "content": "Answer yes or no."}]
-        said = ""
+        detail = ""
         for limit_field in ("max_tokens", "max_completion_tokens"):
             for top in (_MOST_TOKENS, 5, 0):
                 body: dict[str, Any] = {"model": self.name, "messages": messages, limit_field: 1}
                 body |= {"logprobs": True, "top_logprobs": top} if top else {}
-                outcome = await self._persist(body, lambda reply: Reply("", tuple(_tokens(reply))))
+                outcome = await self._request_with_retries(body, lambda reply: Reply("", tuple(_tokens(reply))))
                 if isinstance(outcome, Reply):
-                    return learned | {"limit_field": limit_field, "top_tokens": top if outcome.tokens else 0}
-                said = outcome.detail
-                if not said.startswith(_REJECTED):
-                    raise ModelUnreachableError(f"{self.base_url} does not answer: {said}.", "Try again later.")
-        raise ModelError(f"{self.base_url} answers no request: {said}.")
-
-    def _key(self) -> str:
-        """The key, from the first of the variables that is set."""
-        name = next((name for name in self._key_variables if os.environ.get(name)), None)
-        key = os.environ[name].strip() if name else "none"
-        if not key.isascii() or not key.isprintable():
-            raise ModelKeyError(f"the key in {name} holds characters that cannot be sent.", f"Set {name} anew.")
-        return key
-
-    def _wrong_key(self) -> ModelKeyError:
-        named = " or ".join(self._key_variables)
-        there = any(os.environ.get(name) for name in self._key_variables)
-        what = "refuses the key" if there else "wants a key and none is set"
-        return ModelKeyError(f"{self.base_url} {what}.", f"Set {named} to a valid key; it is never written down.")
+                    return facts | {"limit_field": limit_field, "top_tokens": top if outcome.tokens else 0}
+                detail = outcome.detail
+                if not detail.startswith(_REJECTED):
+                    raise ModelUnreachableError(f"{self.base_url} does not answer: {detail}.", "Try again later.")
+        raise ModelError(f"{self.base_url} answers no request: {detail}.")
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
         waiting = iter(enumerate(requests))
-        arrived: asyncio.Queue[tuple[int, ReplyOrFailure] | None] = asyncio.Queue()
-        failed: list[ModelError] = []
+        results: asyncio.Queue[tuple[int, ReplyOrFailure] | None] = asyncio.Queue()
+        errors: list[ModelError] = []
 
         async def worker() -> None:
             try:
                 for index, request in waiting:
                     async with self._gate:
-                        if self.halted or failed:
+                        if self.halted or errors:
                             break
                         read = functools.partial(_read, request=request)
-                        arrived.put_nowait((index, await self._persist(self._body(request), read)))
+                        results.put_nowait((index, await self._request_with_retries(self._body(request), read)))
             except ModelError as error:
-                failed.append(error)
+                errors.append(error)
             finally:
-                arrived.put_nowait(None)
+                results.put_nowait(None)
 
         workers = [asyncio.create_task(worker()) for _ in range(min(self.concurrency, len(requests)))]
         try:
             running = len(workers)
             while running:
-                lot, item = [], await arrived.get()
+                batch, item = [], await results.get()
                 while True:
                     if item is None:
                         running -= 1
                     else:
-                        lot.append(item)
-                    if arrived.empty():
+                        batch.append(item)
+                    if results.empty():
                         break
-                    item = arrived.get_nowait()
-                if lot:
-                    yield lot
-            if failed:
-                raise failed[0]
+                    item = results.get_nowait()
+                if batch:
+                    yield batch
+            if errors:
+                raise errors[0]
         finally:
             for task in workers:
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _persist(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> ReplyOrFailure:
-        """One request, repeated with growing pauses while the trouble may pass."""
+    async def _request_with_retries(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> ReplyOrFailure:
+        """Send one request, and repeat it with growing pauses while another attempt may succeed."""
         failure = Failure("unanswered", "not tried")
         for attempt in range(self.retries + 1):
             outcome, wait_s = await self._attempt(body, read)
@@ -234,7 +218,7 @@ class OpenAICompatible(Model):
                     return Failure(
                         failure.status, f"{failure.detail}; asked to wait {wait_s:.0f} s, longer than this run waits"
                     )
-                self.retried += 1
+                self.retry_count += 1
                 left_s = max(wait_s, min(30.0, 0.25 * 2**attempt) * (0.5 + self._jitter.random()))
                 while left_s > 0 and not self.halted:
                     await asyncio.sleep(min(left_s, 0.2))
@@ -244,19 +228,21 @@ class OpenAICompatible(Model):
         return failure
 
     async def _attempt(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> tuple[ReplyOrFailure, float | None]:
-        """One attempt: its outcome and, where trying again may help, how long the server asks to wait."""
+        """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
         import openai
 
         try:
             async with asyncio.timeout(self.timeout_s):
-                said = await self.client.chat.completions.create(**body)
-            return read(said), None
+                completion = await self.client.chat.completions.create(**body)
+            return read(completion), None
         except (TimeoutError, openai.APITimeoutError):
             return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
         except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise self._wrong_key() from None
+            raise rejected_key_error(self.base_url, self._key_variables) from None
         except openai.NotFoundError as error:
-            raise ModelError(f"{self.base_url} does not know the model {self.name!r}: {self._words(error)}.") from None
+            raise ModelError(
+                f"{self.base_url} does not know the model {self.name!r}: {self._error_text(error)}."
+            ) from None
         except openai.RateLimitError as error:
             if error.code == "insufficient_quota":
                 raise ModelError(f"the account at {self.base_url} has no credit left.") from error
@@ -264,7 +250,7 @@ class OpenAICompatible(Model):
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if error.code == "content_filter":
                 return Reply("", (), "refusal"), None
-            return Failure("unanswered", f"{_REJECTED}: {self._words(error)}"), None
+            return Failure("unanswered", f"{_REJECTED}: {self._error_text(error)}"), None
         except openai.APIStatusError as error:
             return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
         except openai.APIConnectionError:
@@ -272,10 +258,10 @@ class OpenAICompatible(Model):
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             return Failure("unanswered", f"the server's reply is malformed ({type(error).__name__})"), 0.0
 
-    def _words(self, error: openai.APIStatusError) -> str:
-        """What the server says, without the key, which some servers repeat."""
-        said = " ".join(str(error.message).split())
-        return said.replace(self.client.api_key, "[key]")[:300]
+    def _error_text(self, error: openai.APIStatusError) -> str:
+        """The server's error message without the key, which some servers repeat."""
+        message = " ".join(str(error.message).split())
+        return message.replace(self.client.api_key, "[key]")[:300]
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
@@ -296,40 +282,72 @@ class OpenAICompatible(Model):
         return body
 
 
-def _read(said: Any, request: Request) -> Reply:
-    choice, usage = said.choices[0], said.usage
-    declined = getattr(choice.message, "refusal", None)
-    if declined or choice.finish_reason == "content_filter":
-        return Reply(str(declined or ""), (), "refusal", *_spent(usage))
-    tokens = tuple(_tokens(said)) if request.top else ()
+def check_address(base_url: str, key_variable: str) -> None:
+    """Raise ModelKeyError if an address holds a user name or password, which would then be recorded with it."""
+    parts = urlsplit(base_url)
+    if parts.username or parts.password:
+        raise ModelKeyError(
+            f"the address of {parts.hostname} holds a user name or password.",
+            f"Leave it out of the address and set {key_variable}.",
+        )
+
+
+def read_key(variables: Sequence[str]) -> str:
+    """The key from the first environment variable that is set; `none` if none is, which local servers accept."""
+    name = next((name for name in variables if os.environ.get(name)), None)
+    key = (os.environ[name].strip() if name else "") or "none"
+    if not key.isascii() or not key.isprintable():
+        raise ModelKeyError(f"the key in {name} holds characters that cannot be sent.", f"Set {name} anew.")
+    return key
+
+
+def rejected_key_error(base_url: str, variables: Sequence[str]) -> ModelKeyError:
+    """The error to raise when a server refuses the key, or the lack of one."""
+    is_set = any(os.environ.get(name) for name in variables)
+    problem = "refuses the key" if is_set else "wants a key and none is set"
+    return ModelKeyError(
+        f"{base_url} {problem}.", f"Set {' or '.join(variables)} to a valid key; it is never written down."
+    )
+
+
+def _read(completion: Any, request: Request) -> Reply:
+    choice, usage = completion.choices[0], completion.usage
+    refusal = getattr(choice.message, "refusal", None)
+    if refusal or choice.finish_reason == "content_filter":
+        return Reply(str(refusal or ""), (), "refusal", *_token_counts(usage))
+    tokens = tuple(_tokens(completion)) if request.top else ()
     if request.top and not tokens:
         raise ValueError("no log-probabilities in the reply")
     text = choice.message.content or ""
     if not isinstance(text, str):
         raise ValueError("the content is not text")
     return Reply(
-        _clean(text).removeprefix(request.lead),
+        _without_surrogates(text).removeprefix(request.lead),
         tokens,
         "length" if choice.finish_reason == "length" else "stop",
-        *_spent(usage),
+        *_token_counts(usage),
     )
 
 
-def _tokens(said: Any) -> list[tuple[str, float]]:
-    logprobs = said.choices[0].logprobs
+def _tokens(completion: Any) -> list[tuple[str, float]]:
+    logprobs = completion.choices[0].logprobs
     content = getattr(logprobs, "content", None) or []
-    tokens = [(_clean(entry.token), float(entry.logprob)) for entry in content[0].top_logprobs] if content else []
+    tokens = (
+        [(_without_surrogates(entry.token), float(entry.logprob)) for entry in content[0].top_logprobs]
+        if content
+        else []
+    )
     if any(math.isnan(logprob) for _, logprob in tokens):
         raise ValueError("a log-probability is no number")
     return tokens
 
 
-def _clean(text: str) -> str:
-    """Text that can be written down: half of a surrogate pair is replaced."""
+def _without_surrogates(text: str) -> str:
+    """Text that can be encoded: half of a surrogate pair is replaced."""
     return text.encode(errors="replace").decode()
 
 
-def _spent(usage: Any) -> tuple[int, int]:
+def _token_counts(usage: Any) -> tuple[int, int]:
     return (int(usage.prompt_tokens), int(usage.completion_tokens)) if usage else (0, 0)
 
 
@@ -340,4 +358,4 @@ def _retry_after(error: openai.APIStatusError) -> float:
             raise ValueError
         return wait_s
     except ValueError:
-        return 1.0  # A date: wait a little and ask again, as the server will repeat it if it still means it.
+        return 1.0  # The header holds a date: try again soon, because the server repeats it if it still applies.

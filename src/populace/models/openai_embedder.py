@@ -1,21 +1,21 @@
-"""Embeddings from an OpenAI-compatible server. The key is never kept in an attribute that is printed or logged."""
+"""Embeddings from an OpenAI-compatible server. The key is never held in an attribute that is printed or logged."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from populace.base.errors import EmbeddingError, ModelError, ModelKeyError, ModelUnreachableError
+from populace.base.errors import EmbeddingError, ModelError, ModelUnreachableError
 from populace.models.embedders import Vectors, unit_vectors
+from populace.models.openai_compatible import check_address, read_key, rejected_key_error
 
 if TYPE_CHECKING:
     import openai
 
-_TOGETHER = 256
+_BATCH = 256
 
 
 class OpenAIEmbedder:
@@ -23,8 +23,8 @@ class OpenAIEmbedder:
 
     Args:
         name: The model's name on the server.
-        base_url: The address, up to and with `/v1`; without one, OPENAI_BASE_URL or the OpenAI API.
-        dimension: The size of a vector where the model offers several; else it is learned from the first reply.
+        base_url: The address, up to and including `/v1`; without one, OPENAI_BASE_URL or the OpenAI API.
+        dimension: The size of a vector, for models that offer several; else it is read from the first reply.
         key_variable: The environment variable that holds the key.
         timeout_s: How long one request may take.
         retries: How many times a failed request is repeated.
@@ -45,12 +45,8 @@ class OpenAIEmbedder:
         self.model = name
         self.name = f"openai:{name}"
         self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
-        if urlsplit(self.base_url).username or urlsplit(self.base_url).password:
-            raise ModelKeyError(
-                f"the address of {urlsplit(self.base_url).hostname} holds a user name or password.",
-                f"Leave it out of the address and set {key_variable}.",
-            )
-        self._wanted = self._dimension = dimension
+        check_address(self.base_url, key_variable)
+        self._requested_dimension = self._dimension = dimension
         self._key_variable = key_variable
         self._timeout_s = timeout_s
         self._retries = retries
@@ -59,7 +55,7 @@ class OpenAIEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The size of a vector; asked of the server where nothing was embedded yet."""
+        """The size of a vector; the server is asked if nothing was embedded yet."""
         if self._dimension is None:
             self.embed(["dimension"])
         return self._dimension or 0
@@ -69,8 +65,8 @@ class OpenAIEmbedder:
         if not len(texts):
             return np.zeros((0, self.dimension), np.float32)
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-        asked = [text or " " for text in distinct]  # Servers refuse an empty text.
-        parts = [self._ask(asked[at : at + _TOGETHER]) for at in range(0, len(asked), _TOGETHER)]
+        inputs = [text or " " for text in distinct]  # Servers refuse an empty text.
+        parts = [self._request(inputs[at : at + _BATCH]) for at in range(0, len(inputs), _BATCH)]
         return unit_vectors(np.concatenate(parts))[[distinct[text] for text in texts]]
 
     def close(self) -> None:
@@ -79,23 +75,20 @@ class OpenAIEmbedder:
             self._client.close()
             self._client = None
 
-    def _ask(self, texts: list[str]) -> Vectors:
+    def _request(self, texts: list[str]) -> Vectors:
         import openai
 
-        client = self._opened()
-        wanted: dict[str, Any] = {} if self._wanted is None else {"dimensions": self._wanted}
+        client = self._open_client()
+        size: dict[str, Any] = {} if self._requested_dimension is None else {"dimensions": self._requested_dimension}
         try:
-            said = client.embeddings.create(model=self.model, input=texts, encoding_format="float", **wanted)
-            vectors = np.empty((len(texts), len(said.data[0].embedding)), np.float32)
-            order = [entry.index for entry in said.data]
+            reply = client.embeddings.create(model=self.model, input=texts, encoding_format="float", **size)
+            vectors = np.empty((len(texts), len(reply.data[0].embedding)), np.float32)
+            order = [entry.index for entry in reply.data]
             if sorted(order) != list(range(len(texts))):
                 raise ValueError("not one vector for each text")
-            vectors[order] = np.array([entry.embedding for entry in said.data], np.float32)
+            vectors[order] = np.array([entry.embedding for entry in reply.data], np.float32)
         except (openai.AuthenticationError, openai.PermissionDeniedError):
-            there = "refuses the key" if os.environ.get(self._key_variable) else "wants a key and none is set"
-            raise ModelKeyError(
-                f"{self.base_url} {there}.", f"Set {self._key_variable} to a valid key; it is never written down."
-            ) from None
+            raise rejected_key_error(self.base_url, [self._key_variable]) from None
         except openai.NotFoundError:
             raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
         except openai.APIConnectionError:
@@ -109,7 +102,7 @@ class OpenAIEmbedder:
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the reply of {self.base_url} is malformed ({type(error).__name__}).") from None
         if self._on_tokens is not None:
-            tokens = getattr(getattr(said, "usage", None), "prompt_tokens", None)
+            tokens = getattr(getattr(reply, "usage", None), "prompt_tokens", None)
             self._on_tokens(tokens if isinstance(tokens, int) and tokens > 0 else 0)
         if not np.isfinite(vectors).all():
             raise EmbeddingError(f"{self.base_url} returned a vector that is not finite.")
@@ -121,17 +114,14 @@ class OpenAIEmbedder:
         self._dimension = vectors.shape[1]
         return vectors
 
-    def _opened(self) -> openai.OpenAI:
+    def _open_client(self) -> openai.OpenAI:
         import openai
 
         if self._client is None:
-            key = os.environ.get(self._key_variable, "").strip() or "none"
-            if not key.isascii() or not key.isprintable():
-                raise ModelKeyError(
-                    f"the key in {self._key_variable} holds characters that cannot be sent.",
-                    f"Set {self._key_variable} anew.",
-                )
             self._client = openai.OpenAI(
-                api_key=key, base_url=self.base_url, max_retries=self._retries, timeout=self._timeout_s
+                api_key=read_key([self._key_variable]),
+                base_url=self.base_url,
+                max_retries=self._retries,
+                timeout=self._timeout_s,
             )
         return self._client

@@ -1,8 +1,7 @@
-"""Models that are functions: for tests, for teaching, and for measuring the platform without a model.
+"""Models that are functions: for tests, for teaching, and for measuring the platform without a language model.
 
-A script is given a request and returns a distribution over first words, a text, or a Failure.
-Latency, failures, refusals and garbage can be mixed in; which requests they strike depends on
-the request alone, so a scripted run repeats like any other.
+A script takes a request and returns a distribution over first words, a text, or a Failure. Latency, failures, refusals
+and nonsense can be added. Which requests they affect depends on the request alone, so a scripted run is repeatable.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ class Scripted(Model):
     """A model whose replies come from a function.
 
     Args:
-        script: From a request to a distribution such as `{"blue": 0.7, "green": 0.3}`, a text, or a Failure.
-        spec: How it is named in manifests.
-        latency_s: Seconds that each reply takes.
+        script: Returns a distribution such as `{"blue": 0.7, "green": 0.3}`, a text, or a Failure for a request.
+        spec: The model string in manifests; without one, it is made from the name of the function.
+        latency_s: How long each reply takes, in seconds.
         failures: The share of requests that get no reply.
-        refusals: The share that is refused.
-        garbage: The share that gets words without sense.
-        concurrency: How many replies may be under way at once when there is latency.
-        capabilities: What it pretends to be able to do.
+        refusals: The share of requests that are refused.
+        garbage: The share of requests that get a nonsense reply.
+        concurrency: How many replies may be under way at once if there is latency.
+        capabilities: What the model claims to be able to do.
 
     Example:
         >>> model = Scripted(lambda request: {"yes": 0.9, "no": 0.1})
@@ -65,58 +64,58 @@ class Scripted(Model):
         self.script = script
         self.latency_s = latency_s
         self.concurrency = concurrency
-        self.troubles = (failures, failures + refusals, failures + refusals + garbage)
+        self._thresholds = (failures, failures + refusals, failures + refusals + garbage)
         self.capabilities = capabilities or Capabilities(top_tokens=100, lead=True, schema=True, seed=True)
         self.spec = spec or f"scripted:{_name(script)}"
-        self.fingerprint = f"{self.spec}@{_source_hash(script)}/{self.troubles}"
-        self.served = 0
+        self.fingerprint = f"{self.spec}@{_source_hash(script)}/{self._thresholds}"
+        self.request_count = 0
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
-        """Answer at once, or after the latency with at most `concurrency` under way."""
-        self.served += len(requests)
+        """Answer at once, or after the latency with at most `concurrency` requests under way."""
+        self.request_count += len(requests)
         if not self.latency_s:
             yield [(index, self._reply(request)) for index, request in enumerate(requests)]
             return
         gate = asyncio.Semaphore(self.concurrency)
 
-        async def later(index: int, request: Request) -> tuple[int, ReplyOrFailure]:
+        async def delayed_reply(index: int, request: Request) -> tuple[int, ReplyOrFailure]:
             async with gate:
                 if self.halted:
                     return index, Failure("unanswered", "halted")
                 await asyncio.sleep(self.latency_s)
                 return index, self._reply(request)
 
-        for done in asyncio.as_completed([later(i, r) for i, r in enumerate(requests)]):
+        for done in asyncio.as_completed([delayed_reply(i, r) for i, r in enumerate(requests)]):
             yield [await done]
 
     def _reply(self, request: Request) -> ReplyOrFailure:
-        if self.troubles[2]:
-            luck = int(request.key(self.spec)[:8], 16) / 2**32
-            if luck < self.troubles[0]:
+        if self._thresholds[2]:
+            position = int(request.key(self.spec)[:8], 16) / 2**32
+            if position < self._thresholds[0]:
                 return Failure("unanswered", "the script failed on purpose")
-            if luck < self.troubles[1]:
-                return _text(REFUSAL, request)
-            if luck < self.troubles[2]:
-                return _text(GARBAGE, request)
-        made = self.script(request)
-        if isinstance(made, Reply | Failure):
-            return made
-        if isinstance(made, str):
-            return _text(made, request)
+            if position < self._thresholds[1]:
+                return _text_reply(REFUSAL, request)
+            if position < self._thresholds[2]:
+                return _text_reply(GARBAGE, request)
+        result = self.script(request)
+        if isinstance(result, Reply | Failure):
+            return result
+        if isinstance(result, str):
+            return _text_reply(result, request)
         if request.top:
-            tokens = tuple([(word, math.log(max(p, _FLOOR))) for word, p in made.items()])
-            return Reply(max(made, key=made.__getitem__), tokens, "length", _length(request), 1)
-        words, weights = list(made), np.array(list(made.values()), dtype=float)
+            tokens = tuple([(word, math.log(max(p, _FLOOR))) for word, p in result.items()])
+            return Reply(max(result, key=result.__getitem__), tokens, "length", _prompt_tokens(request), 1)
+        words, weights = list(result), np.array(list(result.values()), dtype=float)
         rng = np.random.default_rng(request.seed or 0)
-        return _text(words[int(rng.choice(len(words), p=weights / weights.sum()))], request)
+        return _text_reply(words[int(rng.choice(len(words), p=weights / weights.sum()))], request)
 
 
-def _text(text: str, request: Request) -> Reply:
+def _text_reply(text: str, request: Request) -> Reply:
     tokens = ((text.split(" ")[0], 0.0),) if request.top else ()
-    return Reply(text, tokens, "stop", _length(request), max(1, len(text) // 4))
+    return Reply(text, tokens, "stop", _prompt_tokens(request), max(1, len(text) // 4))
 
 
-def _length(request: Request) -> int:
+def _prompt_tokens(request: Request) -> int:
     return sum([len(text) for _, text in request.messages]) // 4
 
 
@@ -125,28 +124,29 @@ def _name(script: Any) -> str:
 
 
 def _source_hash(script: Any) -> str:
-    """A changed script is another model: its old replies must not be taken for its own."""
+    """A hash of a script's source and state: a changed script is another model, which must not reuse old replies."""
     try:
         source = inspect.getsource(script if inspect.isroutine(script) else type(script))
     except (OSError, TypeError):
         source = _name(script)
-    return hashlib.blake2b((source + _values(script)).encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b((source + _state(script)).encode(), digest_size=6).hexdigest()
 
 
-def _values(script: Any) -> str:
-    """What a script remembers besides its source: a closure, the arguments of a partial, the state of an object."""
+def _state(script: Any) -> str:
+    """What a script holds besides its source, as text: its closure, the arguments of a partial, attributes."""
     if isinstance(script, functools.partial):
-        return _source_hash(script.func) + _shown([*script.args, *sorted(script.keywords.items())])
-    state = [] if inspect.isroutine(script) else sorted(getattr(script, "__dict__", {}).items())
-    return _shown([cell.cell_contents for cell in getattr(script, "__closure__", None) or ()] + state)
+        return _source_hash(script.func) + _stable_text([*script.args, *sorted(script.keywords.items())])
+    attributes = [] if inspect.isroutine(script) else sorted(getattr(script, "__dict__", {}).items())
+    return _stable_text([cell.cell_contents for cell in getattr(script, "__closure__", None) or ()] + attributes)
 
 
-def _shown(values: list[Any]) -> str:
-    """Values as text that is the same in every process: functions by their source, others without their address."""
+def _stable_text(values: list[Any]) -> str:
+    """Values as text that is equal in every process: functions by their source, other values without their address."""
     texts = [_source_hash(value) if inspect.isroutine(value) else repr(value) for value in values]
     return "".join(re.sub(r" at 0x[0-9a-f]+", "", text) for text in texts)
 
 
+# The source of a script, docstring included, is part of the address of its replies: these two are not reworded.
 def uniform(request: Request) -> Mapping[str, float] | str:
     """Every option equally likely; a fixed sentence where words are asked for."""
     if request.options:
@@ -162,11 +162,11 @@ def first_option(request: Request) -> Mapping[str, float] | str:
 
 
 BUILT_IN: dict[str, Script] = {"uniform": uniform, "first": first_option, "slow": uniform}
-"""Scripts that ship; `slow` is `uniform` with a millisecond before each reply."""
+"""The scripts that come with the package; `slow` is `uniform` with a millisecond before each reply."""
 
 
 def open_script(name: str) -> Scripted:
-    """A scripted model by name: one that ships (`uniform`, `first`, `slow`) or `module:function`."""
+    """Make a scripted model by name: `uniform`, `first`, `slow`, or `module:function` for a function of the user."""
     if name in BUILT_IN:
         return Scripted(BUILT_IN[name], spec=f"scripted:{name}", latency_s=0.001 if name == "slow" else 0.0)
     module_name, _, function = name.partition(":")
@@ -176,9 +176,9 @@ def open_script(name: str) -> Scripted:
             f"Write scripted:module:function, or one of: {', '.join(f'scripted:{known}' for known in BUILT_IN)}.",
         )
     try:
-        found = getattr(importlib.import_module(module_name), function)
+        script = getattr(importlib.import_module(module_name), function)
     except Exception as error:
         raise ModelError(f"'scripted:{name}' could not be loaded: {error}.") from error
-    if not isinstance(found, Scripted) and not callable(found):
-        raise ModelError(f"'scripted:{name}' is no function.")
-    return found if isinstance(found, Scripted) else Scripted(found, spec=f"scripted:{name}")
+    if not isinstance(script, Scripted) and not callable(script):
+        raise ModelError(f"'scripted:{name}' is not a function.")
+    return script if isinstance(script, Scripted) else Scripted(script, spec=f"scripted:{name}")

@@ -1,4 +1,4 @@
-"""Who they are: the population table, one person, names, traits and ties."""
+"""The people of a run: the population table, one person, names, traits, networks."""
 
 from populace.people.expansion import Expansion, PersonaPool
 from populace.people.names import draw_names

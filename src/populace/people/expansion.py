@@ -1,7 +1,7 @@
-"""From a few described people to many: which of the newly described ones are kept, and where each comes from.
+"""From a few described people (seeds) to many: which new personas are accepted, and where each comes from.
 
-Nothing is asked here. Texts and their vectors come in; out come the distinct ones, as evenly spread over the seeds as
-whole people allow, each with its provenance.
+No model is called here. Texts and their vectors are the input; the result is the distinct personas, spread over the
+seeds as evenly as whole people allow, each with its provenance.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ from populace.people.names import draw_names
 from populace.people.table import People
 from populace.people.traits import OCCUPATIONS, PASTIMES, TEMPERS
 
-Whole = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 SOURCES = ("seed", "model", "rule", "table", "list")
-"""Where a field can come from: the designer's seed, a model, our own lists by rule, a table, the list of names."""
+"""The sources of a field: a seed by the user, a model, the built-in lists by rule, a table, the list of names."""
 _BLOCK = 512
 _EXACT = 2**24
+"""Whole numbers up to this size are exact in 32-bit floats."""
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """People made from seeds or from a table.
+    """People generated from seeds or from a table, with their provenance.
 
     Attributes:
-        people: With the columns `name`, `persona`, `seed` (which one, from 1; empty for a table), `batch` (the number
-            of the call that wrote the persona; empty where none did), and `source` and `name_source`, one of `SOURCES`.
-        counts: What happened: `asked` and `written` (personas), `calls`, `invalid` (calls that could not be read),
-            `unusable` (texts that were no persona), `duplicates`, `near duplicates`, `surplus` (more than were
-            wanted), `filled` (made by rule).
+        people: With the columns `name`, `persona`, `seed` (its number, from 1; empty for a table), `batch` (the number
+            of the call that wrote the persona; empty if none did), and `source` and `name_source`, one of `SOURCES`.
+        counts: How many personas were `asked` for and `written`, how many `calls` were made, how many of them were
+            `invalid` (not readable), and how many texts were `unusable` (not a persona), `duplicates`,
+            `near duplicates`, `surplus` (more than needed) or `filled` (made by rule).
     """
 
     people: People
@@ -48,7 +49,7 @@ class Expansion:
 
     @property
     def provenance(self) -> pl.DataFrame:
-        """For each field, how many people have it from which source."""
+        """How many people have each field from each source: the columns `field`, `source` and `people`."""
         frame = self.people.frame
         parts = [
             frame.group_by(pl.col(column).alias("source")).len("people").select(pl.lit(name).alias("field"), pl.all())
@@ -59,12 +60,12 @@ class Expansion:
 
 @dataclass
 class PersonaPool:
-    """Personas as they come in, until every seed has its share.
+    """Collects distinct personas until every seed has its share.
 
     Args:
-        seeds: The described people to begin with.
-        count: How many are wanted.
-        near: The cosine from which on two personas are too much alike.
+        seeds: The descriptions to begin with.
+        count: How many people are needed.
+        near: Two personas whose cosine is at least this are too similar.
         with_seeds: Whether the seeds themselves are among the people.
 
     Example:
@@ -89,98 +90,99 @@ class PersonaPool:
         if len(self.seeds) < 1 or self.count < 1:
             raise PeopleError(f"{len(self.seeds)} seeds cannot become {self.count} people.", "Both must be at least 1.")
         if not 0 < self.near <= 1:
-            raise PeopleError(f"near is a cosine above 0 and at most 1, not {self.near:g}.")
-        spelled = [spelling(seed) for seed in self.seeds]
-        for row, text in enumerate(spelled):
+            raise PeopleError(f"near must be a cosine above 0 and at most 1, not {self.near:g}.")
+        words = [normal_words(seed) for seed in self.seeds]
+        for row, text in enumerate(words):
             if not text:
                 raise PeopleError(f"seed {row + 1} is empty.", "Describe a person.")
-            if text in spelled[:row]:
-                raise PeopleError(f"seeds {spelled.index(text) + 1} and {row + 1} are the same.", "Change one of them.")
+            if text in words[:row]:
+                raise PeopleError(f"seeds {words.index(text) + 1} and {row + 1} are the same.", "Change one of them.")
         self.texts: list[str] = []
-        self.columns: dict[str, list[Any]] = {"seed": [], "batch": [], "source": [], "given": []}
+        self.columns: dict[str, list[Any]] = {"seed": [], "batch": [], "source": [], "given_name": []}
         self._known: set[str] = set()
         self._vectors = np.zeros((0, 1), np.float32)
 
-    def shares(self) -> Whole:
-        """How many people each seed is to have; they differ by one at most."""
+    def shares(self) -> Integers:
+        """How many people each seed should have; the numbers differ by at most one."""
         whole, left = divmod(self.count, len(self.seeds))
         return whole + (np.arange(len(self.seeds)) < left).astype(np.int64)
 
-    def missing(self) -> Whole:
+    def missing(self) -> Integers:
         """How many people each seed still lacks."""
         return self.shares() - np.bincount(np.array(self.columns["seed"], np.int64), minlength=len(self.seeds))
 
     def add_seeds(self, vectors: npt.NDArray[np.float32]) -> None:
-        """Let the seeds in, as people or only as what others must differ from."""
+        """Add the seeds: as people, or only as texts from which the others must differ."""
         self._vectors = vectors
-        self._known.update(spelling(seed) for seed in self.seeds)
+        self._known.update(normal_words(seed) for seed in self.seeds)
         if self.with_seeds:
             for row in np.flatnonzero(self.shares() > 0).tolist():
-                self._keep(self.seeds[row], row, None, "seed", None)
+                self._accept(self.seeds[row], row, None, "seed", None)
 
     def add_personas(
         self,
-        seed: Whole,
+        seed: Integers,
         texts: Sequence[str],
         vectors: npt.NDArray[np.float32],
         *,
-        batch: Whole,
+        batch: Integers,
         names: Sequence[str | None] | None = None,
     ) -> int:
-        """Keep those of some newly written personas that are distinct and wanted; returns how many.
+        """Accept those of some new personas that are distinct and still needed; returns how many.
 
         Args:
-            seed: For each, the row of the seed.
+            seed: The index of each persona's seed.
             texts: The personas.
-            vectors: A unit vector for each.
-            batch: For each, the number of the call that wrote it.
-            names: For each, the name that the model gave, if any.
+            vectors: A unit vector for each persona.
+            batch: The number of the call that wrote each persona.
+            names: The name that the model gave to each person, or None.
         """
         self.counts["written"] += len(texts)
-        spelled = [spelling(text) for text in texts]
-        fresh: list[int] = []
-        for row, text in enumerate(spelled):
+        new: list[int] = []
+        for row, text in enumerate(map(normal_words, texts)):
             if text in self._known:
                 self.counts["duplicates"] += 1
             else:
                 self._known.add(text)
-                fresh.append(row)
-        rows = np.array(fresh, np.int64)
-        far = rows[near_duplicates(vectors[rows], near=self.near, against=self._vectors) < 0]
-        if len(far) < len(rows):
-            self.counts["near duplicates"] += len(rows) - len(far)
-        missing, kept = self.missing(), []
-        for row in far.tolist():
+                new.append(row)
+        rows = np.array(new, np.int64)
+        distinct = rows[near_duplicates(vectors[rows], near=self.near, against=self._vectors) < 0]
+        if len(distinct) < len(rows):
+            self.counts["near duplicates"] += len(rows) - len(distinct)
+        missing, accepted = self.missing(), []
+        for row in distinct.tolist():
             if missing[seed[row]] > 0:
                 missing[seed[row]] -= 1
-                kept.append(row)
-                self._keep(texts[row], int(seed[row]), int(batch[row]), "model", names[row] if names else None)
-        if len(kept) < len(far):
-            self.counts["surplus"] += len(far) - len(kept)
-        self._vectors = np.concatenate([self._vectors, vectors[kept]])
-        return len(kept)
+                accepted.append(row)
+                self._accept(texts[row], int(seed[row]), int(batch[row]), "model", names[row] if names else None)
+        if len(accepted) < len(distinct):
+            self.counts["surplus"] += len(distinct) - len(accepted)
+        self._vectors = np.concatenate([self._vectors, vectors[accepted]])
+        return len(accepted)
 
     def fill(self, rng: np.random.Generator) -> int:
-        """Give each seed what it lacks, by rule: the seed with an age, a trade, a temper and a pastime.
+        """Add the missing personas by rule: the seed with an age, an occupation, a temper and a pastime.
 
-        These differ in their words; how near they are to one another is not looked at.
+        They differ in their words; their similarity is not checked. Returns how many were added.
         """
-        made = 0
-        kinds = list(itertools.product(OCCUPATIONS, TEMPERS, PASTIMES))
+        added = 0
+        traits = list(itertools.product(OCCUPATIONS, TEMPERS, PASTIMES))
         for row, lacking in enumerate(self.missing().tolist()):
             while lacking > 0:
-                trade, temper, pastime = kinds[int(rng.integers(len(kinds)))]
-                text = f"{self.seeds[row].rstrip(' .')}; {int(rng.integers(18, 80))}, {trade}, {temper}, {pastime}."
-                if spelling(text) not in self._known:
-                    self._known.add(spelling(text))
-                    self._keep(text, row, None, "rule", None)
+                occupation, temper, pastime = traits[int(rng.integers(len(traits)))]
+                text = (
+                    f"{self.seeds[row].rstrip(' .')}; {int(rng.integers(18, 80))}, {occupation}, {temper}, {pastime}."
+                )
+                if normal_words(text) not in self._known:
+                    self._known.add(normal_words(text))
+                    self._accept(text, row, None, "rule", None)
                     lacking -= 1
-                    made += 1
-        self.counts["filled"] += made
-        return made
+                    added += 1
+        self.counts["filled"] += added
+        return added
 
     def expansion(self, rng: np.random.Generator) -> Expansion:
-        """The people so far, seed by seed in turn, with distinct names."""
+        """The people so far, one of each seed in turn, with distinct names."""
         seed = np.array(self.columns["seed"], np.int64)
         frame = pl.DataFrame(
             {
@@ -188,50 +190,49 @@ class PersonaPool:
                 "seed": seed + 1,
                 "batch": pl.Series(self.columns["batch"], dtype=pl.Int64),
                 "source": self.columns["source"],
-                "given": pl.Series(self.columns["given"], dtype=pl.String),
+                "given_name": pl.Series(self.columns["given_name"], dtype=pl.String),
             }
         )
         frame = frame.with_columns(turn=pl.int_range(pl.len()).over("seed")).sort("turn", "seed").drop("turn")
-        named = frame.with_columns(distinct_names(frame["given"], rng)).drop("given")
-        return Expansion(People(named.select("name", "persona", "seed", "batch", "source", "name_source")), self.counts)
+        frame = frame.with_columns(distinct_names(frame["given_name"], rng))
+        return Expansion(People(frame.select("name", "persona", "seed", "batch", "source", "name_source")), self.counts)
 
-    def _keep(self, text: str, seed: int, batch: int | None, source: str, name: str | None) -> None:
+    def _accept(self, text: str, seed: int, batch: int | None, source: str, name: str | None) -> None:
         self.texts.append(text)
-        for column, value in (("seed", seed), ("batch", batch), ("source", source), ("given", name)):
+        for column, value in (("seed", seed), ("batch", batch), ("source", source), ("given_name", name)):
             self.columns[column].append(value)
 
 
 def near_duplicates(
     vectors: npt.NDArray[np.float32], *, near: float, against: npt.NDArray[np.float32] | None = None
-) -> Whole:
-    """For each vector, which earlier one it repeats, or -1 where it is the first of its kind.
+) -> Integers:
+    """For each vector, the number of the first earlier vector that is near it, or -1 if there is none.
 
-    A vector that repeats another is left out, so that later ones are not compared with it. Numbers
-    from 0 on are rows of `against` and then of `vectors`. Sums are exact, so that the result does not
-    depend on the machine.
+    A near duplicate is left out, so later vectors are not compared with it. Rows of `against` are numbered first, then
+    those of `vectors`. Sums are exact, so the result does not depend on the machine.
 
     Args:
         vectors: Unit vectors.
-        near: The cosine from which on one repeats the other.
-        against: Vectors that are kept in any case.
+        near: Two vectors whose cosine is at least this are near duplicates.
+        against: Earlier vectors, none of which is left out.
 
     Example:
         >>> near_duplicates(np.array([[1.0, 0.0], [0.0, 1.0], [0.99, 0.14]], np.float32), near=0.9).tolist()
         [-1, -1, 0]
     """
     before = 0 if against is None else len(against)
-    found = np.full(len(vectors), -1, np.int64)
+    originals = np.full(len(vectors), -1, np.int64)
     if not len(vectors):
-        return found
-    together = vectors if against is None or not before else np.concatenate([against, vectors])
-    rows, lengths = _rounded(together)
+        return originals
+    stacked = vectors if against is None or not before else np.concatenate([against, vectors])
+    rows, lengths = _rounded(stacked)
     bounds = np.float32(near) * lengths
-    kept = list(range(before))
+    distinct = list(range(before))
     for begin in range(before, len(rows), _BLOCK):
         block = np.arange(begin, min(begin + _BLOCK, len(rows)))
         first = np.full(len(block), -1, np.int64)
-        for start in range(0, len(kept), 8 * _BLOCK):
-            some = np.array(kept[start : start + 8 * _BLOCK])
+        for start in range(0, len(distinct), 8 * _BLOCK):
+            some = np.array(distinct[start : start + 8 * _BLOCK])
             close = rows[block] @ rows[some].T >= np.outer(bounds[block], lengths[some])
             if close.any():
                 hit = close.any(axis=1) & (first < 0)
@@ -241,34 +242,39 @@ def near_duplicates(
             if first[place] < 0:
                 after = inside[place] & (np.arange(len(block)) > place) & (first < 0)
                 first[after] = block[place]
-        found[block - before] = first
-        kept.extend(block[first < 0].tolist())
-    return found
+        originals[block - before] = first
+        distinct.extend(block[first < 0].tolist())
+    return originals
 
 
-def distinct_names(given: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
-    """A distinct name for everybody: the one given where it is the first of its kind, else one from our list."""
-    usable = given.is_not_null() & given.is_first_distinct()
-    taken = given.filter(usable)
-    drawn = draw_names(given.len() + taken.len(), rng)["name"]
-    free = drawn.filter(~drawn.is_in(taken.implode())) if taken.len() else drawn
+def distinct_names(names: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
+    """A distinct name for everybody, and its source: the first use of a given name counts, others get a drawn one.
+
+    Args:
+        names: The name that was given to each person, or null.
+        rng: Draws the other names.
+    """
+    usable = names.is_not_null() & names.is_first_distinct()
+    taken = names.filter(usable)
+    candidates = draw_names(names.len() + taken.len(), rng)["name"]
+    free = candidates.filter(~candidates.is_in(taken.implode())) if taken.len() else candidates
     place = (~usable).cast(pl.Int64).cum_sum() - 1
-    listed = free.gather(place.clip(0).cast(pl.UInt32))
+    replacements = free.gather(place.clip(0).cast(pl.UInt32))
     return pl.DataFrame(
         {
-            "name": given.zip_with(usable, listed),
+            "name": names.zip_with(usable, replacements),
             "name_source": pl.Series(["list", "model"]).gather(usable.cast(pl.UInt32)),
         }
     )
 
 
-def spelling(text: str) -> str:
-    """A text in the form in which two that differ only in case and marks are the same."""
+def normal_words(text: str) -> str:
+    """The words of a text in lower case: equal for texts that differ only in case and punctuation."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def _rounded(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Vectors as small whole numbers, whose products add up exactly, and the length of each."""
+    """Vectors rounded to small whole numbers, so that sums of products are exact, and the length of each."""
     most = np.float32(min(127, int((_EXACT / vectors.shape[1]) ** 0.5)))
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     rows = np.rint(vectors / np.where(largest > 0, largest, 1) * most).astype(np.float32)

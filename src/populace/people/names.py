@@ -1,7 +1,7 @@
-"""First and family names to give to simulated people.
+"""First and family names for simulated people.
 
-Names are drawn without repetition, so that two people of one population never share one:
-first names alone while they last, then with a family name, then with initials between.
+Names are drawn without repetition, so that no two people of a population have the same name: first names alone while
+there are enough, then first and family names, then with initials between them.
 """
 
 from __future__ import annotations

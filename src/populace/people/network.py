@@ -1,4 +1,4 @@
-"""Ties between people, as an edge table joined with the population."""
+"""Networks: ties between people, as an edge table that is joined with the population."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Network:
     """Who is tied to whom.
 
     Args:
-        edges: A table with a column for each end of a tie; further columns stay with the tie.
+        edges: A table with a row for each tie and a column for each end; further columns are attributes of the tie.
         source: The column of one end.
         target: The column of the other end.
         directed: Whether a tie leads only from source to target.
@@ -40,11 +40,11 @@ class Network:
         self.directed = directed
         if {"id", "neighbour"} & set(self.edges.columns):
             raise PeopleError("the edge table has a column 'id' or 'neighbour' of its own.", "Rename it.")
-        ways = [self.edges]
+        directions = [self.edges]
         if not directed:
-            turned = self.edges.rename({"source": "target", "target": "source"}).select(self.edges.columns)
-            ways.append(turned.filter(pl.col("source") != pl.col("target")))
-        self._ways = pl.concat(ways)
+            reverse = self.edges.rename({"source": "target", "target": "source"}).select(self.edges.columns)
+            directions.append(reverse.filter(pl.col("source") != pl.col("target")))
+        self._directed = pl.concat(directions)
 
     @classmethod
     def from_graph(cls, graph: Any) -> Self:
@@ -58,24 +58,24 @@ class Network:
         return self.edges.height
 
     def check(self, people: People) -> None:
-        """Raise PeopleError where a tie names nobody in the population."""
+        """Raise PeopleError if an end of a tie is the id of nobody in the population."""
         if self.edges["source"].dtype.is_integer() != people.ids.dtype.is_integer():
             raise PeopleError(f"the ties name {self.edges['source'].dtype} ids, the people have {people.ids.dtype}.")
         ends = pl.concat([self.edges["source"], self.edges["target"]]).unique(maintain_order=True)
-        stray = ends.filter(~ends.is_in(people.ids.implode()))
-        if stray.len():
+        unknown = ends.filter(~ends.is_in(people.ids.implode()))
+        if unknown.len():
             raise PeopleError(
-                f"the network ties {stray[0]!r}, and nobody has that id.", f"{stray.len()} such ids in all."
+                f"the network ties {unknown[0]!r}, and nobody has that id.", f"{unknown.len()} such ids in all."
             )
 
     def neighbours(self, who: Id) -> pl.Series:
-        """The ids of those whom a person is tied to."""
-        return self._ways.filter(pl.col("source") == who)["target"].alias("id")
+        """The ids of the people to whom a person is tied."""
+        return self._directed.filter(pl.col("source") == who)["target"].alias("id")
 
     def join(self, people: People, *columns: str) -> pl.DataFrame:
         """One row for each person and neighbour, with the neighbour's columns."""
-        theirs = pl.DataFrame([people.ids.alias("target"), *(people[column] for column in columns)])
-        ties = self._ways.join(theirs, on="target", how="inner", maintain_order="left")
+        neighbours = pl.DataFrame([people.ids.alias("target"), *(people[column] for column in columns)])
+        ties = self._directed.join(neighbours, on="target", how="inner", maintain_order="left")
         return ties.rename({"source": "id", "target": "neighbour"})
 
     def degree(self, people: People) -> pl.Series:
@@ -87,13 +87,13 @@ class Network:
         meeting = people.frame.filter(filter_expression(conditions, people.columns)).select(
             pl.col("id").alias("target")
         )
-        met = self._ways.join(meeting, on="target", how="semi").group_by("source")
-        counted = met.agg(pl.col("target").n_unique().alias("count"))
+        ties = self._directed.join(meeting, on="target", how="semi").group_by("source")
+        counts = ties.agg(pl.col("target").n_unique().alias("count"))
         ids = people.ids.to_frame()
-        joined = ids.join(counted, left_on="id", right_on="source", how="left", maintain_order="left")
-        return joined["count"].fill_null(0).cast(pl.Int64)
+        by_person = ids.join(counts, left_on="id", right_on="source", how="left", maintain_order="left")
+        return by_person["count"].fill_null(0).cast(pl.Int64)
 
     def share(self, people: People, **conditions: Any) -> pl.Series:
-        """The share of each person's neighbours who meet the conditions; empty for who has none."""
+        """The share of each person's neighbours who meet the conditions; empty for people without neighbours."""
         meeting, all_ties = self.count(people, **conditions), self.count(people)
         return (meeting / pl.select(pl.when(all_ties > 0).then(all_ties)).to_series()).alias("share")

@@ -1,4 +1,4 @@
-"""One person: a light view of a row."""
+"""One person: a read-only view of a row of the population."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from populace.base.errors import UnknownNameError
 
 
 class _UnknownColumnError(UnknownNameError, KeyError, AttributeError):  # type: ignore[misc]
-    """A column that is not there, caught wherever a missing key or attribute is."""
+    """An unknown column; also a KeyError and an AttributeError, so that `in`, `get` and `hasattr` work."""
 
 
 class Person(Mapping[str, Any]):
     """A row of the population at one moment, read by key or by attribute.
 
-    A view holds the values it was taken with; later changes to the table do not reach it.
+    It is a copy: later changes to the table do not change it.
 
     Example:
         >>> mary = Person({"id": 3, "name": "Mary", "age": 41})

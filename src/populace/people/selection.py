@@ -1,7 +1,7 @@
-"""Which people: conditions on columns, written as plain data.
+"""Selecting people by conditions on columns, written as plain data.
 
-The same form serves keyword arguments in a scenario and JSON in an intervention, so a selection
-can be recorded and read back; it is compared, never evaluated.
+Keyword arguments in a scenario and JSON in an intervention have the same form, so a selection can be recorded and read
+back. Values are compared; nothing is evaluated as code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import polars as pl
 
 from populace.base.errors import PeopleError, UnknownNameError
 
-_COMPARE = {
+_OPERATORS = {
     "eq": lambda column, value: column.is_null() if value is None else column == value,
     "ne": lambda column, value: column.is_not_null() if value is None else column != value,
     "lt": lambda column, value: column < value,
@@ -25,32 +25,42 @@ _COMPARE = {
 
 
 def filter_expression(conditions: Mapping[str, Any], columns: list[str]) -> pl.Expr:
-    """One expression for conditions such as `{"shirt": "blue", "age": {"ge": 30}}`.
+    """A polars expression for conditions such as `{"shirt": "blue", "age": {"ge": 30}}`.
 
     A list means any of its values; a mapping compares with lt, le, gt, ge, eq or ne; None means empty.
+
+    Args:
+        conditions: A condition for each column name.
+        columns: The columns that exist; another one raises UnknownNameError.
+
+    Example:
+        >>> pl.DataFrame({"age": [20, 30, 40]}).filter(filter_expression({"age": {"ge": 30}}, ["age"])).height
+        2
     """
     expression = pl.lit(True)
-    for name, wanted in conditions.items():
+    for name, condition in conditions.items():
         if name not in columns:
             raise UnknownNameError("column", name, columns)
-        expression = expression & _one(name, wanted)
+        expression = expression & _column_expression(name, condition)
     return expression
 
 
-def _one(name: str, wanted: Any) -> pl.Expr:
+def _column_expression(name: str, condition: Any) -> pl.Expr:
     column = pl.col(name)
-    wanted = wanted.item() if isinstance(wanted, np.generic) else wanted
-    if wanted is None:
+    condition = condition.item() if isinstance(condition, np.generic) else condition
+    if condition is None:
         return column.is_null()
-    if isinstance(wanted, Mapping):
+    if isinstance(condition, Mapping):
         expression = pl.lit(True)
-        for operator, value in wanted.items():
-            if operator not in _COMPARE:
-                raise UnknownNameError("comparison", operator, _COMPARE)
-            expression = expression & _COMPARE[operator](column, value)
+        for operator, value in condition.items():
+            if operator not in _OPERATORS:
+                raise UnknownNameError("comparison", operator, _OPERATORS)
+            expression = expression & _OPERATORS[operator](column, value)
         return expression
-    if isinstance(wanted, (list, tuple, set, frozenset)):
-        return column.is_in(list(wanted))
-    if not isinstance(wanted, (str, int, float, bool)):
-        raise PeopleError(f"column {name!r} cannot be compared with {wanted!r}.", "Use a value, a list or a mapping.")
-    return column == wanted
+    if isinstance(condition, (list, tuple, set, frozenset)):
+        return column.is_in(list(condition))
+    if not isinstance(condition, (str, int, float, bool)):
+        raise PeopleError(
+            f"column {name!r} cannot be compared with {condition!r}.", "Use a value, a list or a mapping."
+        )
+    return column == condition

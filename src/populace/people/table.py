@@ -1,7 +1,7 @@
 """A population is a table; a person is a row.
 
-Ids are unique, never empty and never change; everything that speaks of a person does so by id.
-Columns are replaced whole and never edited in place, so an older view stays what it was.
+Ids are unique, never empty and never change; everything else refers to a person by id. Columns are replaced as a whole
+and never edited in place, so an older view of the table keeps its values.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ HEARD = "heard"
 
 
 class ValuesByPerson(Protocol):
-    """Values that know whose they are, such as Answers."""
+    """Values with the ids of the people to whom they belong, such as Answers."""
 
     @property
     def ids(self) -> pl.Series:
-        """The people the values belong to."""
+        """The ids of the people to whom the values belong."""
 
     @property
     def values(self) -> pl.Series:
-        """A value for each of them; empty where there is none."""
+        """A value for each of them; null where there is none."""
 
 
 class People:
     """The people of a run, as columns.
 
     Args:
-        frame: A table with an `id` column of whole numbers or strings. Without one, people are
-            numbered from 0.
+        frame: A table with an `id` column of whole numbers or strings; without that column, people are numbered
+            from 0.
 
     Example:
         >>> people = People.named(4, seed=1).with_columns(age=[30, 41, 52, 63])
@@ -58,7 +58,7 @@ class People:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
         self._frame = _checked(frame)
         self._selected = False
-        self._touched: set[str] = set(self._frame.columns)
+        self._changed_columns: set[str] = set(self._frame.columns)
         self._rows_changed = True
         self._highest: int | None = None
 
@@ -103,7 +103,7 @@ class People:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The whole table. It is a value: changing people makes a new one."""
+        """The whole table. It is never changed in place: changing people replaces it."""
         return self._frame
 
     @property
@@ -140,9 +140,9 @@ class People:
     def __setitem__(
         self, column: str, values: ValuesByPerson | pl.Series | Sequence[Any] | np.ndarray[Any, Any] | Any
     ) -> None:
-        """Set a column for everybody, or for those whom the answers belong to.
+        """Set a column for everybody, or for the people to whom answers belong.
 
-        Answers are matched by id; where an answer is empty the person keeps the old value.
+        Answers are matched by id. A person whose answer is null keeps the old value.
         """
         if self._selected:
             raise PeopleError(
@@ -152,45 +152,49 @@ class People:
         if column == "id":
             raise PeopleError("ids never change.", "Put the new value into another column.")
         if hasattr(values, "ids") and hasattr(values, "values"):
-            series = self._merged(column, values.ids, values.values)
+            series = self._update(column, values.ids, values.values)
         else:
             series = self._series(column, values)
         self._frame = _with(self._frame, [series])
-        self._touched.add(column)
+        self._changed_columns.add(column)
 
     def with_columns(self, **columns: Any) -> Self:
-        """The same people with more columns, each a value for all or one for each person."""
+        """The same people with more columns, each one value for all or a value for each person."""
         frame = _with(self._frame, [self._series(name, values) for name, values in columns.items()])
-        made = self._copy(_checked(frame) if "id" in columns else frame)
-        made._touched |= set(columns)
-        return made
+        copy = self._copy(_checked(frame) if "id" in columns else frame)
+        copy._changed_columns |= set(columns)
+        return copy
 
     def where(self, *expressions: pl.Expr, **conditions: Any) -> Self:
-        """Those who meet every condition: `where(shirt="blue", age={"ge": 30})` or polars expressions."""
+        """Select the people who meet every condition: `where(shirt="blue", age={"ge": 30})`, or polars expressions.
+
+        Returns:
+            A selection, which can be read and asked, but not changed.
+        """
         if not expressions and not conditions:
             return self._select(self._frame)
         try:
             return self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
         except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
-            said = str(error).splitlines()[0]
-            raise PeopleError(f"the conditions {conditions} do not fit their columns: {said}.") from error
+            reason = str(error).splitlines()[0]
+            raise PeopleError(f"the conditions {conditions} do not fit their columns: {reason}.") from error
 
     def take(self, ids: Iterable[Id] | pl.Series) -> Self:
         """The people with these ids, in this order."""
-        listed = ids if isinstance(ids, pl.Series) else list(ids)
-        stray = [who for who in listed if not _fits(who, self.ids.dtype)] if isinstance(listed, list) else []
-        if stray:
-            raise PeopleError(f"there is no person with id {stray[0]!r}.")
-        wanted = pl.Series("id", listed, dtype=self.ids.dtype)
-        if wanted.n_unique() != wanted.len():
-            raise PeopleError(f"id {wanted.filter(wanted.is_duplicated())[0]!r} was taken twice.")
-        missing = wanted.filter(~wanted.is_in(self.ids.implode()))
+        values = ids if isinstance(ids, pl.Series) else list(ids)
+        mistyped = [who for who in values if not _fits(who, self.ids.dtype)] if isinstance(values, list) else []
+        if mistyped:
+            raise PeopleError(f"there is no person with id {mistyped[0]!r}.")
+        chosen = pl.Series("id", values, dtype=self.ids.dtype)
+        if chosen.n_unique() != chosen.len():
+            raise PeopleError(f"id {chosen.filter(chosen.is_duplicated())[0]!r} was taken twice.")
+        missing = chosen.filter(~chosen.is_in(self.ids.implode()))
         if missing.len():
             raise PeopleError(f"there is no person with id {missing[0]!r}.")
-        return self._select(wanted.to_frame().join(self._frame, on="id", how="left", maintain_order="left"))
+        return self._select(chosen.to_frame().join(self._frame, on="id", how="left", maintain_order="left"))
 
     def sample(self, count: int, *, seed: int | np.random.Generator) -> Self:
-        """`count` different people, drawn at random and kept in table order."""
+        """`count` different people, drawn at random, in table order."""
         if not 0 <= count <= len(self):
             raise PeopleError(f"{count} people cannot be drawn from {len(self)}.")
         rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
@@ -204,47 +208,46 @@ class People:
     def person(self, who: Id) -> Person:
         """One person, by id or by name."""
         frame = self._frame
-        found = frame.filter(pl.col("id") == who) if _fits(who, self.ids.dtype) else frame.clear()
-        if not found.height and isinstance(who, str):
+        matches = frame.filter(pl.col("id") == who) if _fits(who, self.ids.dtype) else frame.clear()
+        if not matches.height and isinstance(who, str):
             if "name" in frame.columns:
-                found = frame.filter(pl.col("name") == who)
-            if not found.height and who.isdecimal() and self.ids.dtype.is_integer():
-                found = frame.filter(pl.col("id") == int(who))
-        if not found.height:
+                matches = frame.filter(pl.col("name") == who)
+            if not matches.height and who.isdecimal() and self.ids.dtype.is_integer():
+                matches = frame.filter(pl.col("id") == int(who))
+        if not matches.height:
             known = frame["name"].to_list()[:500] if "name" in frame.columns else []
             raise UnknownNameError("person", str(who), known)
-        if found.height > 1:
-            raise PeopleError(f"{found.height} people are named {who!r}.", "Name one by id.")
-        return Person(found.row(0, named=True))
+        if matches.height > 1:
+            raise PeopleError(f"{matches.height} people are named {who!r}.", "Name one by id.")
+        return Person(matches.row(0, named=True))
 
     def count(self, **conditions: Any) -> int:
-        """How many meet the conditions; all of them without one."""
+        """How many people meet the conditions; everybody without conditions."""
         if not conditions:
             return len(self)
         if len(conditions) == 1:
-            (name, wanted) = next(iter(conditions.items()))
-            if isinstance(wanted, str) and len(self) <= FEW and (found := self[name].to_list().count(wanted)):
-                return found
-            if isinstance(wanted, str | int | float):
-                return int((self[name] == wanted).sum() or 0)
+            (name, value) = next(iter(conditions.items()))
+            if isinstance(value, str) and len(self) <= FEW and (count := self[name].to_list().count(value)):
+                return count
+            if isinstance(value, str | int | float):
+                return int((self[name] == value).sum() or 0)
         return int(self._frame.select(filter_expression(conditions, self.columns).sum()).item() or 0)
 
     def share(self, **conditions: Any) -> float:
-        """The share that meets the conditions."""
+        """The share of people who meet the conditions; 0 for an empty selection."""
         return self.count(**conditions) / len(self) if len(self) else 0.0
 
     def add(self, people: People) -> None:
-        """More people join, with ids of their own; columns they do not have are empty for them."""
-        self._whole("added to")
+        """Add people with ids of their own; columns that they do not have are null for them."""
+        self._refuse_selection("added to")
         if people.ids.dtype != self.ids.dtype:
             raise PeopleError(f"column 'id' holds {self.ids.dtype}, the newcomers' {people.ids.dtype}.")
-        joined = pl.concat([self._frame, people.frame], how="diagonal_relaxed")
-        self._frame = _checked(joined)
+        self._frame = _checked(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
         self._rows_changed = True
 
     def remove(self, people: People) -> None:
-        """These people leave; their ids are not given to others by the platform."""
-        self._whole("removed from")
+        """Remove people. `next_id` never reuses their ids."""
+        self._refuse_selection("removed from")
         if self.ids.dtype.is_integer():
             self._highest = self.next_id() - 1
         self._frame = self._frame.filter(~pl.col("id").is_in(people.ids.implode()))
@@ -257,27 +260,27 @@ class People:
         present = int(self.ids.max()) if len(self) else -1  # type: ignore[arg-type]
         return (present if self._highest is None else max(present, self._highest)) + 1
 
-    def changes(self) -> tuple[bool, list[str]]:
-        """What changed since the last call: whether rows came or went, and which columns were set."""
-        changed = self._rows_changed, [name for name in self.columns if name in self._touched]
-        self._rows_changed, self._touched = False, set()
-        return changed
+    def take_changes(self) -> tuple[bool, list[str]]:
+        """Return whether rows came or went and which columns were set since the last call, and reset both."""
+        changes = self._rows_changed, [name for name in self.columns if name in self._changed_columns]
+        self._rows_changed, self._changed_columns = False, set()
+        return changes
 
-    def _whole(self, verb: str) -> None:
+    def _refuse_selection(self, verb: str) -> None:
         if self._selected:
             raise PeopleError(f"people were {verb} a selection.", "Do it on the whole population, self.people.")
 
     def _copy(self, frame: pl.DataFrame) -> Self:
-        made = object.__new__(type(self))
-        made._frame, made._selected = frame, self._selected
-        made._highest = self._highest
-        made._touched, made._rows_changed = set(self._touched), self._rows_changed
-        return made
+        copy = object.__new__(type(self))
+        copy._frame, copy._selected = frame, self._selected
+        copy._highest = self._highest
+        copy._changed_columns, copy._rows_changed = set(self._changed_columns), self._rows_changed
+        return copy
 
     def _select(self, frame: pl.DataFrame) -> Self:
-        made = self._copy(frame)
-        made._selected = True
-        return made
+        selection = self._copy(frame)
+        selection._selected = True
+        return selection
 
     def _series(self, name: str, values: Any) -> pl.Series:
         if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
@@ -286,42 +289,42 @@ class People:
             raise PeopleError(f"column {name!r} got {len(values)} values for {len(self)} people.")
         return pl.Series(name, values, strict=False)
 
-    def _merged(self, column: str, ids: pl.Series, values: pl.Series) -> pl.Series:
-        """The column with the given people's values put in; where a value is empty the old one stays."""
-        whole = ids.len() == len(self) and ids.equals(self.ids)
-        if whole and not values.null_count():
+    def _update(self, column: str, ids: pl.Series, values: pl.Series) -> pl.Series:
+        """The column with new values for some people; where a new value is null the old one stays."""
+        everybody = ids.len() == len(self) and ids.equals(self.ids)
+        if everybody and not values.null_count():
             return values.alias(column)
-        found = (
+        new = (
             values
-            if whole
+            if everybody
             else self.ids.to_frame().join(
                 pl.DataFrame({"id": ids, "new": values}), on="id", how="left", maintain_order="left"
             )["new"]
         )
         if column not in self._frame.columns:
-            return found.alias(column)
+            return new.alias(column)
         old = self._frame[column]
-        if old.dtype != found.dtype:
+        if old.dtype != new.dtype:
             try:
-                old, found = _one_dtype(old, found)
+                old, new = _common_dtype(old, new)
             except pl.exceptions.SchemaError as error:
-                raise PeopleError(f"column {column!r} holds {old.dtype}, the answers {found.dtype}.") from error
-        return old.zip_with(found.is_null(), found).alias(column)
+                raise PeopleError(f"column {column!r} holds {old.dtype}, the answers {new.dtype}.") from error
+        return old.zip_with(new.is_null(), new).alias(column)
 
 
 def _with(frame: pl.DataFrame, columns: Iterable[pl.Series]) -> pl.DataFrame:
-    """The table with these columns in place of those of the same names, or behind the others; no query is set up."""
-    made = frame.clone()
+    """The table with columns replaced or added; faster than a polars query."""
+    copy = frame.clone()
     for column in columns:
-        if column.name in made.columns:
-            made.replace_column(made.get_column_index(column.name), column)
+        if column.name in copy.columns:
+            copy.replace_column(copy.get_column_index(column.name), column)
         else:
-            made.insert_column(made.width, column)
-    return made
+            copy.insert_column(copy.width, column)
+    return copy
 
 
-def _one_dtype(old: pl.Series, new: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Bring two columns to one type, so that old and new values can stand together."""
+def _common_dtype(old: pl.Series, new: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Cast two columns to a common type, so that one column can hold values of both."""
     text = (pl.Enum, pl.Categorical, pl.String)
     if isinstance(old.dtype, text) and isinstance(new.dtype, text):
         return old.cast(pl.String), new.cast(pl.String)
@@ -334,7 +337,7 @@ def _fits(who: Id, dtype: pl.DataType) -> bool:
 
 
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame, once its ids are known to be whole, unique and of a usable type."""
+    """The frame with ids as Int64 or String; raises PeopleError if an id is missing, repeated or of another type."""
     ids = frame["id"]
     if not frame.height:
         raise PeopleError("the population is empty.", "A run needs at least one person.")
@@ -353,7 +356,7 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if ids.n_unique() != ids.len():
         row = int(ids.is_duplicated().arg_max() or 0)
         raise PeopleError(
-            f"column 'id': {ids[row]!r} stands for more than one person (first in row {row + 1}).",
+            f"column 'id': {ids[row]!r} identifies more than one person (first in row {row + 1}).",
             "Ids must differ.",
         )
     return frame

@@ -1,4 +1,4 @@
-"""Traits spread over a population in given proportions."""
+"""Traits distributed over a population in given proportions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OCCUPATIONS = tuple(
     "a journalist, a musician, a lawyer, a postal worker, a chemist, a baker, a tailor, a security guard, a vet, "
     "a warehouse worker, a graphic designer, a hairdresser, a civil servant, a dentist, out of work".split(", ")
 )
-"""What people do, to set one apart from another by rule."""
+"""Occupations that tell people apart where they are made by rule."""
 TEMPERS = tuple(
     "patient, blunt, shy, curious, anxious, cheerful, sceptical, generous, stubborn, ironic, careful, impulsive, "
     "talkative, reserved, proud, easily hurt, quick to laugh, slow to trust, fond of rules, fond of arguing".split(", ")
 )
-"""What people are like."""
+"""Tempers, for the same purpose."""
 PASTIMES = tuple(
     "plays chess, keeps bees, runs before dawn, collects stamps, sings in a choir, repairs old radios, paints, "
     "bakes bread, follows football, reads history, plays the guitar, goes fishing, grows tomatoes, knits, dances, "
@@ -29,14 +29,18 @@ PASTIMES = tuple(
         ", "
     )
 )
-"""What people do when they need not."""
+"""Pastimes, for the same purpose."""
 
 
 def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.random.Generator | None = None) -> pl.Series:
-    """A value for each of `count` people, in the given proportions as nearly as whole people allow.
+    """Draw a value for each of `count` people, in the given proportions as nearly as whole people allow.
 
-    Largest remainders get the people left over by rounding. Without a seed the values come in the
-    order of `shares`; with one they are shuffled.
+    People left over by rounding go to the largest remainders.
+
+    Args:
+        count: The number of people.
+        shares: A weight for each value; the weights need not add up to 1.
+        seed: Shuffles the values; without one they come in the order of `shares`.
 
     Example:
         >>> draw_column(5, {"calm": 2, "bold": 1}).to_list()
@@ -44,7 +48,7 @@ def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.rando
     """
     weights = np.array(list(shares.values()), dtype=float)
     if not len(weights) or (weights < 0).any() or not 0 < weights.sum() < np.inf:
-        raise PeopleError(f"the proportions {dict(shares)} do not describe a mix.", "Give each value a weight above 0.")
+        raise PeopleError(f"the proportions {dict(shares)} are not proportions.", "Give each value a weight above 0.")
     exact = weights / weights.sum() * count
     whole = np.floor(exact).astype(np.int64)
     left = count - int(whole.sum())
@@ -58,5 +62,5 @@ def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.rando
 
 @functools.lru_cache(maxsize=256)
 def _values(names: tuple[str, ...]) -> pl.Series:
-    """Every value once, in a type of their own, which is dear to make."""
+    """Every value once, as an Enum column; cached because an Enum type is slow to make."""
     return pl.Series("mix", names, dtype=pl.Enum(names))

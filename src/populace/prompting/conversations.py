@@ -124,7 +124,7 @@ def _without_options(inquiry: Inquiry) -> Conversations:
 
 def _arrange(inquiry: Inquiry, question: Finite, mode: Mode, scored: bool) -> Conversations:
     labels = mode == "labels"
-    orders = question.arrangements() if question.order != "reversed" else (question.declared[::-1],)
+    orders = question.arrangements() if question.order != "reversed" else (question.declared_order[::-1],)
     averaged = question.order == "rotate" and scored and not question.reason
     variant = None
     if question.order in ("random", "rotate") and not averaged:

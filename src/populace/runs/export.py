@@ -33,6 +33,16 @@ def export(run: RunReader, target: str | Path, form: Format = "parquet") -> list
         run: The run.
         target: A folder, or for SQLite a file; it must not exist yet.
         form: `parquet`, `csv` or `sqlite`.
+
+    Example:
+        >>> import tempfile
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=2, days=1), model="scripted:uniform", seed=1, keep="nothing")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = export(run, Path(folder) / "norms", "csv")
+        >>> "answers.csv" in [file.name for file in files]
+        True
     """
     if form not in FORMATS:
         raise UnknownNameError("export format", form, FORMATS)

@@ -133,12 +133,8 @@ class RunOverview:
         return ", ".join(f"{count:,} {status}" for status, count in self.statuses.items()) or "none"
 
 
-def overview(run: RunReader, state: RunState | None = None) -> RunOverview:
+def overview(run: RunReader) -> RunOverview:
     """A run in a few facts.
-
-    Args:
-        run: The run.
-        state: How it stands, where that is known better than its folder shows.
 
     Example:
         >>> from populace import simulate
@@ -155,7 +151,7 @@ def overview(run: RunReader, state: RunState | None = None) -> RunOverview:
     return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
-        state=state or run_state(run.record),
+        state=run_state(run.record),
         reason=status.reason,
         stop=status.stop,
         last=steps[-1] if steps else None,

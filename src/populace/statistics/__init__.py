@@ -7,17 +7,15 @@ from populace.statistics.anova import Anova, one_way, tukey
 from populace.statistics.correction import adjust
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, difference
-from populace.statistics.equivalence import Equivalence, equivalence
-from populace.statistics.intervals import Estimate, bootstrap, mean, proportion
-from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
-from populace.statistics.outcomes import (
-    EndStates,
+from populace.statistics.ensembles import (
     Fluctuation,
     PathDependence,
-    end_states,
     fluctuation,
     path_dependence,
 )
+from populace.statistics.equivalence import Equivalence, equivalence
+from populace.statistics.intervals import Estimate, bootstrap, mean, proportion
+from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
 
@@ -27,7 +25,6 @@ __all__ = [
     "Coefficient",
     "Decomposition",
     "Effect",
-    "EndStates",
     "Equivalence",
     "Estimate",
     "Fluctuation",
@@ -39,7 +36,6 @@ __all__ = [
     "bootstrap",
     "decompose",
     "difference",
-    "end_states",
     "equivalence",
     "fit_mixed_model",
     "fluctuation",

@@ -9,8 +9,7 @@ from populace.base.errors import UsageError
 from populace.statistics.intervals import t_quantile
 from populace.statistics.values import check_level, library
 
-_MOST = 100_000_000
-_CERTAIN = 38.0
+_MAX_REPLICATES = 100_000_000
 
 
 def power(n: int, sd: float, effect: float, *, alpha: float = 0.05, paired: bool = False) -> float:
@@ -32,7 +31,7 @@ def power(n: int, sd: float, effect: float, *, alpha: float = 0.05, paired: bool
     _check(sd, alpha)
     if n < 2:
         raise UsageError(f"a t test needs at least 2 replicates, and this is {n}.")
-    return _found(n, abs(effect) / sd, alpha, paired)
+    return _t_test_power(n, abs(effect) / sd, alpha, paired)
 
 
 def replicates_for_effect(
@@ -58,7 +57,7 @@ def replicates_for_effect(
         raise UsageError(f"the power lies between alpha and 1, and this is {power:g}.")
     if effect == 0:
         raise UsageError("no number of replicates finds an effect of 0.", "Give the smallest one that matters.")
-    return _least(lambda n: _found(n, abs(effect) / sd, alpha, paired) >= power, f"an effect of {effect:g}")
+    return _smallest_n(lambda n: _t_test_power(n, abs(effect) / sd, alpha, paired) >= power, f"an effect of {effect:g}")
 
 
 def replicates_for_width(sd: float, width: float, level: float = 0.95, paired: bool = False) -> int:
@@ -84,27 +83,25 @@ def replicates_for_width(sd: float, width: float, level: float = 0.95, paired: b
         freedom, error = (n - 1, sd / math.sqrt(n)) if paired else (2 * n - 2, sd * math.sqrt(2 / n))
         return 2 * t_quantile(level, freedom) * error <= width
 
-    return _least(narrow, f"a width of {width:g}")
+    return _smallest_n(narrow, f"a width of {width:g}")
 
 
-def _found(n: int, size: float, alpha: float, paired: bool) -> float:
-    freedom, far = (n - 1, size * math.sqrt(n)) if paired else (2 * n - 2, size * math.sqrt(n / 2))
-    bound = t_quantile(1 - alpha, freedom)
-    if far > bound + _CERTAIN and freedom > 1:
-        return 1.0
-    tails = library("scipy.stats").nct
-    above, below = float(tails.sf(bound, freedom, far)), float(tails.cdf(-bound, freedom, far))
-    # scipy gives NaN for a lower tail too thin to compute, which adds nothing.
-    return min(1.0, above + (0.0 if math.isnan(below) else below))
+def _t_test_power(n: int, size: float, alpha: float, paired: bool) -> float:
+    """The power of a two-sided t test, by statsmodels; `size` is the effect in standard deviations."""
+    tests = library("statsmodels.stats.power")
+    test = (tests.TTestPower if paired else tests.TTestIndPower)()
+    right, wrong = (float(test.power(size, n, alpha / 2, alternative=tail)) for tail in ("larger", "smaller"))
+    # scipy gives NaN for tails that are too thin to compute: the wrong tail is empty, and a right tail is then full.
+    return min(1.0, (1.0 if math.isnan(right) else right) + (0.0 if math.isnan(wrong) else wrong))
 
 
-def _least(holds: Callable[[int], bool], what: str) -> int:
-    """The smallest n from 2 on for which something holds that goes on holding."""
+def _smallest_n(holds: Callable[[int], bool], what: str) -> int:
+    """The smallest n of at least 2 for which a condition holds; it must hold for every larger n too."""
     high = 2
     while not holds(high):
         high *= 2
-        if high > _MOST:
-            raise UsageError(f"{what} would take more than {_MOST:,} replicates.", "Ask for less.")
+        if high > _MAX_REPLICATES:
+            raise UsageError(f"{what} would take more than {_MAX_REPLICATES:,} replicates.", "Ask for less.")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -14,6 +16,7 @@ from nicegui import core, ui
 
 from populace.base.errors import JournalError, PopulaceError
 from populace.studio import pages
+from populace.studio.shell.json_data import FiniteJSONResponse
 from populace.studio.studio import Studio
 
 _ICON = "🏘️"
@@ -44,7 +47,7 @@ def install(studio: Studio, app: FastAPI) -> None:
     """Make static files, pages and the API known to an application.
 
     A page is a folder of `populace.studio.pages`: its module `page` has `register(studio)`, and its module `api`,
-    where there is one, `router(studio)`.
+    where there is one, the table `ROUTES` with a function of the Studio for each path below `/api`.
     """
     for folder in static_folders():
         app.mount(f"/studio-static/{folder.parent.name}", StaticFiles(directory=folder))
@@ -52,7 +55,9 @@ def install(studio: Studio, app: FastAPI) -> None:
     for name in sorted(module.name for module in pkgutil.iter_modules(pages.__path__, f"{pages.__name__}.")):
         import_module(f"{name}.page").register(studio)
         if find_spec(f"{name}.api"):
-            app.include_router(import_module(f"{name}.api").router(studio), prefix="/api")
+            for path, function in import_module(f"{name}.api").ROUTES.items():
+                route: dict[str, Any] = {"name": function.__name__, "description": function.__doc__}
+                app.add_api_route(f"/api{path}", partial(function, studio), response_class=FiniteJSONResponse, **route)
 
 
 async def _as_json(request: Request, error: Exception) -> JSONResponse:

@@ -1,7 +1,7 @@
-"""The scenarios that Studio offers: those that can be named, and files of the workspace.
+"""The scenarios that Studio offers: installed ones, and files of the workspace.
 
-Loading a file runs it, so it happens in a child process: an edited file is seen as it is now, and an
-error in it comes back as words.
+Loading a file runs it, so this happens in a child process: edits take effect at once, and an error in the file
+comes back as a message.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from populace.tools.describe import describe_scenario
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A scenario that can be picked: its name as `populace run` takes it, and a sentence about it."""
+class ScenarioOffer:
+    """A scenario that can be chosen: its name as `populace run` takes it, and a sentence about it."""
 
     name: str
     summary: str
@@ -30,58 +30,62 @@ class Catalogue:
     """The scenarios of a workspace.
 
     Args:
-        jobs: Through which files are described.
+        jobs: Runs the command that describes a file.
     """
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
 
-    def offers(self) -> list[Offer]:
-        """Everything that can be picked; files are not loaded for it."""
-        files = [Offer(name, "A file of this workspace.", file=True) for name in self._files()]
-        return [*_named_offers(), *files]
+    def offers(self) -> list[ScenarioOffer]:
+        """All scenarios that can be chosen; files are not loaded for it."""
+        files = [ScenarioOffer(name, "A file of this workspace.", file=True) for name in self._files()]
+        return [*_installed_offers(), *files]
 
-    async def described(self, name: str) -> dict[str, Any]:
-        """A scenario as plain data, by a name that is offered, or `FILE.py:Class` for a file that is.
+    async def description(self, name: str) -> dict[str, Any]:
+        """A scenario as plain data.
+
+        Args:
+            name: The name of an offer, or `FILE.py:Class` for a file that is offered.
 
         Raises:
-            UnknownNameError: Nothing of this name is offered; a file elsewhere is never loaded.
-            CommandError: The file cannot be loaded; says why, with the line.
+            UnknownNameError: The name is not offered; a file elsewhere is never loaded.
+            CommandError: The file cannot be loaded; the message has the line.
         """
         if name in known_scenarios():
-            return _described(name)
-        file, sign, wanted = name.partition(".py:")
-        path = self._offered(f"{file}.py" if sign else name)
-        found: dict[str, Any] = await self._jobs.ask("scenarios", f"{path}:{wanted}" if sign else path)
-        return found | {"name": f"{path}:{wanted}" if sign else path}
+            return _installed_description(name)
+        file, separator, class_name = name.partition(".py:")
+        path = self._offered_file(f"{file}.py" if separator else name)
+        full_name = f"{path}:{class_name}" if separator else path
+        description: dict[str, Any] = await self._jobs.call("scenarios", full_name)
+        return description | {"name": full_name}
 
     def _files(self) -> list[str]:
         folder = self._jobs.workspace.folder
         return [str(path.relative_to(folder)) for path in scenario_files(folder)]
 
-    def _offered(self, name: str) -> str:
-        """The file of this name, seen from the workspace, if it is offered."""
+    def _offered_file(self, name: str) -> str:
+        """The path of an offered file, relative to the workspace."""
         folder, files = self._jobs.workspace.folder.resolve(), self._files()
         path = Path(name)
-        near = str(path.relative_to(folder)) if path.is_absolute() and path.is_relative_to(folder) else name
-        if near not in files:
-            hint = f"A file of your own lies in {folder} or one folder down, and speaks of a Scenario."
+        relative = str(path.relative_to(folder)) if path.is_absolute() and path.is_relative_to(folder) else name
+        if relative not in files:
+            hint = f"A file is offered if it lies in {folder} or one folder below and defines a Scenario."
             raise UnknownNameError("scenario", name, [*known_scenarios(), *files], hint)
-        return near
+        return relative
 
 
 @functools.cache
-def _described(name: str) -> dict[str, Any]:
+def _installed_description(name: str) -> dict[str, Any]:
     return describe_scenario(find_scenario(name))
 
 
 @functools.cache
-def _named_offers() -> list[Offer]:
+def _installed_offers() -> list[ScenarioOffer]:
     offers = []
     for name in known_scenarios():
-        # One that needs a package that is not here is offered with what it lacks.
+        # A scenario that needs a package that is not installed is offered with the message that says so.
         try:
-            offers.append(Offer(name, find_scenario(name).summary()))
+            offers.append(ScenarioOffer(name, find_scenario(name).summary()))
         except PopulaceError as error:
-            offers.append(Offer(name, str(error)))
+            offers.append(ScenarioOffer(name, str(error)))
     return offers

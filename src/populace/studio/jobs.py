@@ -1,4 +1,4 @@
-"""Commands that Studio starts: each in a process of its own, which outlives Studio."""
+"""The commands that Studio starts, each in a process of its own that goes on when Studio is closed."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from populace.base.errors import PopulaceError
 from populace.engine.run import Run
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.workspace import Workspace
-from populace.runs.overview import RunState, run_state
 
-_TRIES_A_SECOND = 20
-_PAST_START_S = 2.0
-"""How old a lock may look beside the start of its process: file systems keep coarse times."""
+_POLLS_A_SECOND = 20
+_CLOCK_SLACK_S = 2.0
+"""How much older than its process a lock may look: file systems keep coarse times."""
 
 
 class CommandError(PopulaceError):
-    """A command ended badly; its own words."""
+    """A command failed; the message is the command's own."""
 
     code = "P600"
 
 
 class CommandJob:
-    """One command under way, or ended.
+    """One command, running or ended.
 
     Attributes:
-        arguments: What was started, without `populace`.
-        log: Where it writes what it says.
+        arguments: The arguments of `populace`.
+        log: The file that receives its standard error: progress and errors.
     """
 
     def __init__(self, arguments: tuple[str, ...], workspace: Workspace, log: Path) -> None:
         self.arguments, self.log = arguments, log
+        self._report = log.with_suffix(".json")
         self._workspace = workspace
         self._began = time.time()
         self._run: str | None = None
-        with log.open("wb") as file, log.with_suffix(".json").open("wb") as report:
+        with log.open("wb") as errors, self._report.open("wb") as report:
             self._process = subprocess.Popen(
                 [*_POPULACE, *arguments, "--json"],
                 stdin=subprocess.DEVNULL,
                 stdout=report,
-                stderr=file,
+                stderr=errors,
                 cwd=workspace.folder,
-                env=_variables(workspace),
+                env=_environment(workspace),
                 # Ctrl-C in Studio's terminal is meant for Studio.
                 start_new_session=True,
             )
 
     @property
     def state(self) -> Literal["starting", "running", "ended", "failed"]:
-        """How far it is: without a run folder yet, writing one, or over."""
+        """`starting` until it writes a run folder, then `running`, then `ended` or `failed`."""
         code = self._process.poll()
         if code is None:
             return "starting" if self.run is None else "running"
@@ -64,30 +64,17 @@ class CommandJob:
 
     @property
     def run(self) -> str | None:
-        """The run that it writes, once there is one."""
+        """The name of the run that it writes; None until there is one."""
         if self._run is None:
-            self._run = self._written()
+            self._run = self._find_run()
         return self._run
 
-    def _written(self) -> str | None:
-        """The run whose lock this process took."""
-        runs = self._workspace.runs
-        if not runs.is_dir():
-            return None
-        for folder in runs.iterdir():
-            lock = folder / ".lock"
-            try:
-                if lock.stat().st_mtime < self._began - _PAST_START_S:
-                    continue
-                if lock.read_text().strip() == f"pid {self._process.pid}":
-                    return folder.name
-            except OSError:
-                continue  # Not a run, or gone in this moment.
-        return None
+    def _find_run(self) -> str | None:
+        return self._workspace.written_by(self._process.pid, self._began - _CLOCK_SLACK_S)
 
     @property
-    def said(self) -> str:
-        """What it said so far: its progress, or the paragraph of its error."""
+    def output(self) -> str:
+        """What it has written to standard error: its progress, or the paragraph of its error."""
         try:
             return self.log.read_text(errors="replace").strip()
         except FileNotFoundError:
@@ -95,62 +82,77 @@ class CommandJob:
 
     @property
     def error(self) -> str:
-        """Why it failed, in the words of the command."""
-        return self.said.rpartition("\r")[2][-4_000:] if self.state == "failed" else ""
+        """The error message of a failed command; empty otherwise."""
+        return _last_message(self.output) if self.state == "failed" else ""
 
     def kill(self) -> None:
-        """End its process at once; a run that it wrote can be resumed."""
+        """Kill its process; a run that it was writing can be resumed."""
         self._process.kill()
         self._process.wait()
 
-    async def named(self) -> str:
-        """Wait until the run has a folder; CommandError if it never gets one."""
+    def delete_files(self) -> None:
+        """Delete what it wrote for Studio: its log and its report."""
+        for file in (self.log, self._report):
+            file.unlink(missing_ok=True)
+
+    async def wait_for_run(self) -> str:
+        """Wait until the run has a folder, and return its name.
+
+        Raises:
+            CommandError: The command ended without a run.
+        """
         while self.run is None:
-            if self.state in ("ended", "failed") and self._written() is None:
+            if self.state in ("ended", "failed") and self._find_run() is None:
                 raise CommandError(self.error or f"`{command(*self.arguments)}` made no run.")
-            await asyncio.sleep(1 / _TRIES_A_SECOND)
+            await asyncio.sleep(1 / _POLLS_A_SECOND)
         return self.run
 
-    async def ended(self) -> Any:
-        """Wait until it is over and return what it reports as data; CommandError if it failed."""
+    async def wait_for_result(self) -> Any:
+        """Wait until it has ended, and return the data that it reports.
+
+        Raises:
+            CommandError: The command failed.
+        """
         while self._process.poll() is None:
-            await asyncio.sleep(1 / _TRIES_A_SECOND)
-        return _reported(self.log.with_suffix(".json").read_bytes(), self.said, self.arguments)
+            await asyncio.sleep(1 / _POLLS_A_SECOND)
+        return _parse_report(self._report.read_bytes(), self.output, self.arguments)
 
 
 class Jobs:
-    """The commands that were started here.
+    """Starts commands in a workspace.
 
     Args:
-        workspace: Where they work.
+        workspace: The workspace.
+
+    Attributes:
+        started: The jobs that were started and go on by themselves, in their order.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.started: list[CommandJob] = []
-        self._asked = 0
+        self._calls = 0
 
     def start(self, *arguments: str) -> CommandJob:
-        """Start a command that goes on by itself, whatever becomes of Studio."""
+        """Start a command that goes on by itself, also when Studio is closed."""
         for job in self.started:
-            job.state  # noqa: B018  Asking takes leave of a child that ended.
+            job.state  # noqa: B018  Polling reaps a child process that has ended.
         job = self._job(arguments, len(self.started))
         self.started.append(job)
         return job
 
-    async def ask(self, *arguments: str) -> Any:
-        """Run a command to its end and return what it reports as data; whoever gives up waiting ends it."""
+    async def call(self, *arguments: str) -> Any:
+        """Run a command to its end and return the data that it reports; cancelling the call kills it."""
         # Not a process of asyncio: Python 3.11 waits for ever where the start of one is cancelled halfway.
-        self._asked += 1
-        job = self._job(arguments, f"asked-{self._asked}")
+        self._calls += 1
+        job = self._job(arguments, f"call-{self._calls}")
         try:
-            return await job.ended()
+            return await job.wait_for_result()
         except asyncio.CancelledError:
             job.kill()
             raise
         finally:
-            for file in (job.log, job.log.with_suffix(".json")):
-                file.unlink(missing_ok=True)
+            job.delete_files()
 
     def _job(self, arguments: tuple[str, ...], number: object) -> CommandJob:
         folder = self.workspace.folder / ".studio"
@@ -158,20 +160,16 @@ class Jobs:
         (folder / ".gitignore").write_text("*\n")
         return CommandJob(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
 
-    def condition(self, run: Run) -> RunState:
-        """How it stands with a run, its process included."""
-        return run_state(run.journal)
-
     def pause(self, run: Run) -> None:
-        """Have a run wait after the step under way."""
+        """Have a run wait after its current step."""
         pause(run.journal)
 
     def stop(self, run: Run) -> None:
-        """Have a run stop, resumable."""
+        """Stop a run so that it can be resumed."""
         stop(run.journal)
 
     def resume(self, run: Run, *options: str) -> CommandJob | None:
-        """Let a paused run go on, or start a process for one that has none."""
+        """Let a paused run go on, or start a process for one that has none; returns the job of that process."""
         if run.journal.busy():
             go_on(run.journal)
             return None
@@ -188,21 +186,26 @@ def command(*arguments: str) -> str:
     return shlex.join(["populace", *arguments])
 
 
-def _reported(said: bytes, complained: str, arguments: tuple[str, ...]) -> Any:
-    """The data of the one document that a command writes."""
+def _parse_report(report: bytes, output: str, arguments: tuple[str, ...]) -> Any:
+    """The data in the JSON document that a command writes last."""
     try:
-        document = json.loads(said.decode().strip().rpartition("\n")[2])
+        document = json.loads(report.decode().strip().rpartition("\n")[2])
     except ValueError:
-        told = complained.strip().rpartition("\r")[2][-4_000:]
-        raise CommandError(told or f"`{command(*arguments)}` failed and said nothing.") from None
+        message = _last_message(output)
+        raise CommandError(message or f"`{command(*arguments)}` failed without a message.") from None
     if document["status"] != "ok":
         error = document["error"]
         raise CommandError(error["message"], error.get("hint") or None)
     return document["data"]
 
 
+def _last_message(output: str) -> str:
+    """What follows the last state of a progress bar."""
+    return output.rpartition("\r")[2][-4_000:]
+
+
 _POPULACE = (sys.executable, "-m", "populace")
 
 
-def _variables(workspace: Workspace) -> dict[str, str]:
+def _environment(workspace: Workspace) -> dict[str, str]:
     return os.environ | {"POPULACE_WORKSPACE": str(workspace.folder.resolve()), "COLUMNS": "120"}

@@ -1,25 +1,19 @@
-"""The runs and experiments of a workspace, as they are listed, opened, tagged and put away."""
+"""The runs and experiments of a workspace: listed, opened, tagged and removed."""
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
-from populace.engine.discovery import SHIPPED, find_scenario
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
 from populace.journal import Journal, Manifest
 from populace.runs.overview import RunOverview, RunState, overview
+from populace.studio.metrics import chart_metrics
 
-Stamp = tuple[int, int, int]
-_TAGS = "tags.json"
-_BIN = ".removed"
+_Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -32,7 +26,7 @@ class RunCard:
         problem: Why it cannot be read.
         metric: The name of the main metric.
         trend: The main metric over the steps.
-        tags: What somebody noted about it.
+        tags: The tags that a user gave it.
     """
 
     name: str
@@ -62,14 +56,8 @@ class ExperimentCard:
     problem: str = ""
 
 
-@dataclass
-class _Opened:
-    stamp: Stamp
-    run: Run
-
-
 class Library:
-    """What a workspace holds. Nothing outside of it can be opened.
+    """The runs and experiments of a workspace; nothing outside of it can be opened.
 
     Args:
         workspace: The workspace.
@@ -77,17 +65,17 @@ class Library:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._opened: dict[str, _Opened] = {}
-        self._listed: dict[str, tuple[Stamp, Manifest | PopulaceError]] = {}
+        self._runs: dict[str, tuple[_Stamp, Run]] = {}
+        self._manifests: dict[str, tuple[_Stamp, Manifest | PopulaceError]] = {}
 
     def folder(self, name: str) -> Path:
         """The folder of a run; a name that would lead out of the workspace is refused."""
         home = self.workspace.runs.resolve()
         folder = home / name
-        plain = bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
-        if not plain or folder.resolve().parent != home:
+        valid = bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
+        if not valid or folder.resolve().parent != home:
             raise RunNotFoundError(f"{name[:80]!r} is not the name of a run.", "The home page lists the runs.")
-        if not (folder / "manifest.json").is_file():
+        if not Journal.is_run(folder):
             raise RunNotFoundError(
                 f"there is no run {name!r} in this workspace.",
                 "It may have been deleted or moved. The home page lists the runs and undoes deletions.",
@@ -95,65 +83,66 @@ class Library:
         return folder
 
     def run(self, name: str) -> Run:
-        """A run, as it is now; what was read of its steps before is kept."""
-        return self._open(name).run
-
-    def _open(self, name: str) -> _Opened:
+        """A run, as it is now; what was read of its steps before is reused."""
         folder = self.folder(name)
-        stamp, held = _stamp(folder / "manifest.json"), self._opened.get(name)
-        if held is not None and held.stamp == stamp:
-            return held
+        stamp, known = Manifest.stamp(folder), self._runs.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]
         manifest = Manifest.read(folder)
-        if held is not None and held.run.manifest.created == manifest.created:
+        if known is not None and known[1].manifest.created == manifest.created:
             # Committed steps never change, so only what the manifest says is new.
-            held.run.record.manifest = manifest
-            held.stamp = stamp
-            return held
-        self._opened[name] = _Opened(stamp, Run(Journal(folder, manifest)))
-        return self._opened[name]
+            run = known[1]
+            run.record.manifest = manifest
+        else:
+            run = Run(Journal(folder, manifest))
+        self._runs[name] = (stamp, run)
+        return run
 
     def names(self) -> list[str]:
         """All runs, the newest first, those that cannot be read included."""
-        listed = [(self._manifest(name), name) for name in self.workspace.names()]
-        order = [("" if isinstance(found, PopulaceError) else found.created, name) for found, name in listed]
-        return [name for _, name in sorted(order, reverse=True)]
+        created = {name: manifest.created for name, manifest in self._readable().items()}
+        return sorted(self.workspace.names(), key=lambda name: (created.get(name, ""), name), reverse=True)
 
     def under_way(self) -> list[str]:
-        """Runs whose manifest says that they go."""
-        found = ((name, self._manifest(name)) for name in self.workspace.names())
-        return [
-            name for name, manifest in found if isinstance(manifest, Manifest) and manifest.status.state == "running"
-        ]
+        """The runs whose manifest says that they are running."""
+        return [name for name, manifest in self._readable().items() if manifest.status.state == "running"]
 
     def matching(self, words: str) -> list[str]:
-        """Runs whose name, scenario, model, author, state or tags hold every word."""
-        wanted = words.casefold().split()
-        return [name for name in self.names() if all(word in self._words(name) for word in wanted)]
+        """The runs whose name, scenario, model, author, state or tags contain every word."""
+        parts = words.casefold().split()
+        return [name for name in self.names() if all(part in self._searchable_text(name) for part in parts)]
 
     def card(self, name: str) -> RunCard:
-        """One run, for a list; a folder that cannot be read is told as such."""
+        """One run, for a list; where its folder cannot be read, the card says why."""
         try:
             run = self.run(name)
-            metric, trend = _trend(run)
-            return RunCard(name, overview(run), metric=metric, trend=trend, tags=self.tags(name))
+            main, others = chart_metrics(run)
+            metric = next(iter([*main, *others]), "")
+            trend = tuple(run.metrics[metric].to_list()) if metric else ()
+            return RunCard(name, overview(run), metric=metric, trend=trend, tags=self.workspace.tags(name))
         except PopulaceError as error:
             return RunCard(name, problem=str(error))
 
+    def _readable(self) -> dict[str, Manifest]:
+        """The manifests that can be read, by the name of the run."""
+        manifests = {name: self._manifest(name) for name in self.workspace.names()}
+        return {name: manifest for name, manifest in manifests.items() if isinstance(manifest, Manifest)}
+
     def _manifest(self, name: str) -> Manifest | PopulaceError:
-        path = self.workspace.runs / name / "manifest.json"
+        folder = self.workspace.runs / name
         try:
-            stamp = _stamp(path)
-            if self._listed.get(name, (None,))[0] != stamp:
-                self._listed[name] = (stamp, Manifest.read(path.parent))
+            stamp = Manifest.stamp(folder)
+            if self._manifests.get(name, (None,))[0] != stamp:
+                self._manifests[name] = (stamp, Manifest.read(folder))
         except FileNotFoundError:
             return RunNotFoundError(f"{name} is gone.")
         except PopulaceError as error:
-            self._listed[name] = (stamp, error)
-        return self._listed[name][1]
+            self._manifests[name] = (stamp, error)
+        return self._manifests[name][1]
 
-    def _words(self, name: str) -> str:
+    def _searchable_text(self, name: str) -> str:
         manifest = self._manifest(name)
-        words = [name, *self.tags(name)]
+        words = [name, *self.workspace.tags(name)]
         if isinstance(manifest, Manifest):
             words += [manifest.scenario, manifest.status.state, manifest.environment.get("author", "")]
             words += [regime.model for regime in manifest.regimes]
@@ -166,10 +155,10 @@ class Library:
 
     def _experiment(self, name: str) -> ExperimentCard:
         try:
-            found = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
-            rows = found.rows().values()
+            folder = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
+            rows = folder.rows().values()
             failed = sum(row["status"] == "failed" for row in rows)
-            manifest = found.manifest
+            manifest = folder.manifest
             planned = len(manifest.arms) * (manifest.replicates or int(manifest.experiment["replicates"]))
             return ExperimentCard(
                 name, manifest.created, len(manifest.arms), len(rows) - failed, planned, failed, manifest.state
@@ -177,72 +166,25 @@ class Library:
         except PopulaceError as error:
             return ExperimentCard(name, problem=str(error))
 
-    def tags(self, name: str) -> tuple[str, ...]:
-        """What somebody noted about a run."""
-        try:
-            found = json.loads((self.workspace.runs / name / _TAGS).read_text())
-        except (OSError, ValueError):
-            return ()
-        return tuple(str(tag) for tag in found) if isinstance(found, list) else ()
-
     def tag(self, name: str, tags: list[str]) -> None:
-        """Note something about a run, in place of what was noted before."""
-        folder = self.folder(name)
-        kept = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
-        beside = folder / f".{_TAGS}-{os.getpid()}"
-        beside.write_text(json.dumps(kept, ensure_ascii=False) + "\n")
-        os.replace(beside, folder / _TAGS)
+        """Give a run these tags in place of those that it had; blanks around them and repeated ones are dropped."""
+        self.folder(name)
+        self.workspace.set_tags(name, dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
     def forks(self, name: str) -> list[str]:
-        """The runs that are forks of a run and need its steps."""
-        found = ((each, self._manifest(each)) for each in self.workspace.names())
-        return [each for each, m in found if isinstance(m, Manifest) and m.parent is not None and m.parent.run == name]
+        """The forks of a run, which need its steps."""
+        return [fork for fork, manifest in self._readable().items() if manifest.parent and manifest.parent.run == name]
 
     def remove(self, name: str) -> None:
-        """Put a run away; `restore` brings it back. One that goes, or that forks rest on, is left where it is."""
+        """Remove a run; `Workspace.restore` brings it back.
+
+        Raises:
+            UsageError: The run is under way, or has forks.
+        """
         folder = self.folder(name)
         if Journal.busy_folder(folder):
             raise UsageError(f"{name} is under way.", "Stop it first.")
         if forks := self.forks(name):
             raise UsageError(f"{name} is shared by {', '.join(forks[:5])}.", "Delete its forks first.")
-        target = self.workspace.runs / _BIN
-        target.mkdir(exist_ok=True)
-        if (target / name).exists():
-            shutil.rmtree(target / name)
-        os.replace(folder, target / name)
-        self._opened.pop(name, None)
-
-    def restore(self, name: str) -> None:
-        """Bring a run back that was put away."""
-        if name not in self.removed():
-            raise RunNotFoundError(f"{name!r} is not among the deleted runs.")
-        if (self.workspace.runs / name).exists():
-            raise UsageError(f"there is another run {name} by now.", "Delete or rename that one first.")
-        os.replace(self.workspace.runs / _BIN / name, self.workspace.runs / name)
-
-    def removed(self) -> list[str]:
-        """Runs that were put away."""
-        place = self.workspace.runs / _BIN
-        return (
-            sorted(each.name for each in place.iterdir() if (each / "manifest.json").is_file())
-            if place.is_dir()
-            else []
-        )
-
-
-def _trend(run: Run) -> tuple[str, tuple[float | None, ...]]:
-    metrics = run.metrics
-    numeric = [each for each in metrics.columns if each != "step" and metrics[each].dtype.is_numeric()]
-    names = [each for each in main_metrics(run.manifest.scenario) if each in numeric] or numeric
-    return (names[0], tuple(metrics[names[0]].to_list())) if names else ("", ())
-
-
-@functools.cache
-def main_metrics(scenario: str) -> tuple[str, ...]:
-    """What a scenario that ships draws first; a scenario in a file is not loaded for it."""
-    return tuple(find_scenario(scenario).chart) if scenario in SHIPPED else ()
-
-
-def _stamp(path: Path) -> Stamp:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_ino, found.st_size
+        self.workspace.remove(name)
+        self._runs.pop(name, None)

@@ -1,4 +1,4 @@
-"""Serving Studio: one process on one address, until Ctrl-C."""
+"""Serves Studio: one process on one address, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def serve(
     host: str = "127.0.0.1",
     port: int = PORT,
     token: str | None = None,
-    browse: bool = True,
-    say: Callable[[str], None] = print,
+    browser: bool = True,
+    print_line: Callable[[str], None] = print,
 ) -> None:
     """Serve Studio until it is interrupted.
 
     Args:
         workspace: The folder with the runs.
-        host: Where to listen; any other than this machine's own needs a token.
-        port: On which port; 0 takes a free one.
-        token: What visitors from elsewhere must show; one is made up where it is needed and not given.
-        browse: Open a browser.
-        say: Told the address.
+        host: The address to listen on; any other than this machine's own needs a token.
+        port: The port; 0 takes a free one.
+        token: What requests must carry; generated where the host needs one and none is given.
+        browser: Whether to open a browser.
+        print_line: Prints the address and what the user must know.
     """
     local = host in _LOOPBACK
     if token is not None and not _TOKEN.fullmatch(token):
         raise UsageError(
             "the token must have at least 16 letters, digits or any of . _ ~ -.",
-            "Leave it out, and one is made up.",
+            "Leave it out, and one is generated.",
         )
     if not local and token is None:
         token = secrets.token_urlsafe(24)
-    # NiceGUI would keep a folder of its own where it is started, though nothing is put there.
+    # NiceGUI would create a folder in the current one, although nothing is stored there.
     os.environ.setdefault("NICEGUI_STORAGE_PATH", os.devnull)
     import uvicorn
 
@@ -53,40 +53,42 @@ def serve(
     from populace.studio.shell.guard import Guard
     from populace.studio.studio import Studio
 
-    taken = _listening(host, port)
+    listener = _listener(host, port)
     studio = Studio(workspace)
-    address = f"http://{_shown(host)}:{taken.getsockname()[1]}/"
-    say(f"Studio shows {studio.workspace.folder} at {address}{f'?token={token}' if token else ''}")
+    address = f"http://{_url_host(host)}:{listener.getsockname()[1]}/"
+    print_line(f"Studio shows {studio.workspace.folder} at {address}{f'?token={token}' if token else ''}")
     if not local:
-        say("Whoever has this address can start runs as you; nothing encrypts what is sent, unless a proxy does.")
+        print_line(
+            "Anybody with this address can start runs as you. The connection is not encrypted unless a proxy does it."
+        )
     app = Guard(application(studio), token)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, ws_ping_timeout=60)
-    if browse:
+    if browser:
         webbrowser.open(f"{address}?token={token}" if token else address)
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[taken])
-    say("Studio is closed. Runs that it started go on.")
+        uvicorn.Server(config).run(sockets=[listener])
+    print_line("Studio is closed. The runs that it started go on.")
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket on the address, or the error that says who may have it."""
+def _listener(host: str, port: int) -> socket.socket:
+    """A socket that listens on the address; UsageError where it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((host, port))
-        # From here on visitors wait in line while the pages are being made.
-        taken.listen()
+        listener.bind((host, port))
+        # From here on requests queue while the application is being built.
+        listener.listen()
     except OSError as error:
-        taken.close()
+        listener.close()
         raise UsageError(
             f"Studio cannot listen at {host}:{port}: {error.strerror or error}.",
-            "Another one may be open there already; --port takes another port, and 0 any that is free.",
+            "Another Studio may be open there. Take another port with --port; 0 takes a free one.",
         ) from error
-    return taken
+    return listener
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host

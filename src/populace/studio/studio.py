@@ -1,4 +1,4 @@
-"""What all pages share: the workspace, its runs, the commands under way, and who looks at what."""
+"""What all pages share: the workspace, its runs, the commands that were started, and change notifications."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Studio:
     """
 
     def __init__(self, workspace: Workspace | str | Path | None = None) -> None:
-        found = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
-        # Absolute, so that watching, children and names agree whatever the current folder is.
-        self.workspace = Workspace(found.folder.resolve())
+        folder = (workspace if isinstance(workspace, Workspace) else Workspace(workspace)).folder
+        # Absolute, so that watched folders and child processes do not depend on the current folder.
+        self.workspace = Workspace(folder.resolve())
         self.library = Library(self.workspace)
         self.jobs = Jobs(self.workspace)
         self.changes = ChangeNotifier(self.library)

@@ -1,4 +1,4 @@
-"""A grid of cells, each with the cells around it: a chessboard for people, edged or closed to a torus."""
+"""A grid of cells with their neighbours, with edges or closed to a torus."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Grid:
     """Cells in rows, numbered from the upper left.
 
     Args:
-        width: Cells in a row.
-        height: Rows.
+        width: The number of cells in a row.
+        height: The number of rows.
         torus: Whether the last column touches the first, and the last row the first.
-        radius: How far the neighbourhood reaches, diagonals included; 1 gives eight neighbours.
+        radius: The reach of the neighbourhood, diagonals included; 1 gives eight neighbours.
 
     Attributes:
         neighbours: A row for each cell with the numbers of the cells around it, -1 beyond the edge.
@@ -57,5 +57,5 @@ class Grid:
         return np.append(values, np.array([beyond], values.dtype))[self.neighbours]
 
     def draw(self, marks: npt.NDArray[np.str_]) -> list[str]:
-        """The cells as lines of text, a mark for each."""
+        """The grid as lines of text, a mark for each cell."""
         return ["".join(line) for line in marks.reshape(self.height, self.width).tolist()]

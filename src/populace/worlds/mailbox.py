@@ -1,7 +1,7 @@
-"""Agent mode: a message wakes its receiver, in waves, until all is quiet or a limit is reached.
+"""Agent mode: a message wakes its receiver, in waves, until there are no messages or a limit is reached.
 
-Everybody woken in a wave acts side by side on what they had received before it; what they send
-arrives with the next. So the order of things does not depend on who was answered first.
+All people woken in a wave act at the same time on the messages sent before it; what they send arrives with the next
+wave. So the result does not depend on whose answer came first.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ ItemT = TypeVar("ItemT")
 
 
 class ScopeRunner(Protocol):
-    """Whoever can run things side by side: a scenario."""
+    """Runs coroutines at the same time, each in a scope of its own; every scenario is one."""
 
     async def each(self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, Any]]) -> list[Any]:
         """Run a coroutine for each item, each in a scope of its own."""
 
 
 class Message(NamedTuple):
-    """Something that one person sent to another.
+    """A text that one person sent to another.
 
     Attributes:
-        number: Counts the messages of this mailbox.
+        number: The number of the message in this mailbox, from 0.
         wave: The wave in which it was sent; 0 before the first.
         sender: Who sent it; None for the world.
-        receiver: Whom it wakes.
-        text: What it says.
+        receiver: Who gets it.
+        text: The text.
     """
 
     number: int
@@ -44,12 +44,12 @@ Receive = Callable[[Id, Sequence[Message]], Coroutine[Any, Any, Any]]
 
 
 class Mailbox:
-    """Messages under way between people.
+    """The messages between people that have not been read yet.
 
     Args:
-        ids: Who has a box.
-        waves: How many waves at most.
-        messages: How many messages at most.
+        ids: The people who can receive messages.
+        waves: The most waves.
+        messages: The number of messages at which it ends.
 
     Attributes:
         sent: Every message, in the order in which it was sent.
@@ -63,7 +63,9 @@ class Mailbox:
 
     def __init__(self, ids: Sequence[Id], *, waves: int = 20, messages: int = 10_000) -> None:
         if waves < 1 or messages < 1:
-            raise WorldError(f"a mailbox of {waves} waves and {messages} messages lets nobody speak.")
+            raise WorldError(
+                f"a mailbox of {waves} waves and {messages} messages lets nobody speak.", "Give 1 or more of both."
+            )
         self._waiting: dict[Id, list[Message]] = {who: [] for who in ids}
         self.sent: list[Message] = []
         self.waves = waves
@@ -72,11 +74,11 @@ class Mailbox:
 
     @property
     def waiting(self) -> list[Id]:
-        """Who has messages that nobody has read, in the order of the people."""
+        """The people with unread messages, in the order of the population."""
         return [who for who, messages in self._waiting.items() if messages]
 
     def send(self, sender: Id | None, receivers: Iterable[Id], text: str) -> None:
-        """Send a text; it arrives with the next wave. Nobody is woken by their own words."""
+        """Send a text that arrives with the next wave. The sender does not get it."""
         for receiver in receivers:
             if receiver not in self._waiting:
                 raise UnknownNameError("receiver", str(receiver), map(str, self._waiting))
@@ -85,12 +87,12 @@ class Mailbox:
                 self.sent.append(message)
                 self._waiting[receiver].append(message)
 
-    async def until_quiet(self, runs: ScopeRunner, receive: Receive) -> str:
+    async def until_quiet(self, runner: ScopeRunner, receive: Receive) -> str:
         """Let everybody with messages act, wave after wave.
 
         Args:
-            runs: The scenario.
-            receive: What somebody does with what arrived; it may send.
+            runner: The scenario.
+            receive: What a person does with the messages that arrived; it may send others.
 
         Returns:
             Why it ended: `quiet`, `waves` or `messages`.
@@ -104,5 +106,5 @@ class Mailbox:
                 return "messages"
             for who, _ in woken:
                 self._waiting[who] = []
-            await runs.each(woken, lambda item: receive(*item))
+            await runner.each(woken, lambda item: receive(*item))
         return "quiet" if not self.waiting else "waves"

@@ -1,8 +1,8 @@
-"""A market of sellers whose goods differ, with logit demand, after Calvano, Calzolari, Denicolò and Pastorello 2020.
+"""A market of differentiated goods with logit demand, after Calvano, Calzolari, Denicolò and Pastorello 2020.
 
-Buyers choose the good that suits them best or nothing at all; a dearer good loses some of them to
-the others and some altogether. Both the price at which nobody gains by changing alone and the
-price at which all together earn most are known.
+Buyers choose the good that suits them best, or buy nothing; a more expensive good loses some of them to the other
+sellers and some altogether. Two prices are known: the competitive one, from which no seller gains by deviating
+alone, and the joint one, at which all sellers together earn most.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _STEPS = 60
 
 @dataclass(frozen=True)
 class LogitMarket:
-    """Sellers alike in cost and quality.
+    """A market of sellers with the same cost and quality.
 
     Prices and profits are arrays with a row for each market and a column for each seller.
 
     Attributes:
-        sellers: How many sell.
-        cost: What one unit costs to make.
-        quality: What a good is worth to buyers, on average.
-        outside: What it is worth to buy nothing.
-        spread: How much tastes differ; the smaller, the fiercer the competition.
+        sellers: The number of sellers.
+        cost: The cost of one unit.
+        quality: The mean value of a good to buyers.
+        outside: The value of buying nothing.
+        spread: How much tastes differ; the smaller, the stronger the competition.
 
     Example:
         >>> market = LogitMarket()
@@ -47,24 +47,27 @@ class LogitMarket:
 
     def __post_init__(self) -> None:
         if self.sellers < 1 or self.spread <= 0:
-            raise WorldError(f"a market of {self.sellers} sellers with a spread of {self.spread} is none.")
+            raise WorldError(
+                f"a market of {self.sellers} sellers with a spread of {self.spread} cannot exist.",
+                "Give 1 seller or more, and a spread above 0.",
+            )
 
     def demand(self, prices: Floats) -> Floats:
         """The share of buyers of each seller."""
         pull = (self.quality - prices) / self.spread
         stay = self.outside / self.spread
         top = np.maximum(pull.max(axis=-1, keepdims=True), stay)
-        drawn = np.exp(pull - top)
-        return np.asarray(drawn / (drawn.sum(axis=-1, keepdims=True) + np.exp(stay - top)))
+        weight = np.exp(pull - top)
+        return np.asarray(weight / (weight.sum(axis=-1, keepdims=True) + np.exp(stay - top)))
 
     def profit(self, prices: Floats) -> Floats:
-        """What each seller earns in a round."""
+        """The profit of each seller in a round."""
         return np.asarray((prices - self.cost) * self.demand(prices))
 
     def best_response(self, prices: Floats) -> Floats:
-        """The price that would earn each seller most, were the others to stay where they are.
+        """The price with the most profit for each seller if the others keep their prices.
 
-        At it, price less cost is spread / (1 - share); the root is found by halving.
+        There price - cost = spread / (1 - share); the root is found by bisection.
         """
         pull = np.exp((self.quality - prices) / self.spread)
         others = pull.sum(axis=-1, keepdims=True) - pull + np.exp(self.outside / self.spread)
@@ -78,7 +81,7 @@ class LogitMarket:
 
     @functools.cached_property
     def competitive(self) -> float:
-        """The price of the one-round equilibrium (Bertrand–Nash): nobody earns more by changing alone."""
+        """The price of the one-round equilibrium (Bertrand–Nash): no seller earns more by deviating alone."""
         return self._common(1 / self.sellers)
 
     @functools.cached_property
@@ -86,19 +89,19 @@ class LogitMarket:
         """The common price at which all sellers together earn most: that of a cartel."""
         return self._common(1.0)
 
-    def _common(self, weighed: float) -> float:
-        """The common price at which price less cost is spread / (1 - share), by halving.
+    def _common(self, weight: float) -> float:
+        """The common price at which price - cost = spread / (1 - weight · share of all sellers), by bisection.
 
-        The share is that of one seller where each thinks of themselves, of all where they think together.
+        With a weight of 1 / sellers each seller counts their own share only; with 1 they count that of all.
         """
         low, high = self.cost, self.cost + self.quality + 20 * self.spread
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            share = weighed * float(self.demand(np.full((1, self.sellers), middle)).sum())
+            share = weight * float(self.demand(np.full((1, self.sellers), middle)).sum())
             rising = (middle - self.cost) * (1 - share) < self.spread
             low, high = (middle, high) if rising else (low, middle)
         return (low + high) / 2
 
     def index(self, prices: Floats) -> Floats:
-        """Where prices lie between the competitive (0) and the joint one (1)."""
+        """The position of prices between the competitive (0) and the joint price (1)."""
         return np.asarray((prices - self.competitive) / (self.joint - self.competitive))

@@ -1,199 +1,128 @@
-"""The parts of a report, each of which can be written as HTML and as Markdown."""
+"""The parts of a report, as data. The templates beside this module turn them into HTML and Markdown."""
 
 from __future__ import annotations
 
-import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import polars as pl
 
-from populace.experiments.validation.card import MARKS, ValidityCard
+from populace.experiments.validation.card import ValidityCard
 
-_MOST_ROWS = 400
-_LONG = 60
-
-
-class Block(Protocol):
-    """A part of a report."""
-
-    def html(self) -> str:
-        """As it stands in a page."""
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown; `figures` is the folder of its pictures."""
+_MAX_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Heading:
+class Block:
+    """A part of a report.
+
+    Attributes:
+        template: The macro that renders it, of the same name for every format.
+    """
+
+    template: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Heading(Block):
     """A heading."""
 
+    template = "heading"
     text: str
     level: int = 2
 
-    def html(self) -> str:
-        """As it stands in a page."""
-        return f"<h{self.level}>{html.escape(self.text)}</h{self.level}>"
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        return f"{'#' * self.level} {escape_markdown(self.text)}"
-
 
 @dataclass(frozen=True)
-class Prose:
-    """A paragraph, or a list of sentences."""
+class Prose(Block):
+    """Paragraphs, or a list with bullets."""
 
+    template = "prose"
     texts: Sequence[str]
-    listed: bool = False
+    bullets: bool = False
     kind: str = ""
 
-    def html(self) -> str:
-        """As it stands in a page."""
-        kind = f' class="{self.kind}"' if self.kind else ""
-        if self.listed:
-            return f"<ul{kind}>" + "".join(f"<li>{html.escape(text)}</li>" for text in self.texts) + "</ul>"
-        return "".join(f"<p{kind}>{html.escape(text)}</p>" for text in self.texts)
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        mark, gap = ("- ", "\n") if self.listed else ("", "\n\n")
-        return gap.join(mark + escape_markdown(text) for text in self.texts)
-
 
 @dataclass(frozen=True)
-class Facts:
+class Facts(Block):
     """Names and values."""
 
+    template = "facts"
     rows: Sequence[tuple[str, str]]
-
-    def html(self) -> str:
-        """As it stands in a page."""
-        rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in self.rows)
-        return f"<dl>{rows}</dl>"
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        return "\n".join(
-            ["| | |", "|---|---|", *(f"| {escape_markdown(n)} | {escape_markdown(v)} |" for n, v in self.rows)]
-        )
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table, folded away where it is long."""
+class Table(Block):
+    """A table; a long one may be folded away in HTML."""
 
+    template = "table"
     frame: pl.DataFrame
     caption: str = ""
     folded: bool = False
 
-    def html(self) -> str:
-        """As it stands in a page."""
-        numeric = [dtype.is_numeric() for dtype in self.frame.dtypes]
-        heads = zip(self.frame.columns, numeric, strict=True)
-        head = "".join(f"<th{_right(right)}>{html.escape(name.replace('_', ' '))}</th>" for name, right in heads)
-        body = "".join(f"<tr>{self._cells(row, numeric)}</tr>" for row in self.frame.head(_MOST_ROWS).iter_rows())
-        caption = f"<caption>{html.escape(self._caption())}</caption>" if self.caption and not self.folded else ""
-        made = (
-            f'<div class="wide" tabindex="0"><table>{caption}<thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
-        if self.folded:
-            return f"<details><summary>{html.escape(self._caption())}</summary>{made}</details>"
-        return made
+    @property
+    def header(self) -> list[tuple[str, bool]]:
+        """The title of each column, and whether it holds numbers."""
+        names = [name.replace("_", " ") for name in self.frame.columns]
+        return list(zip(names, self._numeric(), strict=True))
 
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        lines = ["| " + " | ".join(escape_markdown(name.replace("_", " ")) for name in self.frame.columns) + " |"]
-        lines.append("|" + "|".join("---:" if dtype.is_numeric() else "---" for dtype in self.frame.dtypes) + "|")
-        for row in self.frame.head(_MOST_ROWS).iter_rows():
-            lines.append("| " + " | ".join(escape_markdown(cell(value)) for value in row) + " |")
-        return (f"{escape_markdown(self._caption())}\n\n" if self.caption else "") + "\n".join(lines)
+    def cells(self) -> Iterator[list[tuple[str, bool]]]:
+        """Row by row the text of each cell, and whether its column holds numbers; at most 400 rows."""
+        numeric = self._numeric()
+        for row in self.frame.head(_MAX_ROWS).iter_rows():
+            yield list(zip(map(cell, row), numeric, strict=True))
 
-    def _cells(self, row: tuple[Any, ...], numeric: list[bool]) -> str:
-        cells = [(cell(value), right) for value, right in zip(row, numeric, strict=True)]
-        return "".join(f"<td{_right(right, text)}>{html.escape(text)}</td>" for text, right in cells)
+    @property
+    def full_caption(self) -> str:
+        """The caption, with the number of rows that are not shown."""
+        omitted = self.frame.height - _MAX_ROWS
+        return f"{self.caption} ({omitted} more rows are left out)" if omitted > 0 else self.caption
 
-    def _caption(self) -> str:
-        left = self.frame.height - _MOST_ROWS
-        return f"{self.caption} ({left} more rows are left out)" if left > 0 else self.caption
+    def _numeric(self) -> list[bool]:
+        return [dtype.is_numeric() for dtype in self.frame.dtypes]
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A picture with what it shows."""
+class Figure(Block):
+    """An SVG image with its caption. In Markdown it is a file of its own."""
 
+    template = "figure"
     name: str
     svg: str
     caption: str
 
-    def html(self) -> str:
-        """As it stands in a page."""
-        told = html.escape(self.caption)
-        picture = f'<div class="wide" role="img" aria-label="{told}">{self.svg}</div>'
-        return f"<figure>{picture}<figcaption>{told}</figcaption></figure>"
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        return f"![{escape_markdown(self.caption)}]({figures}/{self.name}.svg)\n\n*{escape_markdown(self.caption)}*"
-
 
 @dataclass(frozen=True)
-class Code:
-    """Text as it is typed, folded away where it has a caption."""
+class Code(Block):
+    """Text in a fixed-width font; folded away in HTML if it has a caption."""
 
+    template = "code"
     text: str
     caption: str = ""
 
-    def html(self) -> str:
-        """As it stands in a page."""
-        made = f'<pre tabindex="0"><code>{html.escape(self.text)}</code></pre>'
-        return f"<details><summary>{html.escape(self.caption)}</summary>{made}</details>" if self.caption else made
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        fence = "`" * max(3, _longest_run(self.text) + 1)
-        return (
-            f"{escape_markdown(self.caption)}\n\n" if self.caption else ""
-        ) + f"{fence}text\n{self.text.rstrip()}\n{fence}"
+    @property
+    def fence(self) -> str:
+        """A Markdown fence longer than any run of backticks in the text."""
+        return "`" * max([3, *(len(run) + 1 for run in re.findall("`+", self.text))])
 
 
 @dataclass(frozen=True)
-class Card:
+class Card(Block):
     """A validity card."""
 
+    template = "card"
     card: ValidityCard
-
-    def html(self) -> str:
-        """As it stands in a page."""
-        parts = []
-        for check in self.card.checks:
-            kind = check.verdict.replace(" ", "-")
-            bar = f' <span class="bar">{html.escape(check.threshold)}</span>' if check.threshold else ""
-            parts.append(
-                f'<li class="{kind}"><span class="mark">{MARKS[check.verdict]} {check.verdict}</span>'
-                f"<div><b>{html.escape(check.name)}</b> <span>{html.escape(check.shown)}</span>{bar}"
-                f"<p>{html.escape(check.reason)}</p></div></li>"
-            )
-        told = Prose(self.card.warnings, listed=True, kind="warnings").html() if self.card.warnings else ""
-        return f'<p>{html.escape(self.card.verdict)}</p><ul class="card">{"".join(parts)}</ul>{told}'
-
-    def markdown(self, figures: str) -> str:
-        """As it stands in Markdown."""
-        lines = [escape_markdown(self.card.verdict), "", "| | check | found | bar | meaning |", "|---|---|---|---|---|"]
-        for check in self.card.checks:
-            cells = (check.name, check.shown, check.threshold, check.reason)
-            mark = f"{MARKS[check.verdict]} {check.verdict}"
-            lines.append(f"| {mark} | " + " | ".join(escape_markdown(text) for text in cells) + " |")
-        warnings = [f"- **Warning:** {escape_markdown(text)}" for text in self.card.warnings]
-        return "\n".join([*lines, *([""] if warnings else []), *warnings])
 
 
 def cell(value: Any) -> str:
-    """A value as a table shows it."""
+    """The text of a table cell; a missing value is a dash.
+
+    Example:
+        >>> cell(None), cell(True), cell(2.0), cell(0.12345)
+        ('–', 'yes', '2', '0.123')
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, bool):
@@ -201,23 +130,3 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.3g}"
     return str(value)
-
-
-def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, in a table too."""
-    one_line = " ".join(text.split())
-    one_line = re.sub(r"[\\`*\[\]|#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", one_line)
-    return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _right(numeric: bool, text: str = "") -> str:
-    kinds = ["number"] * numeric + ["long"] * (len(text) > _LONG)
-    return f' class="{" ".join(kinds)}"' if kinds else ""
-
-
-def _longest_run(text: str) -> int:
-    runs, longest = 0, 0
-    for sign in text:
-        runs = runs + 1 if sign == "`" else 0
-        longest = max(longest, runs)
-    return longest

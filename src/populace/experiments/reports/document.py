@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from populace.experiments.reports.blocks import Block, Figure, Heading
+from populace.experiments.reports.experiment_report import experiment_report
 from populace.experiments.reports.figures import standalone_svg
-from populace.experiments.reports.page import html_page, markdown_text
+from populace.experiments.reports.rendering import html_page, markdown_text
+from populace.experiments.reports.run_report import run_report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.external_checks import Reference
@@ -68,10 +70,14 @@ def report(subject: RunReader | Results, *, reference: Reference | None = None, 
         subject: The results of an experiment, or a run.
         reference: Target shares of answers, for the validity card.
         probe: Let the validity card ask a few questions in another order, where it must.
-    """
-    from populace.experiments.reports.experiment_report import experiment_report
-    from populace.experiments.reports.run_report import run_report
 
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=4, days=2), decider="rule", seed=1, keep="nothing")
+        >>> "Validity" in report(run).html
+        True
+    """
     card = validity(subject, reference=reference, probe=probe)
     made = experiment_report(subject, card) if isinstance(subject, Results) else run_report(subject, card)
     return Report(made.name, made.lead, made.summary, made.body, card)

@@ -7,19 +7,19 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 import yaml
 
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
-from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan import ExperimentPlan
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
+from populace.statistics.bands import mean_band
 
 _MOST_ROWS_DRAWN = 24
 _MOST_SENTENCES = 6
@@ -43,7 +43,7 @@ def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     when = results.folder.manifest.created[:10]
     lead.append(Prose([f"An experiment with Populace, begun {when}. {_state(results)}"], kind="soft"))
     first, *others = _findings(results)
-    summary: list[Block] = [Prose([first]), *([Prose(others, listed=True)] if others else [])]
+    summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
     body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
@@ -115,7 +115,7 @@ def _design(results: Results) -> Iterator[Block]:
     yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MOST_ROWS_DRAWN)
 
 
-def outcome_meaning(outcome: Outcome, experiment: Experiment) -> str:
+def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
     """An outcome in words, from what the scenario says of its metric."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
@@ -229,23 +229,6 @@ def _over_time(results: Results) -> Iterator[Block]:
             yield Figure(f"path-{name}", svg, caption)
 
 
-def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
-    """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
-    steps = [step for path in paths for step in path[0]]
-    values = [value for path in paths for value in path[1]]
-    schema = {"step": pl.Int64, "value": pl.Float64}
-    table = pl.DataFrame({"step": steps, "value": values}, schema=schema, strict=False)
-    mean, sd, n = pl.col("value").mean(), pl.col("value").std(), pl.col("value").count()
-    made = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
-    if not made.height:
-        return made.with_columns(low=None, high=None)
-    from populace.statistics.intervals import t_quantile
-
-    factors = {count: t_quantile(0.95, count - 1) / float(np.sqrt(count)) for count in made["n"].unique() if count > 1}
-    half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
-    return made.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
-
-
 def _what_a_card_says() -> Prose:
     return Prose(
         [
@@ -286,7 +269,7 @@ def _manifest(results: Results) -> Iterator[Block]:
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")
 
 
-def experiment_yaml(experiment: Experiment) -> str:
+def experiment_yaml(experiment: ExperimentPlan) -> str:
     """An experiment as the shortest YAML file that makes it."""
     kept: dict[str, Any] = {}
     for name, value in experiment.data().items():

@@ -1,4 +1,4 @@
-"""A community before it opens: threads that grow from a design."""
+"""A simulated online community: threads that grow from a design."""
 
 from populace.scenarios.forum.design import CommunityRule, ForumDesign, Trigger, shipped_designs
 from populace.scenarios.forum.forum import Forum

@@ -1,4 +1,4 @@
-"""A community as its designer writes it down: a goal, rules, a handful of people, and a few knobs.
+"""The design of a community: a goal, rules, a few personas, and settings.
 
 A design is a small YAML file or a mapping. It becomes part of the run's manifest, so that two
 designs can be compared later.
@@ -6,6 +6,7 @@ designs can be compared later.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -21,7 +22,7 @@ from populace.base.errors import ParameterError, UnknownNameError
 Kind = Literal["prescriptive", "restrictive"]
 Power = Literal["warn", "remove", "lock", "ban"]
 
-_EMPTY = frozenset(
+_STOP_WORDS = frozenset(
     "a an the and or of to in on at for with by from as is are be been it its this that these those you your we our "
     "they their any all every each other others here there please always must should may can will do does".split()
 )
@@ -29,8 +30,8 @@ _NEGATIONS = frozenset(
     "no not never nobody none nothing don't dont doesn't won't cannot can't without avoid refrain stop ban".split()
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_MOST = 0.6
-"""Two rules speak of the same thing where they share this part of the content words of the shorter one."""
+_OVERLAP = 0.6
+"""Two rules are about the same thing where they share this part of the content words of the shorter one."""
 
 
 class _Part(pydantic.BaseModel):
@@ -42,7 +43,7 @@ class CommunityRule(_Part):
 
     Attributes:
         text: The rule.
-        kind: `prescriptive` for what is wanted, `restrictive` for what is not.
+        kind: `prescriptive` for what posts should be, `restrictive` for what they must not be.
     """
 
     text: str = Field(min_length=1)
@@ -50,11 +51,11 @@ class CommunityRule(_Part):
 
 
 class Trigger(_Part):
-    """Words on which a moderator who acts by rule acts.
+    """Words that make a moderator act, where moderators act by rule.
 
     Attributes:
-        words: Any of them, whole and in any case.
-        power: What is done.
+        words: The words; one of them is enough, as a whole word in upper or lower case.
+        power: What the moderator does.
         rule: The number of the rule that such a post breaks, from 1.
     """
 
@@ -64,29 +65,29 @@ class Trigger(_Part):
 
 
 class ForumDesign(_Part):
-    """A community before it opens.
+    """The design of a community.
 
     Attributes:
-        name: What it is called.
-        goal: What it is for.
-        rules: What is wanted there and what is not.
-        personas: A handful of people to begin with, a sentence or two each.
-        posts: How many threads are opened.
-        together: How many of them in one step; later ones are written by people who may have read earlier ones.
-        people: How many people there are.
-        replies: How many replies a thread takes at most.
-        reply_chance: The chance that one more reply comes.
-        new_chance: The chance that it comes from somebody new to the thread.
-        aside_chance: The chance that it answers an earlier utterance rather than the latest.
-        newcomers: The share of people who are new and read the front page before they post.
-        moderators: How many people watch over it.
-        moderate_by: Whether moderators act by the triggers, by their own judgement, or not at all.
-        triggers: On which words moderators act who act by rule.
+        name: The name of the community.
+        goal: Its purpose.
+        rules: What posts should be, and what they must not be.
+        personas: A few people to begin with, in a sentence or two each.
+        posts: The number of threads.
+        together: How many threads are opened in one step; writers of later ones may have read earlier ones.
+        people: The number of people.
+        replies: The most replies to a thread.
+        reply_chance: The chance that a thread gets one more reply.
+        new_chance: The chance that a reply is by somebody new to the thread.
+        aside_chance: The chance that a reply is to an earlier post instead of the latest.
+        newcomers: The share of people who are new and read the front page before they write.
+        moderators: The number of moderators.
+        moderate_by: Whether moderators act by the triggers (`rule`), by the model's judgement, or not at all.
+        triggers: The words on which moderators act by rule.
         sorting: The order of the front page.
-        front: How many threads the front page shows.
-        votes: How many people read and vote in a step.
-        length: How many characters a post may have.
-        room: How many characters of a thread a writer is shown.
+        front: The number of threads on the front page.
+        votes: The number of people who read and vote in a step.
+        length: The most characters of a post.
+        room: The most characters of a thread that a writer is shown.
 
     Example:
         >>> seeds = ["keeps bees on a roof", "sells honey at a market"]
@@ -119,84 +120,86 @@ class ForumDesign(_Part):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _from_anything(cls, given: Any) -> Any:
-        if isinstance(given, (str, Path)):
-            return _checked(cls, _read(given), str(given))
-        return _checked(cls, given, "the design") if isinstance(given, Mapping) else given
+    def _parse(cls, value: Any) -> Any:
+        if isinstance(value, (str, Path)):
+            return _entries(cls, _read(value), str(value))
+        return _entries(cls, value, "the design") if isinstance(value, Mapping) else value
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """A design from a YAML file, or by name where it ships."""
+        """A design from a YAML file, or by the name of one that ships."""
         return cls.model_validate(str(path))
 
     def contradictions(self) -> list[str]:
-        """Pairs of rules that may contradict each other, each as a sentence.
+        """A sentence for each pair of rules that may contradict each other.
 
-        The check knows words, not meanings: two rules that share most of their content words, one of which asks for
-        what the other forbids. It misses rules that contradict each other in other words.
+        The check compares words, not meanings: it finds two rules that share most of their content words, where one
+        asks for what the other forbids. It misses contradictions in different words.
         """
-        found = []
-        for place, first in enumerate(self.rules):
-            for further, second in enumerate(self.rules[place + 1 :], place + 1):
-                if _opposed(first, second):
-                    found.append(
-                        f"rule {place + 1} ({first.text!r}) and rule {further + 1} ({second.text!r}) may contradict "
-                        "each other: they say nearly the same words, and one asks for what the other forbids."
-                    )
-        return found
+        return [
+            f"rule {number} ({first.text!r}) and rule {other} ({second.text!r}) may contradict "
+            "each other: they say nearly the same words, and one asks for what the other forbids."
+            for (number, first), (other, second) in itertools.combinations(enumerate(self.rules, 1), 2)
+            if _opposed(first, second)
+        ]
 
 
 def shipped_designs() -> dict[str, Path]:
-    """The designs that ship, by name."""
+    """The files of the designs that ship, by name.
+
+    Example:
+        >>> list(shipped_designs())
+        ['repair-bench']
+    """
     folder = Path(str(resources.files("populace.scenarios.forum"))) / "designs"
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def _read(source: str | Path) -> Any:
-    known = shipped_designs()
-    path = known.get(str(source), Path(source))
+    shipped = shipped_designs()
+    path = shipped.get(str(source), Path(source))
     if not path.is_file():
         raise ParameterError(
             f"there is no design {source}.",
-            f"Name a YAML file, or a design that ships: {', '.join(known)}.",
+            f"Name a YAML file, or a design that ships: {', '.join(shipped)}.",
         )
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        said = getattr(error, "problem", None) or str(error)
-        raise ParameterError(f"{path}{where}: the design is not YAML: {said}.") from error
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise ParameterError(f"{path}{line}: the design is not YAML: {problem}.") from error
 
 
-def _checked(model: type[pydantic.BaseModel], given: Any, where: str) -> dict[str, Any]:
-    """The mapping, once what is commonly wrong with a design is ruled out."""
-    if not isinstance(given, Mapping):
+def _entries(model: type[pydantic.BaseModel], value: Any, where: str) -> dict[str, Any]:
+    """The entries of a design in full form, after checks for common mistakes with clear messages."""
+    if not isinstance(value, Mapping):
         raise ParameterError(f"{where}: a design is a mapping with a name, a goal and personas.")
-    design = dict(given)
+    design = dict(value)
     for key in design:
         if key not in model.model_fields:
             raise UnknownNameError(f"entry of a design ({where})", str(key), model.model_fields)
-    for entry, wanted in (("name", "Say what the community is called."), ("goal", "Say what the community is for.")):
+    for entry, advice in (("name", "Write the name of the community."), ("goal", "Write what the community is for.")):
         if not isinstance(design.get(entry), str) or not design[entry].strip():
-            raise ParameterError(f"{where}: the design has no {entry}.", wanted)
+            raise ParameterError(f"{where}: the design has no {entry}.", advice)
     personas = design.get("personas")
-    if not isinstance(personas, (list, tuple)) or len([p for p in personas if str(p or "").strip()]) < 2:
-        count = len(personas) if isinstance(personas, (list, tuple)) else 0
+    personas = personas if isinstance(personas, (list, tuple)) else ()
+    design["personas"] = [" ".join(str(persona).split()) for persona in personas if str(persona or "").strip()]
+    if len(design["personas"]) < 2:
         raise ParameterError(
-            f"{where}: the design has {count} personas; it needs at least two.",
-            "List people who might come, a sentence each, the unwelcome ones too.",
+            f"{where}: the design has {len(design['personas'])} personas; it needs at least two.",
+            "List people who might come, in a sentence each, unwelcome ones too.",
         )
-    design["personas"] = [" ".join(str(p).split()) for p in personas if str(p or "").strip()]
-    design["rules"] = [_rule(rule, place, where) for place, rule in enumerate(design.get("rules") or (), 1)]
-    _rule_numbers(design, where)
+    design["rules"] = [_rule(rule, number, where) for number, rule in enumerate(design.get("rules") or (), 1)]
+    _check_rule_numbers(design, where)
     if design.get("moderate_by", "nobody") != "nobody" and not design.get("moderators"):
         raise ParameterError(f"{where}: nobody can moderate, because there are no moderators.", "Write moderators: 1.")
     return design
 
 
-def _rule(rule: Any, place: int, where: str) -> Any:
-    """A rule as text alone, as `kind: text`, or with both named."""
+def _rule(rule: Any, number: int, where: str) -> Any:
+    """A rule in full form, from text alone, `kind: text`, or a mapping with both."""
     if isinstance(rule, str):
         return {"text": rule, "kind": "restrictive" if _negations(rule) else "prescriptive"}
     if isinstance(rule, Mapping) and len(rule) == 1 and next(iter(rule)) in ("prescriptive", "restrictive"):
@@ -205,11 +208,11 @@ def _rule(rule: Any, place: int, where: str) -> Any:
     if isinstance(rule, Mapping):
         for key in rule:
             if key not in CommunityRule.model_fields:
-                raise UnknownNameError(f"entry of rule {place} ({where})", str(key), CommunityRule.model_fields)
+                raise UnknownNameError(f"entry of rule {number} ({where})", str(key), CommunityRule.model_fields)
     return rule
 
 
-def _rule_numbers(design: Mapping[str, Any], where: str) -> None:
+def _check_rule_numbers(design: Mapping[str, Any], where: str) -> None:
     for trigger in design.get("triggers") or ():
         number = trigger.get("rule") if isinstance(trigger, Mapping) else None
         if isinstance(number, int) and number > len(design["rules"]):
@@ -224,22 +227,19 @@ def _negations(text: str) -> set[str]:
     return _words(text) & _NEGATIONS
 
 
-def _content(text: str) -> set[str]:
-    return _words(text) - _EMPTY - _NEGATIONS
+def _content_words(text: str) -> set[str]:
+    return _words(text) - _STOP_WORDS - _NEGATIONS
 
 
 def _opposed(first: CommunityRule, second: CommunityRule) -> bool:
-    one, two = _content(first.text), _content(second.text)
+    """Whether one rule seems to ask for what the other forbids."""
+    one, two = _content_words(first.text), _content_words(second.text)
     if not one or not two:
         return False
     if first.kind == second.kind:
-        # Of two prescriptive rules one may be the other negated; two restrictive ones agree, negated or not.
+        # One of two prescriptive rules may be the negation of the other; two restrictive ones always agree.
         negated = [bool(_negations(rule.text)) for rule in (first, second)]
         return one == two and first.kind == "prescriptive" and negated[0] != negated[1]
-    return len(one & two) >= _MOST * min(len(one), len(two)) and not _negated(first, second)
-
-
-def _negated(first: CommunityRule, second: CommunityRule) -> bool:
-    """Whether the prescriptive one of two rules is itself a prohibition, and so agrees with the other."""
-    wanted = first if first.kind == "prescriptive" else second
-    return bool(_negations(wanted.text))
+    # A prescriptive rule that is itself a prohibition agrees with a restrictive one.
+    prescriptive = first if first.kind == "prescriptive" else second
+    return len(one & two) >= _OVERLAP * min(len(one), len(two)) and not _negations(prescriptive.text)

@@ -1,4 +1,4 @@
-"""Who belongs to the community, and who may write."""
+"""The members of the community: their roles, and who may write."""
 
 from __future__ import annotations
 
@@ -14,33 +14,35 @@ from populace.scenarios.forum.what_if import GUEST
 
 
 def people_from_seeds(design: ForumDesign, rng: np.random.Generator) -> People:
-    """People who are the seed personas in turn, with names of their own."""
+    """People who have the personas of the design in turn, and different names."""
     count, seeds = design.people, len(design.personas)
-    number = np.arange(count) % seeds
-    persona = pl.Series(list(design.personas)).gather(number)
-    return People.named(count, seed=rng).with_columns(persona=persona, seed=number + 1, source="seed")
+    seed = np.arange(count) % seeds
+    persona = pl.Series(list(design.personas)).gather(seed)
+    return People.named(count, seed=rng).with_columns(persona=persona, seed=seed + 1, source="seed")
 
 
 def with_roles(people: People, design: ForumDesign, rng: np.random.Generator) -> People:
-    """The same people with a role and a standing: moderators, newcomers, and members otherwise."""
+    """The people with a role (`moderator`, `newcomer` or `member`) drawn at random, and the standing `ok`."""
     role = np.full(len(people), "member", object)
     order = rng.permutation(len(people))
-    watching = min(design.moderators, len(people) - 2)
-    role[order[:watching]] = "moderator"
-    rest = order[watching:]
+    moderators = min(design.moderators, len(people) - 2)
+    role[order[:moderators]] = "moderator"
+    rest = order[moderators:]
     role[rest[: round(len(rest) * design.newcomers)]] = "newcomer"
     return people.with_columns(role=role.tolist(), standing="ok")
 
 
 class MemberIndex:
-    """A whole number for everybody who was ever there, and who of them may write now.
+    """A number for every person who has ever been a member, and what each of them may do now.
+
+    Numbers never change, while rows of the people table do when people join or leave.
 
     Attributes:
-        row: For each number the row of the person in the table; -1 for those who left.
-        join: Who may open a thread or enter one.
-        speak: Who may speak again where they have spoken.
-        newcomer: Who is new to the community.
-        pool: The numbers of all but guests.
+        row: The row of each person in the people table; -1 for those who have left.
+        join: Whether each may open a thread or enter one.
+        speak: Whether each may write again in a thread that they are in.
+        newcomer: Whether each is a newcomer.
+        pool: The numbers of all people except guests.
     """
 
     def __init__(self) -> None:
@@ -50,23 +52,23 @@ class MemberIndex:
         self.join = self.speak = self.newcomer = np.zeros(0, bool)
 
     def update(self, people: People) -> None:
-        """See who is there; whoever is there for the first time gets the next number."""
+        """Read the people table again; new people get the next numbers."""
         ids = people.ids
         if self._ids is None:
             self._ids = ids
         elif not self._ids.equals(ids):
             self._ids = pl.concat([self._ids, ids.filter(~ids.is_in(self._ids.implode()))])
         frame = people.frame.select("id", "role", "standing").with_row_index("row")
-        known = self._ids.to_frame("id").join(frame, on="id", how="left", maintain_order="left")
-        self.row = known["row"].cast(pl.Int64).fill_null(-1).to_numpy()
-        free = (known["standing"] != "banned").fill_null(False).to_numpy()
-        role = known["role"].fill_null("")
-        self.speak = free & (self.row >= 0)
+        members = self._ids.to_frame("id").join(frame, on="id", how="left", maintain_order="left")
+        self.row = members["row"].cast(pl.Int64).fill_null(-1).to_numpy()
+        allowed = (members["standing"] != "banned").fill_null(False).to_numpy()
+        role = members["role"].fill_null("")
+        self.speak = allowed & (self.row >= 0)
         self.join = self.speak & ~role.is_in(["moderator", GUEST]).to_numpy()
         self.pool = np.flatnonzero((role != GUEST).to_numpy())
         self.newcomer = (role == "newcomer").to_numpy()
 
     def number(self, who: Id) -> int:
         """The number of a person."""
-        found: Any = None if self._ids is None else self._ids.index_of(who)
-        return int(found)
+        number: Any = None if self._ids is None else self._ids.index_of(who)
+        return int(number)

@@ -1,4 +1,4 @@
-"""What moderators do about new posts, and what comes of it."""
+"""The acts of moderators on new posts, and their consequences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POWERS = ("nothing", "warn", "remove", "lock", "ban")
 
 @dataclass(frozen=True)
 class ModeratorAct:
-    """One thing that a moderator did."""
+    """One act of a moderator: on which post, by whom, by which rule and for which reason; `about` is its author."""
 
     post: int
     moderator: Any
@@ -30,17 +30,11 @@ class ModeratorAct:
     about: Any
 
 
-def schema(ids: pl.DataType) -> dict[str, pl.DataType]:
-    """The columns of the table of what moderators did."""
-    text, whole = pl.String(), pl.Int64()
-    return {"post": whole, "moderator": ids, "power": text, "rule": whole, "reason": text, "about": ids}
-
-
 def acts_by_trigger(design: ForumDesign, posts: pl.DataFrame, moderators: Sequence[Any]) -> list[ModeratorAct]:
-    """What moderators who act by rule do: the first trigger whose words a post holds.
+    """The acts of moderators who act by rule: for each post, that of the first trigger whose words it contains.
 
     Args:
-        design: With the triggers.
+        design: The design, which has the triggers.
         posts: The new posts.
         moderators: For each post, the id of the moderator who looks at it.
     """
@@ -49,17 +43,17 @@ def acts_by_trigger(design: ForumDesign, posts: pl.DataFrame, moderators: Sequen
     texts = posts.select("post", "author", pl.concat_str([pl.col("title").fill_null(""), "text"], separator="\n"))
     for (post, author, text), moderator in zip(texts.iter_rows(), moderators, strict=True):
         for trigger, pattern in zip(design.triggers, patterns, strict=True):
-            hit = pattern.search(text)
-            if hit:
-                acts.append(ModeratorAct(post, moderator, trigger.power, trigger.rule, f"says {hit.group()!r}", author))
+            match = pattern.search(text)
+            if match:
+                acts.append(
+                    ModeratorAct(post, moderator, trigger.power, trigger.rule, f"says {match.group()!r}", author)
+                )
                 break
     return acts
 
 
 def apply_acts(acts: Sequence[ModeratorAct], board: Board, threads: Threads, people: People) -> None:
-    """The consequences: posts go, threads close, people are warned or may write no more."""
-    if not acts:
-        return
+    """Apply the acts: remove posts, lock threads, warn and ban people. A removed opening locks its thread."""
     board.remove([act.post for act in acts if act.power == "remove"])
     for act in acts:
         post = board.posts.row(act.post - 1, named=True)
@@ -67,19 +61,21 @@ def apply_acts(acts: Sequence[ModeratorAct], board: Board, threads: Threads, peo
             threads.locked[post["slot"]] = True
     banned, warned = ([act.about for act in acts if act.power == power] for power in ("ban", "warn"))
     if banned or warned:
-        who, was = pl.col("id"), pl.col("standing")
+        person, standing = pl.col("id"), pl.col("standing")
         people["standing"] = people.frame.select(
-            pl.when(who.is_in(banned) | (was == "banned")).then(pl.lit("banned"))
-            .when(who.is_in(warned)).then(pl.lit("warned")).otherwise(was).alias("standing")
+            pl.when(person.is_in(banned) | (standing == "banned")).then(pl.lit("banned"))
+            .when(person.is_in(warned)).then(pl.lit("warned")).otherwise(standing).alias("standing")
         ).to_series()  # fmt: skip
 
 
 def moderation_table(acts: Sequence[ModeratorAct], ids: pl.DataType) -> pl.DataFrame:
-    """What moderators did, as it is recorded."""
-    return pl.DataFrame([act.__dict__ for act in acts], schema=schema(ids))
+    """The acts as a table, as the journal records it."""
+    text, whole = pl.String(), pl.Int64()
+    schema = {"post": whole, "moderator": ids, "power": text, "rule": whole, "reason": text, "about": ids}
+    return pl.DataFrame([act.__dict__ for act in acts], schema=schema)
 
 
 def moderators_on_duty(people: People, luck: np.ndarray[Any, np.dtype[np.float64]]) -> list[Any]:
-    """For each post the id of the moderator who looks at it; empty where there is none."""
-    watching = people.frame.filter(pl.col("role") == "moderator", pl.col("standing") != "banned")["id"]
-    return watching.gather((luck * watching.len()).astype(np.int64)).to_list() if watching.len() else []
+    """For each post the id of the moderator who looks at it; an empty list without moderators."""
+    moderators = people.frame.filter(pl.col("role") == "moderator", pl.col("standing") != "banned")["id"]
+    return moderators.gather((luck * moderators.len()).astype(np.int64)).to_list() if moderators.len() else []

@@ -1,4 +1,4 @@
-"""What people are told: the community, its rules as nudges, what they have read, and what is asked of them."""
+"""The texts of all questions: the community, its rules, what people have read, and what they are asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WARNED = "\nA moderator has warned you to keep to the rules."
 
 
 def nudges(design: ForumDesign) -> str:
-    """The rules, stated positively and negatively, each with its number.
+    """The rules as a text for writers: what posts are like, and what they are not like, each with its number.
 
     Example:
         >>> rules = [{"prescriptive": "be kind"}, {"restrictive": "advertising"}]
@@ -46,9 +46,9 @@ def nudges(design: ForumDesign) -> str:
 
 
 def front_page(threads: pl.DataFrame, excerpt: int = 200) -> str:
-    """The front page as a newcomer reads it before they post."""
+    """The front page as a newcomer reads it before writing."""
     if not threads.height:
         return ""
     rows = threads.select("name", "title", pl.col("text").str.slice(0, excerpt)).iter_rows()
-    told = "\n".join(f"{name}: {title or ''}\n{text}" for name, title, text in rows)
-    return f"\n\nYou are new here and have read these threads first:\n{told}"
+    lines = "\n".join(f"{name}: {title or ''}\n{text}" for name, title, text in rows)
+    return f"\n\nYou are new here and have read these threads first:\n{lines}"

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from populace.runs.charts import PALETTE
+from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.worlds.market import LogitMarket
 
 
-def draw_prices(run: Any, market: LogitMarket, path: Path) -> Path:
+def draw_prices(run: RunReader, market: LogitMarket, path: Path) -> Path:
     """Draw the price of every seller in every market, between the two known prices.
 
     Args:
         run: A run of the scenario.
         market: The market, with its two known prices.
-        path: The picture to write; its ending says in which format.
+        path: The file to write; its suffix says in which format.
     """
     from matplotlib.figure import Figure
 

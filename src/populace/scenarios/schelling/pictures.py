@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from populace.runs.charts import PALETTE
+from populace.runs.reader import RunReader
 
 
-def draw_grids(run: Any, path: Path) -> Path:
+def draw_grids(run: RunReader, path: Path) -> Path:
     """Draw who lives where, at the beginning and at the end.
 
     Args:
         run: A run of the scenario.
-        path: The picture to write; its ending says in which format.
+        path: The file to write; its suffix says in which format.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
-    given = run.manifest.regimes[0].parameters
+    parameters = run.manifest.regimes[0].parameters
     figure = Figure(figsize=(8, 4.4), layout="constrained")
-    colours = ListedColormap(["#f2f2f2", *PALETTE[: given["groups"]]])
+    colours = ListedColormap(["#f2f2f2", *PALETTE[: parameters["groups"]]])
     for axes, at in zip(figure.subplots(1, 2), (0, run.steps[-1]), strict=True):
         people = run.people(at)
-        cells = np.zeros(given["width"] * given["height"])
+        cells = np.zeros(parameters["width"] * parameters["height"])
         cells[people["cell"].to_numpy()] = people["group"].to_numpy() + 1
-        shown = cells.reshape(given["height"], given["width"])
-        axes.imshow(shown, cmap=colours, vmin=0, vmax=given["groups"], interpolation="nearest")
+        image = cells.reshape(parameters["height"], parameters["width"])
+        axes.imshow(image, cmap=colours, vmin=0, vmax=parameters["groups"], interpolation="nearest")
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_title(f"step {at}", loc="left", fontsize=10)

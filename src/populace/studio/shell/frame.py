@@ -1,4 +1,4 @@
-"""What every page has: the bar at the top, the command behind the view, errors in words."""
+"""What every page has: the bar at the top, the command that does the same, errors as messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from nicegui import background_tasks, context, ui
 from populace.base.errors import PopulaceError
 from populace.studio.changes import PAGE_TIMEOUT_S
 from populace.studio.shell.text import display_text, prose
-from populace.studio.studio import Studio
 
 ElementT = TypeVar("ElementT", bound=ui.element)
 
-_ROOMS = {
+_SECTIONS = {
     "Runs": "/",
     "New run": "/new",
     "Compare": "/compare",
@@ -30,37 +29,56 @@ _FILES = (
     '<link rel="stylesheet" href="/studio-static/shell/style.css">'
     '<script src="/studio-static/shell/studio.js"></script>'
 )
-_LIGHT = "populace-light"
-_LIGHTS = {"light": False, "dark": True, "auto": None}
-_SYMBOLS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
+_THEME_COOKIE = "populace-light"
+_THEMES = {"light": False, "dark": True, "auto": None}
+_THEME_ICONS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
 
 
 def page_at(path: str) -> ui.page:
-    """Decorates what builds the page at a path."""
+    """A decorator for the function that builds the page at a path."""
     return ui.page(path, response_timeout=PAGE_TIMEOUT_S)
 
 
-class Page:
-    """A page that is being shown: its command and its address can follow what is seen."""
+class CommandLine:
+    """A command with a button that copies it; hidden while it is empty.
 
-    def __init__(self, address: str) -> None:
+    Args:
+        name: The name under which tests find it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._command = ""
+        with ui.row().classes("commandbar items-center no-wrap gap-1") as self._bar:
+            ui.label("$").classes("commandline soft").style("flex: 0 0 auto")
+            line = ui.label("").classes("commandline").props('tabindex=0 aria-label="The same on the command line"')
+            self._line = test_id(line, name)
+            button = ui.button(on_click=self._copy).props("flat round dense size=sm icon=content_copy")
+            button.props('aria-label="Copy the command"')
+        self.show("")
+
+    def show(self, command: str) -> None:
+        """Show another command."""
+        self._command = command
+        self._line.set_text(display_text(command))
+        self._bar.set_visibility(bool(command))
+
+    def _copy(self) -> None:
+        ui.clipboard.write(self._command)
+        ui.notify("Copied")
+
+
+class Page:
+    """An open page, whose command and address can follow what it shows."""
+
+    def __init__(self, address: str, line: CommandLine) -> None:
         self._address = address
         self._query: dict[str, str] = dict(context.client.request.query_params)
-        self._command = ""
-        self._line: ui.label | None = None
-        self._bar: ui.row | None = None
-
-    def command(self, text: str) -> None:
-        """Show another command in the bar."""
-        self._command = text
-        if self._line is not None and self._bar is not None:
-            self._line.set_text(display_text(text))
-            self._bar.set_visibility(bool(text))
+        self.command = line.show
 
     def address(self, **state: object) -> None:
-        """Keep what is seen in the address, so that a link brings it back; None takes a part away.
+        """Put what the page shows into its address, so that a link brings it back; None removes a part.
 
-        Parts keep their order, and the browser's history gets no entry for them.
+        Parts keep their order, and the browser's history gets no entry.
         """
         before = dict(self._query)
         for name, value in state.items():
@@ -74,19 +92,17 @@ class Page:
 
 
 @contextmanager
-def frame(studio: Studio, title: str, *, command: str = "", crumbs: Sequence[tuple[str, str]] = ()) -> Iterator[Page]:
-    """A page with its heading; an error of ours that its body raises is shown in its place.
+def frame(title: str, *, command: str = "", crumbs: Sequence[tuple[str, str]] = ()) -> Iterator[Page]:
+    """A page with its heading; a PopulaceError in its body is shown in place of the rest of the body.
 
     Args:
-        studio: The Studio.
-        title: What the page shows.
+        title: The heading.
         command: The command that shows or does the same.
-        crumbs: Where the page lies: names and addresses of what is above it.
+        crumbs: The names and addresses of the pages above this one.
     """
     address = context.client.request.url.path
-    page = Page(address)
     ui.page_title(f"{display_text(title, 120)} · Populace")
-    _head(studio, address)
+    _head(address)
     with ui.column().classes("page").props("role=main"):
         if crumbs:
             with ui.row().classes("items-center gap-1 small soft").props('aria-label="Where this is"'):
@@ -94,7 +110,7 @@ def frame(studio: Studio, title: str, *, command: str = "", crumbs: Sequence[tup
                     ui.link(display_text(name, 80), target).classes("plain")
                     ui.label("›")
         ui.label(display_text(title, 300)).classes("page-title").props("role=heading aria-level=1 dir=auto")
-        page._bar = _command_bar(page)
+        page = Page(address, CommandLine("command"))
         page.command(command)
         try:
             yield page
@@ -102,50 +118,36 @@ def frame(studio: Studio, title: str, *, command: str = "", crumbs: Sequence[tup
             error_card(error)
 
 
-def _head(studio: Studio, address: str) -> None:
+def _head(address: str) -> None:
     ui.add_head_html(_FILES)
-    chosen = context.client.request.cookies.get(_LIGHT, "auto")
-    chosen = chosen if chosen in _LIGHTS else "auto"
-    dark = ui.dark_mode(_LIGHTS[chosen])
+    theme = context.client.request.cookies.get(_THEME_COOKIE, "auto")
+    theme = theme if theme in _THEMES else "auto"
+    dark = ui.dark_mode(_THEMES[theme])
     ui.colors(primary="#0072b2", negative="#b3261e", positive="#007a5a", warning="#8a5300")
     with ui.header().classes("topbar items-center gap-1 px-4 py-2"):
         ui.link("Populace", "/").classes("brand").props('aria-label="Populace, all runs"')
-        for name, target in _ROOMS.items():
+        for name, target in _SECTIONS.items():
             here = address == target
             ui.link(name, target).classes("here" if here else "").props("aria-current=page" if here else "")
         ui.space()
-        lights = list(_LIGHTS)
-        state = {"light": chosen}
+        themes = list(_THEMES)
 
-        def turn() -> None:
-            state["light"] = lights[(lights.index(state["light"]) + 1) % len(lights)]
-            dark.set_value(_LIGHTS[state["light"]])
-            switch.props(f"icon={_SYMBOLS[state['light']]}")
-            tip.set_text(f"Light: {state['light']}")
-            ui.run_javascript(f'populaceKeep("{_LIGHT}", "{state["light"]}")')
+        def next_theme() -> None:
+            nonlocal theme
+            theme = themes[(themes.index(theme) + 1) % len(themes)]
+            dark.set_value(_THEMES[theme])
+            switch.props(f"icon={_THEME_ICONS[theme]}")
+            tip.set_text(f"Light: {theme}")
+            ui.run_javascript(f'populaceKeep("{_THEME_COOKIE}", "{theme}")')
 
-        switch = ui.button(on_click=turn).props(f'flat round dense icon={_SYMBOLS[chosen]} aria-label="Dark or light"')
+        switch = ui.button(on_click=next_theme).props(f"flat round dense icon={_THEME_ICONS[theme]}")
+        switch.props('aria-label="Dark or light"')
         with test_id(switch, "light"):
-            tip = ui.tooltip(f"Light: {chosen}")
-
-
-def _command_bar(page: Page) -> ui.row:
-    with ui.row().classes("commandbar items-center no-wrap gap-1") as bar:
-        ui.label("$").classes("commandline soft").style("flex: 0 0 auto")
-        page._line = test_id(
-            ui.label("").classes("commandline").props('tabindex=0 aria-label="The same on the command line"'), "command"
-        )
-
-        def copy() -> None:
-            ui.clipboard.write(page._command)
-            ui.notify("Copied")
-
-        ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the command"')
-    return bar
+            tip = ui.tooltip(f"Light: {theme}")
 
 
 def error_card(error: PopulaceError) -> None:
-    """An error of ours, in its own words."""
+    """A panel with the message and the hint of an error."""
     with test_id(ui.column().classes("panel error").props("role=alert"), "error"):
         prose(error.what)
         if error.hint:
@@ -154,30 +156,30 @@ def error_card(error: PopulaceError) -> None:
 
 
 def notify_errors(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Have an event handler tell of our errors in a notification instead of failing silently."""
+    """An event handler that shows a PopulaceError as a notification instead of failing silently."""
     if inspect.iscoroutinefunction(handler):
 
         @functools.wraps(handler)
-        async def later(*args: Any, **kwargs: Any) -> Any:
+        async def async_handler(*args: Any, **kwargs: Any) -> Any:
             try:
                 return await handler(*args, **kwargs)
             except PopulaceError as error:
                 notify_error(error)
 
-        return later
+        return async_handler
 
     @functools.wraps(handler)
-    def at_once(*args: Any, **kwargs: Any) -> Any:
+    def sync_handler(*args: Any, **kwargs: Any) -> Any:
         try:
             return handler(*args, **kwargs)
         except PopulaceError as error:
             notify_error(error)
 
-    return at_once
+    return sync_handler
 
 
 def notify_error(error: PopulaceError) -> None:
-    """An error as a notification that stays until it is closed."""
+    """Show an error as a notification that stays until it is closed."""
     ui.notify(display_text(str(error), 600), type="negative", multi_line=True, close_button="Close", timeout=0)
 
 
@@ -193,7 +195,7 @@ def section(title: str, *, note: str = "") -> Iterator[ui.column]:
 
 
 def empty_state(text: str, action: str = "", target: str | Callable[[], Any] | None = None) -> None:
-    """Nothing is here yet, and what to do about it."""
+    """A text where there is nothing to show, with a button for what can be done about it."""
     with ui.column().classes("items-start gap-2 py-2"):
         ui.label(text).classes("soft")
         if isinstance(target, str):
@@ -209,7 +211,7 @@ def chip(state: str) -> ui.label:
 
 
 def figure(value: str, name: str, *, note: str = "") -> ui.label:
-    """A number with what it is of; returns the label of the number."""
+    """A number with its name below; returns the label of the number."""
     with ui.column().classes("gap-0"):
         label = ui.label(value).classes("figure")
         ui.label(name).classes("soft small")
@@ -219,10 +221,10 @@ def figure(value: str, name: str, *, note: str = "") -> ui.label:
 
 
 def run_address(name: str, *more: object, **query: object) -> str:
-    """The address of a run, or of something in it."""
+    """The address of a run, or of a page below it; parts of the query that are None are left out."""
     path = "/".join(quote(str(part), safe="") for part in ("run", name, *more))
-    kept = {key: value for key, value in query.items() if value is not None}
-    return f"/{path}?{urlencode(kept)}" if kept else f"/{path}"
+    given = {key: value for key, value in query.items() if value is not None}
+    return f"/{path}?{urlencode(given)}" if given else f"/{path}"
 
 
 def run_link(name: str) -> ui.link:
@@ -231,20 +233,20 @@ def run_link(name: str) -> ui.link:
 
 
 def test_id(element: ElementT, name: str) -> ElementT:
-    """Give an element the name under which tests find it, with a browser and without."""
+    """Set the name under which tests find an element, with a browser and without, and return the element."""
     element.mark(name)
-    # Not as a line of props: a name with a blank in it would become further attributes.
+    # Not with `props(...)`: a name with a blank in it would become several attributes.
     element.props["data-testid"] = name
     return element
 
 
 def after_load(work: Callable[[], Awaitable[None]]) -> None:
-    """Do something in this page after it is sent; an error of ours becomes a notification."""
+    """Run a task in this page after it has loaded; a PopulaceError becomes a notification."""
     client = context.client
 
-    async def go() -> None:
+    async def run() -> None:
         await client.connected()
         with client:
             await notify_errors(work)()
 
-    background_tasks.create(go(), name="after the page is sent")
+    background_tasks.create(run(), name="after the page is sent")

@@ -1,7 +1,7 @@
-"""Who may come in: this machine alone, or whoever has the token.
+"""Access control: this machine alone, or whoever has the token.
 
-Every request and every web socket passes here first. A page of another site that is open in the
-same browser can reach a local server too; it is told apart by the names it comes from and goes to.
+Every request and every web socket passes here first. A page of another site that is open in the same browser can
+reach a local server too; its requests are recognised by their Host and Origin headers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _HEADERS = (
 
 
 class Guard:
-    """Lets requests through to an application, or not.
+    """An ASGI application that refuses requests without the right to another one.
 
     Args:
         app: The application.
-        token: What a visitor must show; without one, only this machine's own names are served.
+        token: What a request must carry; without one, only this machine's own names are served.
     """
 
     def __init__(self, app: ASGIApp, token: str | None = None) -> None:
@@ -44,45 +44,45 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        problem = self._foreign(headers)
-        if problem:
-            await _refuse(scope, receive, send, 403, problem)
+        refusal = self._refusal(headers)
+        if refusal:
+            await _refuse(scope, receive, send, 403, refusal)
             return
-        if self.token is not None and not self._known(scope, headers):
-            given = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-            if scope["type"] == "http" and self._right(given.pop("token", "")):
-                await _admit(scope, send, self.token, given)
+        if self.token is not None and not self._has_token(headers):
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+            if scope["type"] == "http" and self._is_token(query.pop("token", "")):
+                await _admit(scope, send, self.token, query)
                 return
-            said = "This Studio asks for a token: open the address that `populace studio` printed.\n"
-            await _refuse(scope, receive, send, 401, said)
+            message = "This Studio needs a token: open the address that `populace studio` printed.\n"
+            await _refuse(scope, receive, send, 401, message)
             return
         await self.app(scope, receive, _with_headers(send))
 
-    def _foreign(self, headers: dict[str, str]) -> str:
-        """Why a request is not from one of our own pages, where it is not."""
+    def _refusal(self, headers: dict[str, str]) -> str:
+        """Why a request cannot be from a page of Studio; empty where it may be."""
         host = headers.get("host", "")
-        if self.token is None and _name(host) not in LOCAL:
+        if self.token is None and _host_name(host) not in LOCAL:
             return "Studio answers to localhost and 127.0.0.1 only. To reach it from elsewhere, start it with --host.\n"
         origin = headers.get("origin")
         if origin is not None and origin != "null" and urlsplit(origin).netloc != host:
             return "Studio takes no requests from the pages of other sites.\n"
         return "Studio takes no requests from pages without an origin.\n" if origin == "null" else ""
 
-    def _known(self, scope: Scope, headers: dict[str, str]) -> bool:
+    def _has_token(self, headers: dict[str, str]) -> bool:
         bearer = headers.get("authorization", "")
-        if bearer.startswith("Bearer ") and self._right(bearer.removeprefix("Bearer ").strip()):
+        if bearer.startswith("Bearer ") and self._is_token(bearer.removeprefix("Bearer ").strip()):
             return True
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             return False
-        return COOKIE in cookies and self._right(cookies[COOKIE].value)
+        return COOKIE in cookies and self._is_token(cookies[COOKIE].value)
 
-    def _right(self, given: str) -> bool:
-        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+    def _is_token(self, text: str) -> bool:
+        return self.token is not None and hmac.compare_digest(text.encode(), self.token.encode())
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     """The name in a Host header, without its port."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
@@ -90,16 +90,16 @@ def _name(host: str) -> str:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", []), *_HEADERS]
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 async def _admit(scope: Scope, send: Send, token: str, query: dict[str, str]) -> None:
-    """Keep the token in a cookie, and take it out of the address."""
+    """Store the token in a cookie, and redirect to the address without it."""
     target = scope["path"] + (f"?{urlencode(query)}" if query else "")
     # A path that begins with two slashes would name another host.
     target = "/" + target.lstrip("/")

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, as an element of a page: always text, never markup."""
+"""Text from models, users and files on a page: always text, never markup."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from nicegui import ui
 from populace.community.display import safe_text
 
 CUT_LENGTH = 2_000
+"""How many characters of a text are shown at first."""
 MAX_LENGTH = 200_000
-"""More characters than this are never sent to a browser at once."""
+"""The most characters of one text that are sent to a browser."""
 
 
 def display_text(text: object, limit: int = CUT_LENGTH) -> str:
-    """Text fit to be shown: nothing in it acts, and what is too long is cut and says so.
+    """A text as a page shows it: control characters replaced, and cut where it is longer than the limit.
 
     Example:
         >>> display_text("a" * 5, limit=3)
@@ -26,15 +27,15 @@ def display_text(text: object, limit: int = CUT_LENGTH) -> str:
 
 
 def prose(text: object, limit: int = CUT_LENGTH, *, fixed: bool = False) -> ui.column:
-    """Foreign text in its own lines, each in its own direction; what is long opens on a click.
+    """A text in its own lines, each in its own direction; a button shows all of a long one.
 
     Args:
         text: The text.
         limit: How many characters are shown at first.
-        fixed: In letters of one width, as prompts are.
+        fixed: Whether to use a font of fixed width, as for prompts.
     """
     whole = str(text)
-    with ui.column().classes("w-full gap-1 min-w-0") as made:
+    with ui.column().classes("w-full gap-1 min-w-0") as element:
         body = (
             ui.label(display_text(whole, limit))
             .classes("foreign fixed-width" if fixed else "foreign")
@@ -42,9 +43,9 @@ def prose(text: object, limit: int = CUT_LENGTH, *, fixed: bool = False) -> ui.c
         )
         if len(whole) > limit:
 
-            def open_all() -> None:
+            def show_all() -> None:
                 body.set_text(display_text(whole, MAX_LENGTH))
                 more.delete()
 
-            more = ui.button("Show all", on_click=open_all).props("flat dense no-caps size=sm")
-    return made
+            more = ui.button("Show all", on_click=show_all).props("flat dense no-caps size=sm")
+    return element

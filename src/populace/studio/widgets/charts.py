@@ -1,4 +1,4 @@
-"""Charts that can be taken along: as SVG, as PNG, and their data as CSV."""
+"""Charts that can be saved: as SVG, as PNG, and their data as CSV."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Chart:
     """A chart with a heading and a menu to save it.
 
     Args:
-        title: What it shows.
-        options: As ECharts has them; tooltips are drawn as text, never as markup.
-        table: The numbers that it shows.
-        name: What saved files are called; made from the title by default.
+        title: The heading.
+        options: Options of ECharts; tooltips are drawn as text, never as markup.
+        table: The data behind it.
+        name: The name of saved files; made from the title by default.
     """
 
     def __init__(self, title: str, options: dict[str, Any], table: pl.DataFrame, name: str = "") -> None:
@@ -38,36 +38,30 @@ class Chart:
         self.name = name or re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower() or "chart"
         with ui.column().classes("w-full gap-0 min-w-0") as self.element:
             with ui.row().classes("w-full items-center justify-between no-wrap"):
-                self.heading = (
-                    ui.label(display_text(title, 200)).classes("panel-title").props("role=heading aria-level=3")
-                )
-                with (
-                    test_id(
-                        ui.button().props('flat round dense size=sm icon=download aria-label="Save this chart"'),
-                        f"save-{self.name}",
-                    ),
-                    ui.menu(),
-                ):
+                self.heading = ui.label(display_text(title, 200)).classes("panel-title")
+                self.heading.props("role=heading aria-level=3")
+                button = ui.button().props('flat round dense size=sm icon=download aria-label="Save this chart"')
+                with test_id(button, f"save-{self.name}"), ui.menu():
                     ui.menu_item("PNG picture", lambda: self._save("png"))
                     ui.menu_item("SVG picture", lambda: self._save("svg"))
                     ui.menu_item("CSV data", self.save_data)
-            self.chart = ui.echart(_dressed(options), renderer="svg").classes("chart")
-            self.chart.props(f'role=img aria-label="{_attribute(title)}"')
+            self.chart = ui.echart(_with_defaults(options), renderer="svg").classes("chart")
+            self.chart.props(f'role=img aria-label="{_attribute_text(title)}"')
 
     def show(self, options: dict[str, Any], table: pl.DataFrame) -> None:
-        """Show something else in the same place."""
+        """Show other data in the same place."""
         self.table = table
-        made = _dressed(options)
-        if made != self.chart.options:
+        full = _with_defaults(options)
+        if full != self.chart.options:
             self.chart.options.clear()
-            self.chart.options.update(made)
+            self.chart.options.update(full)
             self.chart.update()
 
     def _save(self, kind: str) -> None:
         ui.run_javascript(f"populaceSave({self.chart.id}, {json.dumps(kind)}, {json.dumps(self.name)})")
 
     def save_data(self) -> None:
-        """Have the browser save the numbers."""
+        """Have the browser save the data as CSV."""
         ui.download.content(self.table.write_csv(), f"{self.name}.csv", "text/csv")
 
 
@@ -85,14 +79,14 @@ def line_chart(
     """A line for each column, with a band where there are bounds.
 
     Args:
-        title: What it shows.
-        table: The numbers.
-        x: The column along the axis.
+        title: The heading.
+        table: The data.
+        x: The column of the horizontal axis.
         ys: The columns to draw.
         bands: For a column, the columns that hold its lower and upper bound.
-        unit: Of the numbers.
-        mark: Where along the axis a vertical line stands.
-        name: What saved files are called.
+        unit: The unit of the vertical axis.
+        mark: The place of a vertical line on the horizontal axis.
+        name: The name of saved files.
     """
     return Chart(title, line_options(table, x, ys, bands=bands, unit=unit, mark=mark), table, name)
 
@@ -106,19 +100,19 @@ def line_options(
     unit: str = "",
     mark: float | None = None,
 ) -> dict[str, Any]:
-    """The options of `line_chart`, to show other numbers in the same chart."""
+    """The options of `line_chart`, to show other data in the same chart."""
     series: list[dict[str, Any]] = []
-    across = table[x].to_list() if table.height else []
+    xs = table[x].to_list() if table.height else []
     for index, y in enumerate(ys):
         colour = COLOURS[index % len(COLOURS)]
         if bands and y in bands:
-            series += _band(table, across, *bands[y], colour, y)
+            series += _band(table, xs, *bands[y], colour, y)
         values = table[y].to_list() if table.height else []
         few = table.height <= 60
         line: dict[str, Any] = {
             "type": "line",
             "name": display_text(y, 60),
-            "data": list(map(list, zip(across, values, strict=True))),
+            "data": list(map(list, zip(xs, values, strict=True))),
         }
         line |= {"showSymbol": few, "symbolSize": 5, "connectNulls": False, "animation": False}
         line |= {"lineStyle": {"color": colour, "width": 2}, "itemStyle": {"color": colour}}
@@ -148,12 +142,12 @@ def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, uni
     """A group of bars for each row.
 
     Args:
-        title: What it shows.
-        table: The numbers.
+        title: The heading.
+        table: The data.
         x: The column that names the groups.
         ys: The columns to draw.
-        unit: Of the numbers.
-        name: What saved files are called.
+        unit: The unit of the vertical axis.
+        name: The name of saved files.
     """
     return Chart(title, bar_options(table, x, ys, unit=unit), table, name)
 
@@ -207,18 +201,18 @@ def sparkline(values: Sequence[float | None]) -> ui.element:
     return chart.classes("spark").props("aria-hidden=true")
 
 
-def _band(table: pl.DataFrame, across: list[Any], low: str, high: str, colour: str, of: str) -> list[dict[str, Any]]:
-    """An area between two columns: an unseen line, and what is stacked on it."""
+def _band(table: pl.DataFrame, xs: list[Any], low: str, high: str, colour: str, line: str) -> list[dict[str, Any]]:
+    """An area between two columns: an invisible line, and what is stacked on it."""
     lows = table[low].to_list()
     heights = (table[high] - table[low]).to_list()
-    common = {"type": "line", "stack": f"band of {of}", "showSymbol": False, "silent": True, "animation": False}
+    common = {"type": "line", "stack": f"band of {line}", "showSymbol": False, "silent": True, "animation": False}
     common |= {"lineStyle": {"opacity": 0}, "stackStrategy": "all", "tooltip": {"show": False}}
     return [
-        {**common, "name": f"{of}, low", "data": list(map(list, zip(across, lows, strict=True)))},
+        {**common, "name": f"{line}, low", "data": list(map(list, zip(xs, lows, strict=True)))},
         {
             **common,
-            "name": f"{of}, high",
-            "data": list(map(list, zip(across, heights, strict=True))),
+            "name": f"{line}, high",
+            "data": list(map(list, zip(xs, heights, strict=True))),
             "areaStyle": {"color": colour, "opacity": 0.18},
         },
     ]
@@ -229,11 +223,11 @@ def _is_share(values: pl.Series) -> bool:
     return isinstance(low, (int, float)) and isinstance(high, (int, float)) and low >= 0 and high <= 1
 
 
-def _dressed(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with what all charts share."""
+def _with_defaults(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with the defaults that all charts share."""
     tooltip = {"renderMode": "richText", "confine": True, **options.get("tooltip", {})}
     return {"animation": False, "textStyle": {"color": "#444", "fontFamily": "inherit"}, **options, "tooltip": tooltip}
 
 
-def _attribute(text: str) -> str:
+def _attribute_text(text: str) -> str:
     return re.sub(r"[^\w .,:;()%+-]", " ", display_text(text, 120))

@@ -1,4 +1,4 @@
-"""A parameter as a field of a form: an input of its kind, with what it means and, where it will not do, why."""
+"""The field of a parameter in a form: an input of its kind, with its help and what is wrong with the input."""
 
 from __future__ import annotations
 
@@ -12,71 +12,71 @@ from populace.studio.widgets.form_values import format_value, input_error
 from populace.tools.describe import Parameter
 
 OnInput = Callable[[str, str], None]
-"""Called with the name of a parameter and what was typed for it."""
+"""Called with the name of a parameter and the text in its field."""
 
 
-def field(parameter: Parameter, text: str | None, typed: OnInput, *, name: str = "") -> ui.element:
-    """A field for one parameter; returns the element that is typed into.
+def field(parameter: Parameter, text: str | None, on_input: OnInput, *, name: str = "") -> ui.element:
+    """A field for one parameter; returns the input element.
 
     Args:
         parameter: The parameter.
-        text: What it holds at first; the default where nothing was typed.
-        typed: Told of every change.
-        name: Under which tests find it; the parameter's own by default.
+        text: The text at first; None for the default of the parameter.
+        on_input: Called with every change.
+        name: The name under which tests find it; made from the parameter's name by default.
     """
-    held = format_value(parameter.default) if text is None else text
+    value = format_value(parameter.default) if text is None else text
     with ui.column().classes("field gap-0"):
-        element = _element(parameter, held, typed)
-        meaning = " ".join(part for part in (parameter.help, _limits(parameter)) if part)
-        if meaning:
-            ui.label(display_text(meaning)).classes("soft small foreign")
+        element = _element(parameter, value, on_input)
+        help_text = " ".join(part for part in (parameter.help, _limits(parameter)) if part)
+        if help_text:
+            ui.label(display_text(help_text)).classes("soft small foreign")
     return test_id(element, name or f"parameter-{parameter.name}")
 
 
 def field_grid() -> ui.element:
-    """Where fields stand: side by side where there is room, below each other on a phone."""
+    """A container of fields: side by side where there is room, below each other on a phone."""
     return ui.element("div").classes("fields")
 
 
 def add_form_style() -> None:
-    """How forms look, for a page that has one."""
+    """Add the style sheet of forms to a page."""
     ui.add_head_html('<link rel="stylesheet" href="/studio-static/widgets/forms.css">')
 
 
-def _element(parameter: Parameter, held: str, typed: OnInput) -> ui.element:
+def _element(parameter: Parameter, value: str, on_input: OnInput) -> ui.element:
     name, label = parameter.name, display_text(parameter.name, 80) + (" *" if parameter.required else "")
 
-    def check(value: str | None) -> str | None:
-        return input_error(parameter, value or "") or None
+    def check(text: str | None) -> str | None:
+        return input_error(parameter, text or "") or None
 
     match parameter.kind:
         case "bool":
-            switch = ui.switch(label, value=held.strip().lower() in ("true", "yes"))
-            switch.on_value_change(lambda event: typed(name, "true" if event.value else "false"))
+            switch = ui.switch(label, value=value.strip().lower() in ("true", "yes"))
+            switch.on_value_change(lambda event: on_input(name, "true" if event.value else "false"))
             return switch
-        case "choice" if held in map(str, parameter.choices) or not held:
+        case "choice" if value in map(str, parameter.choices) or not value:
             choices = {str(choice): display_text(choice, 80) for choice in parameter.choices}
-            select = ui.select(choices, label=label, value=held or None, validation=check)
-            select.on_value_change(lambda event: typed(name, event.value or ""))
+            select = ui.select(choices, label=label, value=value or None, validation=check)
+            select.on_value_change(lambda event: on_input(name, event.value or ""))
             return select.classes("w-full").props("dense outlined options-dense")
         case "json":
-            area = ui.textarea(label, value=held, validation=check)
-            area.on_value_change(lambda event: typed(name, event.value or ""))
+            area = ui.textarea(label, value=value, validation=check)
+            area.on_value_change(lambda event: on_input(name, event.value or ""))
             return area.classes("w-full").props("dense outlined autogrow input-class=commandfont")
         case _:
-            made = ui.input(label, value=held, validation=check)
-            made.on_value_change(lambda event: typed(name, event.value or ""))
-            made.classes("w-full").props("dense outlined")
+            box = ui.input(label, value=value, validation=check)
+            box.on_value_change(lambda event: on_input(name, event.value or ""))
+            box.classes("w-full").props("dense outlined")
             if parameter.kind in ("int", "number"):
-                made.props(f"type=number step={1 if parameter.kind == 'int' else 'any'}")
+                box.props(f"type=number step={1 if parameter.kind == 'int' else 'any'}")
                 least, most = parameter.ge if parameter.gt is None else parameter.gt, parameter.le
                 if least is not None:
-                    made.props(f"min={least:g}")
+                    box.props(f"min={least:g}")
                 if most is not None:
-                    made.props(f"max={most:g}")
-            if held and input_error(parameter, held):
-                made.validate()
-            return made
+                    box.props(f"max={most:g}")
+            if value and input_error(parameter, value):
+                box.validate()
+            return box
 
 
 def _limits(parameter: Parameter) -> str:

@@ -1,23 +1,25 @@
-"""What somebody typed into a form, checked against the parameters that the form was made from.
+"""The texts in the fields of a form, and the values, errors and command-line options that they stand for.
 
-A form holds texts, as they were typed, so that an address can hold them too, and something half typed is not lost.
+A form keeps texts and not values, so that its address can hold them and incomplete input is not lost.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+import pydantic
 
 from populace.base.errors import ParameterError
 from populace.tools.describe import Parameter
 
-_SWITCH = {"true": True, "false": False, "yes": True, "no": False}
+_TYPES: dict[str, Any] = {"int": int, "number": pydantic.FiniteFloat, "bool": bool, "json": pydantic.Json}
+_TYPE_NAMES = {"int": "a whole number", "number": "a number", "bool": "yes or no", "json": "JSON"}
 
 
 def format_value(value: Any) -> str:
-    """A value as it is typed.
+    """A value as the text of a field.
 
     Example:
         >>> format_value(True), format_value(None), format_value([1, "a"]), format_value("a")
@@ -29,39 +31,42 @@ def format_value(value: Any) -> str:
 
 
 def parse_value(parameter: Parameter, text: str) -> Any:
-    """What was typed for a parameter, as a value; nothing typed is the default.
+    """The value of a parameter from the text in its field; the default where the field is empty.
+
+    Raises:
+        ParameterError: The text is no value of the parameter; its hint says why.
 
     Example:
         >>> parse_value(Parameter("days", "int", default=7, ge=1), " 3 ")
         3
     """
-    typed = text.strip()
-    if not typed and parameter.kind != "text":
-        if parameter.required:
-            raise _wrong(parameter, "a value is needed")
+    word = text.strip()
+    if not word and parameter.required:
+        raise _error(parameter, "needs a value")
+    if not word and parameter.kind != "text":
         return parameter.default
     match parameter.kind:
-        case "int" | "number":
-            return _number(parameter, typed)
-        case "bool":
-            if typed.lower() not in _SWITCH:
-                raise _wrong(parameter, "yes or no is wanted")
-            return _SWITCH[typed.lower()]
-        case "choice":
-            named = {str(choice): choice for choice in parameter.choices}
-            if typed not in named:
-                raise _wrong(parameter, f"one of {', '.join(named)} is wanted")
-            return named[typed]
-        case "json":
-            return _json(parameter, typed)
-        case _:
-            if parameter.required and not typed:
-                raise _wrong(parameter, "a value is needed")
+        case "text":
             return text
+        case "choice":
+            choices = {str(choice): choice for choice in parameter.choices}
+            if word not in choices:
+                raise _error(parameter, f"must be one of {', '.join(choices)}")
+            return choices[word]
+    limits = pydantic.Field(ge=parameter.ge, gt=parameter.gt, le=parameter.le, lt=parameter.lt)
+    bounded_type: Any = Annotated[_TYPES[parameter.kind], limits]
+    try:
+        return pydantic.TypeAdapter(bounded_type).validate_python(word)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        if first["type"].startswith(("greater_than", "less_than")):
+            raise _error(parameter, f"must be {' and '.join(parameter.bounds)}") from None
+        detail = f": {first['ctx']['error']}" if parameter.kind == "json" else ""
+        raise _error(parameter, f"must be {_TYPE_NAMES[parameter.kind]}{detail}") from None
 
 
 def input_error(parameter: Parameter, text: str) -> str:
-    """Why what was typed will not do, or nothing.
+    """What is wrong with the text in a field; empty where nothing is.
 
     Example:
         >>> input_error(Parameter("days", "int", default=7, ge=1), "0")
@@ -75,25 +80,25 @@ def input_error(parameter: Parameter, text: str) -> str:
 
 
 def input_errors(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, str]:
-    """Everything that will not do, by the name of the parameter."""
-    found = {each.name: input_error(each, texts.get(each.name, format_value(each.default))) for each in parameters}
-    return {name: said for name, said in found.items() if said}
+    """What is wrong with the texts of a form, by the name of the parameter."""
+    errors = {each.name: input_error(each, texts.get(each.name, format_value(each.default))) for each in parameters}
+    return {name: error for name, error in errors.items() if error}
 
 
 def changed_texts(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, str]:
-    """What was typed that differs from the default."""
+    """The texts that stand for another value than the default."""
     return {each.name: texts[each.name] for each in parameters if each.name in texts and _differs(each, texts)}
 
 
 def command_options(
     parameters: Iterable[Parameter], texts: Mapping[str, str], taken: Collection[str] = ()
 ) -> list[str]:
-    """What was typed that differs from the default, as options of a command.
+    """The texts that stand for another value than the default, as options of a command.
 
     Args:
         parameters: The parameters.
-        texts: What was typed.
-        taken: Names that the command has for itself; a parameter of such a name has `scenario` before it.
+        texts: The text in each field.
+        taken: Names of the command's own options; a parameter of such a name gets the prefix `scenario`.
 
     Example:
         >>> own = [Parameter("days", "int", 7), Parameter("own", "bool", True), Parameter("seed", "int", 0)]
@@ -101,32 +106,32 @@ def command_options(
         ['--days', '3', '--no-own', '--scenario-seed', '4']
     """
     parameters = list(parameters)
-    given, made = changed_texts(parameters, texts), []
+    changes, arguments = changed_texts(parameters, texts), []
     for each in parameters:
-        if each.name not in given:
+        if each.name not in changes:
             continue
         name = option_name(each.name, taken).replace("_", "-")
-        text = given[each.name] if each.kind == "text" else given[each.name].strip()
+        text = changes[each.name] if each.kind == "text" else changes[each.name].strip()
         if each.kind == "bool":
-            made.append(f"--{name}" if _SWITCH.get(text.lower()) else f"--no-{name}")
+            arguments.append(f"--{name}" if not input_error(each, text) and parse_value(each, text) else f"--no-{name}")
         else:
-            # A value that looks like an option is kept with its name.
-            made += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
-    return made
+            # A value that looks like an option must stand in one argument with its name.
+            arguments += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
+    return arguments
 
 
 def option_name(name: str, taken: Collection[str]) -> str:
-    """The name that a parameter has beside names that are taken."""
+    """The name of the option for a parameter, given the names of the command's own options."""
     return f"scenario_{name}" if name in taken else name
 
 
-def read_parameters(described: Mapping[str, Any]) -> tuple[Parameter, ...]:
+def read_parameters(description: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """The parameters of a scenario from its description."""
-    return tuple(Parameter(**each | {"choices": tuple(each["choices"])}) for each in described["parameters"])
+    return tuple(Parameter(**each | {"choices": tuple(each["choices"])}) for each in description["parameters"])
 
 
 def infer_parameters(values: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """Parameters as far as their values tell, where the scenario cannot be asked.
+    """Parameters inferred from values, where the scenario itself cannot be loaded.
 
     Example:
         >>> [each.kind for each in infer_parameters({"days": 3, "own": True, "share": 0.5, "words": ["a"]})]
@@ -136,7 +141,7 @@ def infer_parameters(values: Mapping[str, Any]) -> tuple[Parameter, ...]:
 
 
 def _kind_of(value: Any) -> Any:
-    # A truth value is a whole number to Python, so it is asked first.
+    # A bool is an int to Python, so it is tested first.
     for kind, name in ((bool, "bool"), (int, "int"), (float, "number"), (str, "text")):
         if isinstance(value, kind):
             return name
@@ -151,31 +156,5 @@ def _differs(parameter: Parameter, texts: Mapping[str, str]) -> bool:
         return bool(text.strip())
 
 
-def _number(parameter: Parameter, typed: str) -> float:
-    whole = parameter.kind == "int"
-    try:
-        value = int(typed) if whole else float(typed)
-    except ValueError:
-        raise _wrong(parameter, "a whole number is wanted" if whole else "a number is wanted") from None
-    if not math.isfinite(value):
-        raise _wrong(parameter, "a number is wanted")
-    within = {
-        "ge": parameter.ge is None or value >= parameter.ge,
-        "gt": parameter.gt is None or value > parameter.gt,
-        "le": parameter.le is None or value <= parameter.le,
-        "lt": parameter.lt is None or value < parameter.lt,
-    }
-    if not all(within.values()):
-        raise _wrong(parameter, f"must be {' and '.join(parameter.bounds)}")
-    return value
-
-
-def _json(parameter: Parameter, typed: str) -> Any:
-    try:
-        return json.loads(typed)
-    except ValueError as error:
-        raise _wrong(parameter, f"this is not JSON: {error}") from None
-
-
-def _wrong(parameter: Parameter, why: str) -> ParameterError:
-    return ParameterError(f"{parameter.name}:", why)
+def _error(parameter: Parameter, message: str) -> ParameterError:
+    return ParameterError(f"{parameter.name}:", message)

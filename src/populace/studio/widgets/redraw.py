@@ -1,4 +1,4 @@
-"""Drawing again when something changed: one at a time, and once more where it changed meanwhile."""
+"""Redraws a part of a page when something changed, never twice at once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from populace.studio.shell.frame import notify_errors
 
 
 class Redrawer:
-    """Calls a function that draws, never twice at once.
+    """Calls a function that draws; a call while it is drawing makes it draw once more afterwards.
 
     Args:
-        draw: The function.
+        draw: The function that draws.
 
     Attributes:
         busy: Whether it is drawing now.
@@ -30,7 +30,7 @@ class Redrawer:
         return self._client.is_deleted
 
     async def first(self) -> None:
-        """Draw while the page is being built, where an error of ours takes the place of the page."""
+        """Draw while the page is being built; a PopulaceError is left to the frame of the page."""
         self.busy = True
         try:
             await self._draw()
@@ -40,7 +40,7 @@ class Redrawer:
             await self()
 
     async def __call__(self) -> None:
-        """Draw; where it is being drawn already, it is drawn once more after that."""
+        """Draw, or draw once more after the drawing that is in progress."""
         self._stale = True
         if self.busy:
             return
@@ -49,9 +49,9 @@ class Redrawer:
             while self._stale and not self.gone:
                 self._stale = False
                 with self._client:
-                    await notify_errors(self._again)()
+                    await notify_errors(self._draw_async)()
         finally:
             self.busy = False
 
-    async def _again(self) -> None:
+    async def _draw_async(self) -> None:
         await self._draw()

@@ -1,4 +1,4 @@
-"""A command that was just started: what it says until its run has a folder."""
+"""The dialog after a command was started, until its run has a folder."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from populace.studio.jobs import CommandError, CommandJob, command
 from populace.studio.shell.frame import error_card, run_address, test_id
 from populace.studio.shell.text import display_text
 
-_LOOKS_A_SECOND = 4
+_POLLS_A_SECOND = 4
 
 
 async def show_start(job: CommandJob, target: Callable[[str], str] = run_address) -> None:
-    """Show that a run is starting, and go to it once it is there; what hinders it is told in its own words.
+    """Show the progress of a command until its run has a folder, then go to the run; or show its error.
 
     Args:
-        job: What was started.
-        target: The address to go to, from the name of the run.
+        job: The command.
+        target: The address to go to, by the name of the run.
     """
     with ui.dialog(value=True).props("persistent") as dialog, ui.card().classes("w-full max-w-xl") as card:
         with ui.row().classes("items-center gap-3 no-wrap"):
@@ -30,11 +30,11 @@ async def show_start(job: CommandJob, target: Callable[[str], str] = run_address
         ui.label("It goes on by itself: this page may be closed.").classes("soft small")
     test_id(card, "starting")
     while job.state == "starting":
-        said = job.said.replace("\r", "\n").rpartition("\n")[2]
-        line.set_text(display_text(said, 300) or "The model is being loaded.")
-        await asyncio.sleep(1 / _LOOKS_A_SECOND)
+        last_line = job.output.replace("\r", "\n").rpartition("\n")[2]
+        line.set_text(display_text(last_line, 300) or "The model is being loaded.")
+        await asyncio.sleep(1 / _POLLS_A_SECOND)
     try:
-        name = await job.named()
+        name = await job.wait_for_run()
     except CommandError as error:
         card.clear()
         with card:

@@ -1,4 +1,4 @@
-"""Tables that are paged, sorted and searched on the server, so that their size does not matter."""
+"""Tables that are paged, sorted and searched on the server, whatever their size."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from nicegui import events, ui
 from populace.studio.shell.frame import notify_errors
 from populace.studio.shell.text import display_text
 
-SIZE = 25
+PAGE_SIZE = 25
 
 
 @dataclass(frozen=True)
 class TableQuery:
-    """What of a table is wanted.
+    """Which rows of a table to show.
 
     Attributes:
-        page: Which page, from 1.
+        page: The number of the page, from 1.
         size: How many rows a page has.
-        sort: The column to sort by; as it is where there is none.
-        descending: The other way round.
-        search: Text that some column must hold; case does not count.
+        sort: The column to sort by; without one the order of the table stays.
+        descending: Whether to sort the other way round.
+        search: Text that some column must contain, in any case of letters.
     """
 
     page: int = 1
-    size: int = SIZE
+    size: int = PAGE_SIZE
     sort: str | None = None
     descending: bool = False
     search: str = ""
@@ -46,41 +46,41 @@ def page_rows(frame: pl.DataFrame, query: TableQuery) -> tuple[pl.DataFrame, int
         >>> page["name"].to_list(), count
         (['Cy'], 3)
     """
-    found = frame
+    rows = frame
     if query.search:
-        wanted = query.search.casefold()
-        plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
-        holds = [
-            pl.col(name).cast(pl.String).str.to_lowercase().str.contains(wanted, literal=True).fill_null(False)
-            for name in plain
+        words = query.search.casefold()
+        columns = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
+        contains = [
+            pl.col(name).cast(pl.String).str.to_lowercase().str.contains(words, literal=True).fill_null(False)
+            for name in columns
         ]
-        found = frame.filter(pl.any_horizontal(holds)) if holds else frame.clear()
+        rows = frame.filter(pl.any_horizontal(contains)) if contains else frame.clear()
     first = (query.page - 1) * query.size
-    if query.sort in found.columns:
-        # Only the rows up to the page are put in order: a hundred thousand people are looked at from the top.
-        upto = min(first + query.size, found.height)
+    if query.sort in rows.columns:
+        # Only the rows up to the page are sorted: of a hundred thousand people mostly the first page is read.
+        last = min(first + query.size, rows.height)
         by = pl.col(query.sort)
-        if upto * 8 < found.height:
-            ranks = found.select(by).with_row_index("row")
-            best = ranks.bottom_k(upto, by=[by, "row"], reverse=[query.descending, False])
+        if last * 8 < rows.height:
+            ranks = rows.select(by).with_row_index("row")
+            best = ranks.bottom_k(last, by=[by, "row"], reverse=[query.descending, False])
             best = best.sort(by, "row", descending=[query.descending, False], nulls_last=True)
-            found_page = found[best["row"][first:upto]]
-            return found_page, found.height
-        found = found.sort(by, descending=query.descending, nulls_last=True, maintain_order=True)
-    return found[first : first + query.size], found.height
+            page = rows[best["row"][first:last]]
+            return page, rows.height
+        rows = rows.sort(by, descending=query.descending, nulls_last=True, maintain_order=True)
+    return rows[first : first + query.size], rows.height
 
 
 class PagedTable:
     """A table of which the browser holds one page.
 
     Args:
-        source: Gives a page and the number of all rows.
+        source: Returns a page and the number of all rows.
         columns: The columns to show: names, or names with headings.
-        key: The column that tells rows apart.
-        link: Where the key of a row leads.
-        search: What the search field says; without it there is none.
-        query: What is wanted at first.
-        on_query: Told when somebody sorts, searches or turns the page.
+        key: The column that identifies a row.
+        link: The address that the key of a row links to.
+        search: The placeholder of the search field; empty for a table without one.
+        query: What to show at first.
+        on_query: Called when somebody sorts, searches or turns the page.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class PagedTable:
                 field = ui.input(placeholder=search, value=self.query.search).props(
                     "dense outlined clearable debounce=250"
                 )
-                field.classes("w-full max-w-xs").on_value_change(self._searched).mark("table-search")
+                field.classes("w-full max-w-xs").on_value_change(self._on_search).mark("table-search")
             self.table = ui.table(rows=[], columns=self._headings(columns), row_key=key, pagination=self._pagination(0))
             self.table.props("flat dense wrap-cells binary-state-sort").classes("w-full")
-            self.table.on("request", notify_errors(self._requested))
+            self.table.on("request", notify_errors(self._on_request))
             if link is not None:
                 self.table.add_slot(
                     f"body-cell-{key}",
@@ -115,12 +115,12 @@ class PagedTable:
 
     def columns(self, columns: Sequence[str | tuple[str, str]]) -> None:
         """Show other columns."""
-        made = self._headings(columns)
-        if made != self.table.columns:
-            self.table.columns = made
+        headings = self._headings(columns)
+        if headings != self.table.columns:
+            self.table.columns = headings
 
     def refresh(self) -> None:
-        """Ask the source again and show what it gives."""
+        """Read the source again and show its rows."""
         frame, count = self.source(self.query)
         rows = [{name: _cell(value) for name, value in row.items()} for row in frame.iter_rows(named=True)]
         if self.link is not None:
@@ -131,8 +131,8 @@ class PagedTable:
 
     def _pagination(self, count: int) -> dict[str, Any]:
         query = self.query
-        made = {"page": query.page, "rowsPerPage": query.size, "rowsNumber": count}
-        return made | {"sortBy": query.sort, "descending": query.descending}
+        paging = {"page": query.page, "rowsPerPage": query.size, "rowsNumber": count}
+        return paging | {"sortBy": query.sort, "descending": query.descending}
 
     def _headings(self, columns: Sequence[str | tuple[str, str]]) -> list[dict[str, Any]]:
         pairs = [(each, each.replace("_", " ")) if isinstance(each, str) else each for each in columns]
@@ -140,23 +140,23 @@ class PagedTable:
             {"name": n, "label": display_text(h, 60), "field": n, "sortable": True, "align": "left"} for n, h in pairs
         ]
 
-    def _requested(self, event: events.GenericEventArguments) -> None:
-        wanted = event.args["pagination"]
-        size = int(wanted["rowsPerPage"]) or 100
-        self._ask(
+    def _on_request(self, event: events.GenericEventArguments) -> None:
+        paging = event.args["pagination"]
+        size = int(paging["rowsPerPage"]) or 100
+        self._show(
             replace(
                 self.query,
-                page=int(wanted["page"]),
+                page=int(paging["page"]),
                 size=min(size, 100),
-                sort=wanted.get("sortBy"),
-                descending=bool(wanted.get("descending")),
+                sort=paging.get("sortBy"),
+                descending=bool(paging.get("descending")),
             )
         )
 
-    def _searched(self, event: events.ValueChangeEventArguments[str | None]) -> None:
-        self._ask(replace(self.query, page=1, search=(event.value or "").strip()))
+    def _on_search(self, event: events.ValueChangeEventArguments[str | None]) -> None:
+        self._show(replace(self.query, page=1, search=(event.value or "").strip()))
 
-    def _ask(self, query: TableQuery) -> None:
+    def _show(self, query: TableQuery) -> None:
         self.query = query
         self.refresh()
         if self._on_query is not None:

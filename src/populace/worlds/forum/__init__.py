@@ -1,4 +1,4 @@
-"""A place where people write in threads: who speaks next, what is shown, what is removed."""
+"""The world of a forum: its posts and threads, and who speaks next in each."""
 
 from populace.worlds.forum.board import POSTS, Board, gini
 from populace.worlds.forum.chances import chances

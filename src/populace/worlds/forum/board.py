@@ -1,4 +1,4 @@
-"""What was written on a forum, as columns, and what of it a reader is shown."""
+"""The posts of a forum as columns, and the parts of them that a reader is shown."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from populace.worlds.forum.chances import Numbers
 Sorting = Literal["new", "top", "hot"]
 
 POSTS = ("post", "thread", "parent", "author", "title", "text", "time", "trimmed", "origin")
-"""The columns of a post as they are recorded."""
+"""The columns of a post in the journal."""
 
 HOT_SECONDS = 45_000
-"""Under `hot`, a thread that is so much newer stands level with one that has ten times its score."""
+"""In the order `hot`, a thread newer by this much ranks equal to one with ten times its score."""
 
 
 class Board:
@@ -26,8 +26,8 @@ class Board:
         ids: The type of the ids of people.
 
     Attributes:
-        posts: A row for each post: the recorded columns, with the place of its thread in the plan, the name of its
-            author, whether it was removed and its score.
+        posts: A row for each post: the columns of the journal, and `slot` (the position of its thread in the plan),
+            `name` (of its author), `removed` and `score`.
 
     Example:
         >>> board = Board(pl.Int64())
@@ -51,10 +51,10 @@ class Board:
         return self.posts.height
 
     def add(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Put new posts on the board, numbered in the order of their times; returns them as numbered.
+        """Add new posts, numbered in the order of their times; returns them with their numbers.
 
         Args:
-            rows: Slot, parent, author, name, title, text and time of each; trimmed and origin where there are any.
+            rows: Slot, parent, author, name, title, text and time of each; trimmed and origin are optional.
         """
         first = self.posts.height + 1
         defaults = {"trimmed": 0, "origin": "model"}
@@ -71,75 +71,75 @@ class Board:
         return rows
 
     def transcripts(self, slots: Numbers, room: int) -> pl.DataFrame:
-        """What a writer is shown of threads: slot, transcript and trimmed, in the order of the slots given.
+        """The transcripts of threads for a writer: slot, transcript and trimmed, in the order of the slots.
 
-        The opening always stays, and of the rest the latest; what lies between is left out where it does not fit into
-        so many characters, and the transcript says so. Removed posts are not shown.
+        The opening and the latest post are always included. Earlier posts are left out where the transcript would be
+        longer than `room` characters, and it says how many. Removed posts are not shown.
         """
         size = (pl.col("line").str.len_chars() + 1).cast(pl.Int64)
         rows = (
             self._visible(slots)
             .with_columns(first=pl.col("parent").is_null())
-            .with_columns(line=pl.concat_str([pl.col("name"), pl.lit(": "), _told()]))
+            .with_columns(line=pl.concat_str([pl.col("name"), pl.lit(": "), _titled_text()]))
             .with_columns(size=size)
             .with_columns(
                 behind=pl.col("size").cum_sum(reverse=True).over("slot"),
                 opening=pl.col("size").first().over("slot"),
                 latest=pl.col("post") == pl.col("post").last().over("slot"),
             )
-            .with_columns(kept=pl.col("first") | pl.col("latest") | (pl.col("behind") + pl.col("opening") <= room))
+            .with_columns(fits=pl.col("first") | pl.col("latest") | (pl.col("behind") + pl.col("opening") <= room))
         )
-        gone = (~pl.col("kept")).sum().cast(pl.Int64).over("slot")
-        rows = rows.with_columns(trimmed=gone).filter("kept")
+        trimmed = (~pl.col("fits")).sum().cast(pl.Int64).over("slot")
+        rows = rows.with_columns(trimmed=trimmed).filter("fits")
         gap = pl.concat_str([pl.col("line"), pl.lit("\n["), pl.col("trimmed"), pl.lit(" posts are left out here]")])
         line = pl.when(pl.col("first") & (pl.col("trimmed") > 0)).then(gap).otherwise(pl.col("line"))
         texts = rows.group_by("slot", maintain_order=True).agg(
             transcript=line.str.join("\n"), trimmed=pl.col("trimmed").first()
         )
-        wanted = pl.DataFrame({"slot": slots}, schema={"slot": pl.Int64})
-        return wanted.join(texts, on="slot", how="left", maintain_order="left")
+        return pl.DataFrame({"slot": slots}, schema={"slot": pl.Int64}).join(
+            texts, on="slot", how="left", maintain_order="left"
+        )
 
     def reply_targets(self, slots: Numbers, people: pl.Series, aside: Numbers, luck: Sequence[float]) -> pl.DataFrame:
-        """Which post each reply answers, never one's own: slot, parent, and the name of its author.
+        """The post to which each reply goes, never one's own: slot, parent, and the name of its author as `to`.
 
         Args:
-            slots: The threads that take a reply.
+            slots: The threads that get a reply.
             people: Who replies in each.
-            aside: The threads whose reply answers an earlier post rather than the latest, where there is one.
+            aside: The threads whose reply goes to an earlier post instead of the latest, where there is one.
             luck: For each thread a number in [0, 1) that chooses among earlier posts.
         """
-        wanted = pl.DataFrame({"slot": slots, "who": people, "luck": luck}, schema_overrides={"slot": pl.Int64})
-        rows = self._visible(slots).join(wanted, on="slot", how="left", maintain_order="left")
+        replies = pl.DataFrame({"slot": slots, "who": people, "luck": luck}, schema_overrides={"slot": pl.Int64})
+        rows = self._visible(slots).join(replies, on="slot", how="left", maintain_order="left")
         rows = rows.filter(pl.col("author") != pl.col("who")).with_columns(
             place=pl.int_range(pl.len()).over("slot"), count=pl.len().over("slot").cast(pl.Int64)
         )
         latest = pl.col("count") - 1
         earlier = (pl.col("luck") * latest).floor().cast(pl.Int64)
-        asides = pl.col("slot").is_in(pl.Series(aside).implode())
-        found = rows.filter(pl.col("place") == pl.when(asides).then(earlier).otherwise(latest))
-        found = found.select("slot", parent="post", to="name")
-        return wanted.select("slot").join(found, on="slot", how="left", maintain_order="left")
+        is_aside = pl.col("slot").is_in(pl.Series(aside).implode())
+        targets = rows.filter(pl.col("place") == pl.when(is_aside).then(earlier).otherwise(latest))
+        targets = targets.select("slot", parent="post", to="name")
+        return replies.select("slot").join(targets, on="slot", how="left", maintain_order="left")
 
     def front(self, sorting: Sorting, count: int, now: int) -> pl.DataFrame:
-        """The first threads as a reader sees them: post, name, title and text of their openings."""
+        """The first threads of the front page: post, slot, name, title and text of their openings."""
         openings = self.posts.filter(pl.col("parent").is_null(), ~pl.col("removed"))
         age = (now - pl.col("time")) / HOT_SECONDS
         score = pl.col("score").cast(pl.Float64)
         heat = score.sign() * score.abs().clip(1).log10() - age
-        by = {"new": pl.lit(0.0), "top": score, "hot": heat}[sorting]
-        order = openings.with_columns(rank=by).sort("rank", "post", descending=True)
-        return order.head(count).select("post", "slot", "name", "title", "text")
+        rank = {"new": pl.lit(0.0), "top": score, "hot": heat}[sorting]
+        ranked = openings.with_columns(rank=rank).sort("rank", "post", descending=True)
+        return ranked.head(count).select("post", "slot", "name", "title", "text")
 
     def remove(self, posts: Sequence[int]) -> None:
-        """Posts that nobody is shown any more; their numbers stay."""
-        gone = pl.col("post").is_in(list(posts))
-        self.posts = self.posts.with_columns(removed=pl.col("removed") | gone)
+        """Hide posts from all readers; their numbers stay."""
+        self.posts = self.posts.with_columns(removed=pl.col("removed") | pl.col("post").is_in(list(posts)))
 
     def vote(self, posts: pl.Series, votes: pl.Series) -> None:
-        """Votes change the scores of posts."""
-        cast = pl.DataFrame({"post": posts, "more": votes}).group_by("post").agg(pl.col("more").sum())
-        joined = self.posts.join(cast, on="post", how="left", maintain_order="left")
-        self.posts = joined.with_columns(score=pl.col("score") + pl.col("more").fill_null(0)).drop("more")
+        """Add votes to the scores of posts."""
+        sums = pl.DataFrame({"post": posts, "votes": votes}).group_by("post").agg(pl.col("votes").sum())
+        table = self.posts.join(sums, on="post", how="left", maintain_order="left")
+        self.posts = table.with_columns(score=pl.col("score") + pl.col("votes").fill_null(0)).drop("votes")
 
     def find(self, post: int) -> dict[str, Any] | None:
         """One post by its number, or None."""
@@ -156,14 +156,14 @@ class Board:
         return self.posts.filter(pl.col("parent").is_null()).select("slot", "thread")
 
 
-def _told() -> pl.Expr:
-    """A post as a reader sees it: the title above the text, where there is one."""
+def _titled_text() -> pl.Expr:
+    """The text of a post below its title, if it has one."""
     titled = pl.concat_str([pl.col("title"), pl.lit("\n"), pl.col("text")])
     return pl.when(pl.col("title").is_null()).then(pl.col("text")).otherwise(titled)
 
 
 def gini(counts: Numbers) -> float | None:
-    """How unequal counts are: 0 when all are the same, near 1 when one has them all; None where all are 0.
+    """The Gini coefficient of counts: 0 when all are equal, near 1 when one has everything; None where all are 0.
 
     Example:
         >>> gini(np.array([2, 2, 2])), gini(np.array([0, 0, 0, 8]))

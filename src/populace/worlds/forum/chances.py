@@ -1,4 +1,4 @@
-"""Random numbers of a forum: keyed by thread and turn, so that no thread feels what happens in another."""
+"""Random numbers of a forum, keyed by thread and turn, so that no thread depends on another."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Numbers = npt.NDArray[np.int64]
 
 
 def chances(seed: int, what: str, threads: Numbers, turns: Numbers, draws: Numbers) -> Uniforms:
-    """A number in [0, 1) for each thread at its turn.
+    """A uniform random number in [0, 1) for each thread at its turn.
 
     Args:
-        seed: Of the run.
-        what: What the number decides.
-        threads: The threads, by their place in the plan.
-        turns: How many replies were tried in each before.
-        draws: Which of several ways to go on; 0 is the first.
+        seed: The seed of the run.
+        what: What the number decides; different words give independent numbers.
+        threads: The threads, by their position in the plan.
+        turns: The turn of each thread: how many replies were tried before.
+        draws: The number of the random continuation of each thread; 0 is the first.
 
     Example:
         >>> one, two = np.array([4]), np.array([4, 9])

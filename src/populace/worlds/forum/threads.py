@@ -1,4 +1,4 @@
-"""Threads as columns: one row for each that is planned, whether it is open, and how far it has come."""
+"""Threads as columns: a row for each planned thread, with its state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class Threads:
     """The threads of a forum, in the order in which they are planned.
 
     Args:
-        count: How many there will be.
-        most: How many replies each takes at most.
+        count: The number of threads.
+        most: The most replies to each.
 
     Attributes:
-        opener: The number of the post that opened each; 0 before.
+        opener: The number of the opening post of each thread; 0 before it is opened.
         open: Whether a reply may still come.
-        locked: Whether a moderator closed it.
-        turns: How many replies were tried; one that could not be read counts as tried.
-        limit: How many may be tried.
-        draw: Which of several ways to go on it follows.
+        locked: Whether a moderator closed the thread.
+        turns: How many replies were tried, with those that could not be read.
+        limit: How many replies may be tried.
+        draw: The number of the random continuation that the thread follows.
 
     Example:
         >>> threads = Threads(2, most=8)
@@ -41,25 +41,31 @@ class Threads:
     def __len__(self) -> int:
         return len(self.open)
 
-    def mark_open(self, which: Numbers, posts: Numbers) -> None:
-        """Threads are opened by these posts."""
-        self.opener[which] = posts
-        self.open[which] = True
+    def mark_open(self, threads: Numbers, posts: Numbers) -> None:
+        """Mark threads as opened by these posts."""
+        self.opener[threads] = posts
+        self.open[threads] = True
 
     def growing(self) -> Numbers:
-        """The threads that may take one more reply."""
+        """The threads that may get one more reply."""
         return np.flatnonzero(self.open & ~self.locked & (self.turns < self.limit))
 
-    def go_on(self, seed: int, chance: float, surely: int = -1) -> Numbers:
-        """Draw which growing threads take one more reply now, one of them surely; the others come to rest."""
+    def draw_growing(self, seed: int, chance: float, certain: int = -1) -> Numbers:
+        """Draw which growing threads get one more reply now, and close the others.
+
+        Args:
+            seed: The seed of the run.
+            chance: The chance that a thread grows.
+            certain: A thread that gets a reply in any case; -1 for none.
+        """
         growing = self.growing()
         more = chances(seed, "reply", growing, self.turns[growing], self.draw[growing]) < chance
-        more |= growing == surely
+        more |= growing == certain
         self.open[:] = False
         self.open[growing[more]] = True
         return growing[more]
 
     def reopen(self, thread: int, draw: int, most: int) -> None:
-        """A thread goes on from where it stands, in another way, with room for as many replies as a new one."""
+        """Open a thread again with another random continuation, and allow as many replies as to a new thread."""
         self.open[thread], self.locked[thread], self.draw[thread] = True, False, draw
         self.limit[thread] = self.turns[thread] + most

@@ -1,4 +1,4 @@
-"""From lines on a map to sections between junctions: lines are cut wherever they cross or touch."""
+"""Junctions: lines on a map are cut into street sections wherever they cross or touch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from populace.worlds.town.spots import Floats, Ints
 from populace.worlds.town.streets import Streets
 
 TOUCH = 0.05
-"""Lines nearer than so many metres touch: nobody writes a map more exactly by hand."""
+"""Lines that are nearer than this many metres touch, since maps are written by hand."""
 
 
 def streets_from_lines(lines: Sequence[Floats]) -> tuple[Streets, Ints]:
-    """Streets from lines of points, and the line that each section came from.
+    """Streets from lines of points, and for each section the line that it is a part of.
 
     Example:
         >>> cross, _ = streets_from_lines([np.array([[0.0, 5.0], [10.0, 5.0]]), np.array([[5.0, 0.0], [5.0, 10.0]])])
@@ -30,17 +30,17 @@ def streets_from_lines(lines: Sequence[Floats]) -> tuple[Streets, Ints]:
         points = starts[row] + cuts[:, None] * (stops[row] - starts[row])
         pieces.append(np.stack([points[:-1], points[1:]], axis=1))
         owners.append(np.full(len(points) - 1, whose[row]))
-    ends, junctions = _merged(np.concatenate(pieces).reshape(-1, 2))
+    ends, junctions = _junctions(np.concatenate(pieces).reshape(-1, 2))
     sections = np.sort(ends.reshape(-1, 2), axis=1)
     owner = np.concatenate(owners)
     real = sections[:, 0] != sections[:, 1]
-    sections, kept = np.unique(sections[real], axis=0, return_index=True)
-    order = np.argsort(kept)
-    return Streets(junctions[:, 0], junctions[:, 1], sections[order]), owner[real][kept[order]]
+    sections, first = np.unique(sections[real], axis=0, return_index=True)
+    order = np.argsort(first)
+    return Streets(junctions[:, 0], junctions[:, 1], sections[order]), owner[real][first[order]]
 
 
 def _cuts(row: int, starts: Floats, stops: Floats) -> Floats:
-    """At which shares of its length one line meets the others, its own ends included."""
+    """The shares of its length at which one line meets the others, its own ends included."""
     origin, way = starts[row], stops[row] - starts[row]
     length = float(np.hypot(*way))
     ends = np.concatenate([starts, stops]) - origin
@@ -61,8 +61,8 @@ def _cuts(row: int, starts: Floats, stops: Floats) -> Floats:
     return np.concatenate([[0.0], inner[apart], [1.0]])
 
 
-def _merged(points: Floats) -> tuple[Ints, Floats]:
-    """Points that touch become one junction: a number for each point, and the junctions."""
+def _junctions(points: Floats) -> tuple[Ints, Floats]:
+    """The junction of each point as a number, and the junctions; points that touch share one."""
     number = np.empty(len(points), dtype=np.int64)
     junctions: list[Floats] = []
     cells: dict[tuple[int, int], int] = {}

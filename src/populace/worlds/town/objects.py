@@ -1,4 +1,4 @@
-"""What the objects of a town are like: states, and the list of their changes."""
+"""The states of the objects of a town, and the list of their changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHANGES = {"time": pl.Int64, "place": pl.Int64, "before": pl.String, "after": p
 
 
 class Objects:
-    """The states of all objects, beginning as the map has them.
+    """The states of all objects, which begin as on the map.
 
     Example:
         >>> town = Town.sallow_ferry()
@@ -34,13 +34,13 @@ class Objects:
         self._log: list[tuple[int, int, str, str, int | None]] = []
 
     def set(self, places: npt.ArrayLike, states: str | Sequence[str], now: int, *, by: int | None = None) -> None:
-        """Give objects a state; one that they already have is no change.
+        """Set the states of objects; a state that an object already has is no change.
 
         Args:
             places: The objects.
             states: One state for all, or one for each.
-            now: When, in simulated seconds.
-            by: The row of the person who did it, where somebody did.
+            now: The simulated time in seconds.
+            by: The row of the person who changed it; None for nobody.
         """
         numbers = self._numbers(places)
         new = [states] * len(numbers) if isinstance(states, str) else list(states)
@@ -63,18 +63,18 @@ class Objects:
         return pl.Series("state", [self._states[number] for number in self._numbers(places)], dtype=pl.String)
 
     def changes(self, since: int | None = None) -> pl.DataFrame:
-        """What changed, in order, from a time on: time, place, address, before, after, by."""
+        """The changes from a time on, in order: time, place, address, before, after, by."""
         rows = self._log if since is None else [row for row in self._log if row[0] >= since]
         frame = pl.DataFrame(rows, schema=_CHANGES, orient="row")
         address = self.town.addresses(frame["place"].to_numpy())
         return frame.insert_column(2, address)
 
     def forget(self, before: int) -> None:
-        """Drop the changes of times gone by, once they are in the journal; states stay."""
+        """Drop the changes before a time, once they are in the journal; states stay."""
         self._log = [row for row in self._log if row[0] >= before]
 
     def _numbers(self, places: npt.ArrayLike) -> Ints:
-        ids = self.town.known(places)
+        ids = self.town.place_ids(places)
         wrong = np.flatnonzero(self.town.places.level[ids] != OBJECT)
         if len(wrong):
             which = int(wrong[0])

@@ -1,4 +1,4 @@
-"""People for a town of any size, and who knows whom among them; in columns throughout."""
+"""Generated residents for a town of any size, and their relations."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ CLOSENESS = {
     "partners": (0.8, 1.0), "parent and child": (0.75, 1.0), "siblings": (0.6, 0.95), "friends": (0.4, 0.8),
     "colleagues": (0.2, 0.6), "classmates": (0.2, 0.6), "neighbours": (0.1, 0.5),
 }  # fmt: skip
-"""Between what closeness varies, the closer ties first: who is related in two ways keeps the closer one."""
+"""The range of closeness of each relation, the closest first: of two relations between a pair the closer one counts."""
 FRIENDS = 1.5
-"""Friendships begun by each person, on average."""
+"""The mean number of friendships that each person begins."""
 
 
 def generate_residents(town: Town, n: int, rng: np.random.Generator) -> People:
     """People who live, work and spend their free time in a town.
 
-    They have the columns of `residents`, and besides `sex`, `role` in the household (adult, partner or child)
+    They have the columns of `read_residents`, and besides `sex`, `role` in the household (adult, partner or child)
     and `leisure_place`, a room where they like to be. Households are whole as long as beds allow.
 
     Args:
-        town: The town; its homes must have beds for so many.
-        n: How many people.
-        rng: Where the draws come from.
+        town: The town; its homes must have enough beds.
+        n: The number of people.
+        rng: The source of randomness.
 
     Example:
         >>> people = generate_residents(Town.generate(40, seed=1), 40, np.random.default_rng(1))
@@ -86,11 +86,13 @@ def generate_residents(town: Town, n: int, rng: np.random.Generator) -> People:
             "sleeps": _quarters(late),
         }
     )
-    return People(frame.with_columns(workplace_place=pl.col("workplace_place").replace(-1, None)).select(_described()))
+    return People(
+        frame.with_columns(workplace_place=pl.col("workplace_place").replace(-1, None)).select(_resident_columns())
+    )
 
 
 def generate_relations(town: Town, people: People, rng: np.random.Generator) -> pl.DataFrame:
-    """Who knows whom among generated people: family, neighbours, colleagues and classmates, friends.
+    """The relations of generated people: family, neighbours, colleagues and classmates, friends.
 
     Returns:
         A table `a`, `b`, `relation`, `closeness`, each pair once with a before b.
@@ -121,17 +123,17 @@ def generate_relations(town: Town, people: People, rng: np.random.Generator) -> 
     closeness = np.round(low[word] + (high - low)[word] * rng.random(len(word)), 2)
     ids = people.ids
     frame = pl.DataFrame({"a": np.minimum(a, b), "b": np.maximum(a, b), "word": word, "closeness": closeness})
-    kept = frame.sort("a", "b", "word").unique(["a", "b"], keep="first", maintain_order=True)
-    return kept.select(
-        ids.gather(kept["a"].cast(pl.UInt32)).alias("a"),
-        ids.gather(kept["b"].cast(pl.UInt32)).alias("b"),
-        pl.Series("relation", words).gather(kept["word"].cast(pl.UInt32)),
+    closest = frame.sort("a", "b", "word").unique(["a", "b"], keep="first", maintain_order=True)
+    return closest.select(
+        ids.gather(closest["a"].cast(pl.UInt32)).alias("a"),
+        ids.gather(closest["b"].cast(pl.UInt32)).alias("b"),
+        pl.Series("relation", words).gather(closest["word"].cast(pl.UInt32)),
         "closeness",
     )
 
 
 class _Rooms:
-    """The rooms of each building, which follow each other in the table of places."""
+    """The rooms of each building."""
 
     def __init__(self, town: Town) -> None:
         rooms = np.flatnonzero(town.places.level == ROOM)
@@ -142,7 +144,7 @@ class _Rooms:
         self.first = np.cumsum(self.count) - self.count
 
     def pick(self, buildings: Ints, rng: np.random.Generator) -> Ints:
-        """Any room of each building."""
+        """A random room of each building."""
         return self.room(buildings, rng.integers(np.maximum(self.count[buildings], 1)))
 
     def last(self, buildings: Ints) -> Ints:
@@ -150,7 +152,7 @@ class _Rooms:
         return self.room(buildings, np.maximum(self.count[buildings] - 1, 0))
 
     def room(self, buildings: Ints, number: Ints) -> Ints:
-        """The room of that number in each building; the building where it has none, -1 where it is -1."""
+        """The room of this number in each building; the building itself where it has no room, -1 where it is -1."""
         has = (buildings >= 0) & (self.count[buildings] > 0)
         if not len(self.rooms):
             return buildings
@@ -159,7 +161,7 @@ class _Rooms:
 
 
 def _homes(town: Town, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """A home for each person and their number in the household."""
+    """The home of each person and their number in the household."""
     homes = town.of_kind("home")
     beds = town.places.beds[homes]
     if beds.sum() < n:
@@ -174,7 +176,7 @@ def _homes(town: Town, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
 
 
 def _ages(home: Ints, member: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Ages that fit a household, and roles: 0 adult, 1 partner, 2 child."""
+    """The age of each person, as fits the household, and the role: 0 adult, 1 partner, 2 child."""
     n = len(home)
     size = np.bincount(home)[home]
     head_row = np.searchsorted(home, home)
@@ -188,7 +190,7 @@ def _ages(home: Ints, member: Ints, rng: np.random.Generator) -> tuple[Ints, Int
 
 
 def _work(town: Town, home: Ints, age: Ints, rng: np.random.Generator) -> tuple[Ints, pl.Series]:
-    """Where each person works or learns, a room or -1, and what they are."""
+    """The room where each person works or learns, -1 for none, and the occupation."""
     rooms = _Rooms(town)
     work = np.full(len(age), -1, dtype=np.int64)
     word = np.full(len(age), "at home", dtype=object)
@@ -218,26 +220,26 @@ def _work(town: Town, home: Ints, age: Ints, rng: np.random.Generator) -> tuple[
 
 
 def _nearest(town: Town, home: Ints, places: Ints) -> Ints:
-    """Which of a few places is nearest to each home, as the crow flies."""
+    """Which of a few places is nearest to each home in a straight line."""
     x, y = town.places.x, town.places.y
-    best, found = np.full(len(home), np.inf), np.zeros(len(home), dtype=np.int64)
+    best, nearest = np.full(len(home), np.inf), np.zeros(len(home), dtype=np.int64)
     for number, place in enumerate(places):
         away: Floats = np.hypot(x[home] - x[place], y[home] - y[place])
         nearer: Bools = away < best
-        best[nearer], found[nearer] = away[nearer], number
-    return found
+        best[nearer], nearest[nearer] = away[nearer], number
+    return nearest
 
 
 def _near_favourite(town: Town, home: Ints, rng: np.random.Generator) -> Ints:
-    """A building for the free hours: of the kind that each person likes, the one nearest to home."""
+    """The leisure building of each person: the nearest to home of a kind that the person likes."""
     kinds = town.places.kind.fill_null("").to_numpy()
     there = [places for kind in LEISURE if len(places := np.flatnonzero(kinds == kind))]
-    found = home.copy()
+    building = home.copy()
     liked = rng.integers(max(1, len(there)), size=len(home))
     for number, places in enumerate(there):
         rows = np.flatnonzero(liked == number)
-        found[rows] = places[_nearest(town, home[rows], places)]
-    return found
+        building[rows] = places[_nearest(town, home[rows], places)]
+    return building
 
 
 def _quarters(hours: Floats) -> Ints:
@@ -245,8 +247,8 @@ def _quarters(hours: Floats) -> Ints:
     return (np.rint(hours * 4) * 900).astype(np.int64)
 
 
-def _described() -> list[str | pl.Expr]:
-    """The columns of a resident, the texts among them put together from the others."""
+def _resident_columns() -> list[str | pl.Expr]:
+    """The columns of a resident; the texts are composed from other columns."""
     day = pl.when(pl.col("workplace").is_null()).then(
         pl.format("10:00 is about the house ({}); ", "home")
     ).otherwise(pl.format("08:30 is at work or school ({}); ", "workplace"))  # fmt: skip
@@ -267,7 +269,7 @@ def _described() -> list[str | pl.Expr]:
 _Ties = tuple[Ints, Ints, Ints]
 
 
-def _tied(a: Ints, b: Ints, word: str) -> _Ties:
+def _ties(a: Ints, b: Ints, word: str) -> _Ties:
     return a, b, np.full(len(a), list(CLOSENESS).index(word), dtype=np.int64)
 
 
@@ -291,12 +293,12 @@ def _family(people: People) -> _Ties:
         .then(words.index("parent and child"))
         .otherwise(words.index("partners"))
     )
-    found = pairs.select("row", "row_other", word.cast(pl.Int64).alias("word"))
-    return found["row"].to_numpy(), found["row_other"].to_numpy(), found["word"].to_numpy()
+    ties = pairs.select("row", "row_other", word.cast(pl.Int64).alias("word"))
+    return ties["row"].to_numpy(), ties["row_other"].to_numpy(), ties["word"].to_numpy()
 
 
 def _along(rows: Ints, group: Ints, reach: int, word: str, rng: np.random.Generator) -> _Ties:
-    """Within each group, everybody in a random order knows the next few."""
+    """Ties within each group: in a random order, everybody knows the next few."""
     order = rng.permutation(rows)
     order = order[np.argsort(group[order], kind="stable")]
     a, b = [], []
@@ -305,11 +307,11 @@ def _along(rows: Ints, group: Ints, reach: int, word: str, rng: np.random.Genera
         same = group[one] == group[other]
         a.append(one[same])
         b.append(other[same])
-    return _tied(np.concatenate(a), np.concatenate(b), word)
+    return _ties(np.concatenate(a), np.concatenate(b), word)
 
 
 def _neighbours(town: Town, home: Ints) -> _Ties:
-    """One of each household knows one of the next two on the same section of street."""
+    """Ties between neighbours: one person of each household knows one of each of the next two on the street."""
     homes, first = np.unique(home, return_index=True)
     section = town.doors.section[homes - 1]
     a, b = [], []
@@ -317,21 +319,21 @@ def _neighbours(town: Town, home: Ints) -> _Ties:
         same = section[:-step] == section[step:]
         a.append(first[:-step][same])
         b.append(first[step:][same])
-    return _tied(np.concatenate(a), np.concatenate(b), "neighbours")
+    return _ties(np.concatenate(a), np.concatenate(b), "neighbours")
 
 
 def _friends(age: Ints, rng: np.random.Generator) -> _Ties:
-    """People of about the same age find each other."""
+    """Ties between friends of about the same age."""
     order = np.argsort(age + rng.normal(0, 3, len(age)), kind="stable")
-    begun = rng.poisson(FRIENDS, len(age))
-    one = np.repeat(np.arange(len(age)), begun)
+    friendships = rng.poisson(FRIENDS, len(age))
+    one = np.repeat(np.arange(len(age)), friendships)
     other = one + rng.integers(1, 31, len(one))
     inside = other < len(age)
-    return _tied(order[one[inside]], order[other[inside]], "friends")
+    return _ties(order[one[inside]], order[other[inside]], "friends")
 
 
 def ordinary_routines(people: People) -> pl.DataFrame:
-    """A routine for generated people, as a table like that of `routines`: work, leisure, the evening at home."""
+    """The routines of generated people, a table like that of `read_routines`: work, leisure, the evening at home."""
     frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
     parts = [
         (9 * 3600, "workplace_place", "works"),

@@ -1,7 +1,7 @@
-"""Who notices whom: everybody in the same room, and under the sky whoever is near enough.
+"""Who notices whom: people in the same room, and people outdoors who are near enough.
 
-People who stand on the same spot are handled together, rooms are groups and the open air is a grid, so the
-work grows with the number of people and of what they notice, not with the number of pairs.
+People on the same spot are handled together, rooms are groups and the outdoors is a grid. So the work grows with the
+number of people and of what they notice, not with the number of all pairs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class SightPairs(NamedTuple):
     """Who notices whom, ordered by who notices, nearest first.
 
     Args:
-        row: Who notices.
-        other: Who is noticed.
-        metres: How far they are apart.
+        row: The row of the person who notices.
+        other: The row of the person who is noticed.
+        metres: The distance between them.
     """
 
     row: Ints
@@ -33,13 +33,13 @@ def in_sight(
     """Who notices whom.
 
     Args:
-        room: The room that each person is in; -1 for those on the way.
+        room: The room of each person; -1 for people on the way.
         x: Metres to the east.
         y: Metres to the north.
-        outdoors: Who is under the sky.
+        outdoors: Who is outdoors.
         radius: How many metres people see outdoors; in a room they see all of it.
-        bandwidth: The most people that one person notices, the nearest first. Of those equally near, each
-            person takes the ones who follow in the table, so that nobody is noticed by all or by none.
+        bandwidth: The most people that one person notices, the nearest first. Of people equally near, each person
+            notices those who follow in the table, so that nobody is noticed by all or by none.
 
     Example:
         >>> three = np.array([0.0, 0.0, 9.0])
@@ -55,15 +55,15 @@ def in_sight(
     here, there = _spots_in_sight(room[first], x[first], y[first], outdoors[first], radius)
     metres = np.hypot(x[first[here]] - x[first[there]], y[first[here]] - y[first[there]])
     own = (here == there).astype(np.int64)
-    seen = members[there] - own
+    visible = members[there] - own
     if bandwidth is not None:
-        seen = np.minimum(seen, bandwidth)
-    pair = np.repeat(np.arange(len(here)), members[here] * seen)
+        visible = np.minimum(visible, bandwidth)
+    pair = np.repeat(np.arange(len(here)), members[here] * visible)
     step = np.arange(len(pair)) - np.repeat(
-        np.cumsum(members[here] * seen) - members[here] * seen, members[here] * seen
+        np.cumsum(members[here] * visible) - members[here] * visible, members[here] * visible
     )
-    row = order[start[here[pair]] + step // seen[pair]]
-    turn = step % seen[pair]
+    row = order[start[here[pair]] + step // visible[pair]]
+    turn = step % visible[pair]
     other = order[start[there[pair]] + (rank[row] + own[pair] + turn) % members[there[pair]]]
     away = metres[pair]
     chosen = np.lexsort((other, turn, away, row))
@@ -75,7 +75,7 @@ def in_sight(
 
 
 def _spots(room: Ints, x: Floats, y: Floats) -> tuple[Ints, Ints]:
-    """A number for each person, equal for those in one room on one spot, and the first person of each spot."""
+    """A number for each person, equal for people in one room at one point, and the first person of each spot."""
     order = np.lexsort((y, x, room))
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.any([np.diff(column[order]) != 0 for column in (room, x, y)], axis=0)
@@ -119,11 +119,11 @@ def _near(items: Ints, x: Floats, y: Floats, radius: float) -> tuple[Ints, Ints]
     key = column * lines + line
     order = np.argsort(key, kind="stable")
     sorted_key = key[order]
-    found = [
+    candidates = [
         _meet(np.arange(len(items)), order, low, np.searchsorted(sorted_key, key + aside + 1, side="right") - low)
         for aside in (-lines, 0, lines)
         for low in (np.searchsorted(sorted_key, key + aside - 1),)
     ]
-    one, other = (np.concatenate(side) for side in zip(*found, strict=True))
+    one, other = (np.concatenate(side) for side in zip(*candidates, strict=True))
     near = np.hypot(x[one] - x[other], y[one] - y[other]) <= radius
     return items[one[near]], items[other[near]]

@@ -1,4 +1,4 @@
-"""The places of a town as a tree in columns: the town, its buildings, their rooms, the objects in them."""
+"""The places of a town in columns, as a tree: the town, its buildings, their rooms, the objects in these."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Places:
     Args:
         name: The name, which is the last part of the address.
         level: 0 town, 1 building, 2 room, 3 object.
-        parent: The place that it is in; -1 for the town.
+        parent: The place that contains it; -1 for the town.
         x: Metres to the east.
         y: Metres to the north.
-        kind: What a building is; empty for other places.
-        outdoors: Whether it lies under the sky.
+        kind: The kind of a building; empty for other places.
+        outdoors: Whether it is outdoors.
         opens: When a building opens, in seconds of the day.
-        closes: When it closes; past midnight counts on beyond 24 hours.
+        closes: When it closes; a time past midnight is more than 24 hours.
         width: Metres from west to east, for drawing.
         height: Metres from south to north.
-        beds: How many can live there.
-        posts: How many can work there.
-        state: What an object is like at the beginning; empty for other places.
+        beds: How many people can live there.
+        posts: How many people can work there.
+        state: The state of an object at the beginning; empty for other places.
     """
 
     name: pl.Series
@@ -84,23 +84,23 @@ class Places:
     @cached_property
     def addresses(self) -> pl.Series:
         """The address of every place, such as `Larch Lane 4 > kitchen > stove`."""
-        made = self.name
+        addresses = self.name
         parent = self.parent.copy()
         parent[(self.level <= BUILDING)] = -1
         while (parent >= 0).any():
             above = self.name.gather(np.maximum(parent, 0).astype(np.uint32))
-            frame = pl.DataFrame({"above": above, "made": made, "has": parent >= 0})
-            joined = pl.when("has").then(pl.concat_str("above", "made", separator=ABOVE)).otherwise("made")
-            made = frame.select(joined.alias("address"))["address"]
+            frame = pl.DataFrame({"above": above, "address": addresses, "has": parent >= 0})
+            whole = pl.when("has").then(pl.concat_str("above", "address", separator=ABOVE)).otherwise("address")
+            addresses = frame.select(whole.alias("address"))["address"]
             parent = np.where(self.level[np.maximum(parent, 0)] > BUILDING, self.parent[np.maximum(parent, 0)], -1)
-        return made
+        return addresses
 
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {address: row for row, address in enumerate(self.addresses.to_list())}
 
     def find(self, address: str) -> int:
-        """The id of an address; a part that is not there is named with the nearest that is."""
+        """The id of an address; an unknown part is an error that names the most similar known one."""
         parts = [part.strip() for part in address.split(ABOVE.strip())]
         whole = ABOVE.join(parts)
         if whole in self._ids:
@@ -116,8 +116,8 @@ class Places:
         raise UnknownNameError(f"{kind}{where}", parts[depth - 1], known)
 
     def _above(self, level: int) -> Ints:
-        """For each place the one of that level that it is in, or itself where it stands higher."""
-        found = np.arange(len(self))
-        while (lower := self.level[found] > level).any():
-            found = np.where(lower, self.parent[found], found)
-        return found
+        """For each place the place of that level that contains it; a place of a higher level stands for itself."""
+        places = np.arange(len(self))
+        while (lower := self.level[places] > level).any():
+            places = np.where(lower, self.parent[places], places)
+        return places

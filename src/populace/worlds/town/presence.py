@@ -1,4 +1,4 @@
-"""Who is where: the population of a town in columns, at rest or on the way."""
+"""Presence: where the people of a town are, at a place or on the way, in columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from populace.worlds.town.town import Town
 SIGHT = 12.0
 """Metres at which people notice each other outdoors."""
 ATTENTION = 8
-"""How many people or things one notices at a time."""
+"""The most people or objects that a person notices at a time."""
 NOWHERE = -1
 
 
@@ -27,7 +27,7 @@ class Whereabouts(NamedTuple):
         place: The place; -1 on the way.
         x: Metres to the east.
         y: Metres to the north.
-        to: Where those on the way are going; -1 for those who stay.
+        to: The goal of people on the way; -1 for those who stay.
     """
 
     place: Ints
@@ -37,25 +37,25 @@ class Whereabouts(NamedTuple):
 
 
 class NoticedObjects(NamedTuple):
-    """Which objects people notice: who, and the place id of the object."""
+    """The objects that people notice: the row of the person, and the place id of the object."""
 
     row: Ints
     place: Ints
 
 
 class Presence:
-    """Everybody's place in a town; people are rows, in the order of their table.
+    """Where everybody is in a town; people are rows, in the order of the population.
 
-    Times are simulated seconds. Only the present leg of each person is kept, so time runs forward.
+    Times are simulated seconds. Only the current walk of each person is stored, so time only moves forward.
 
     Args:
         town: The town.
         places: Where everybody is at the beginning.
-        now: When that is.
+        now: The time of the beginning.
 
     Attributes:
-        place: Where each person is or was last; -1 for one who stopped on the way.
-        to: Where each was last sent; -1 for none.
+        place: Where each person is or was last; -1 for a person who stopped on the way.
+        to: The goal of the current walk; -1 where there is none.
         leaves: When that walk begins.
         arrives: When it ends.
 
@@ -82,7 +82,7 @@ class Presence:
         return len(self.place)
 
     def send(self, people_rows: npt.ArrayLike, places: npt.ArrayLike, now: int) -> Ints:
-        """People set out for places, from wherever they are; who is on the way turns where they stand.
+        """Send people to places from wherever they are; those on the way change their course where they are.
 
         Args:
             people_rows: Who goes.
@@ -115,7 +115,7 @@ class Presence:
         return np.maximum(self.arrives[rows], now)
 
     def halt(self, people_rows: npt.ArrayLike, now: int) -> None:
-        """Those of these people who are on the way stop where they are, for a talk perhaps; send them on later."""
+        """Stop these people where they are, if they are on the way; `send` lets them walk on later."""
         rows = self._rows(people_rows)
         self._settle(now)
         rows = rows[(self.to[rows] != NOWHERE)]
@@ -125,7 +125,7 @@ class Presence:
         self.to[rows], self.leaves[rows], self.arrives[rows] = NOWHERE, now, now
 
     def at(self, time: int) -> Whereabouts:
-        """Where everybody is at a time; not before the last change."""
+        """Where everybody is at a time, which must not be before the last change."""
         self._not_before(time)
         there = (self.to != NOWHERE) & (time >= self.arrives)
         place = np.where(there, self.to, self.place)
@@ -142,10 +142,10 @@ class Presence:
         return Whereabouts(place, x, y, np.where(moving, self.to, NOWHERE))
 
     def pairs_in_sight(self, now: int, radius: float = SIGHT, *, bandwidth: int | None = None) -> SightPairs:
-        """Who notices whom: in the same room, or under the sky and within a radius in metres.
+        """Who notices whom: in the same room, or outdoors and within a radius in metres.
 
-        Without a bandwidth every pair stands there both ways round. With one, each person notices so many
-        at most, the nearest first; then one may notice another without being noticed.
+        Without a bandwidth the table has every pair in both directions. With one, each person notices at most that
+        many others, the nearest first; then a person may notice another without being noticed.
         """
         where = self.at(now)
         room, outdoors = self._surroundings(where)
@@ -154,7 +154,7 @@ class Presence:
     def objects_in_sight(
         self, now: int, people_rows: npt.ArrayLike | None = None, *, bandwidth: int | None = ATTENTION
     ) -> NoticedObjects:
-        """The objects in the room that each person is in, nearest first; those on the way notice none."""
+        """The objects in the room of each person, nearest first; people on the way notice none."""
         where = self.at(now)
         rows = np.arange(len(self)) if people_rows is None else self._rows(people_rows)
         rows = rows[where.place[rows] >= 0]
@@ -163,11 +163,14 @@ class Presence:
         count = start[room + 1] - start[room]
         pair = np.repeat(np.arange(len(rows)), count)
         turn = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-        seen = objects[start[room[pair]] + turn]
-        away = np.hypot(self.town.places.x[seen] - where.x[rows[pair]], self.town.places.y[seen] - where.y[rows[pair]])
-        order = np.lexsort((seen, away, pair))
-        kept = order if bandwidth is None else order[turn < bandwidth]
-        return NoticedObjects(rows[pair[kept]], seen[kept])
+        objects_seen = objects[start[room[pair]] + turn]
+        away = np.hypot(
+            self.town.places.x[objects_seen] - where.x[rows[pair]],
+            self.town.places.y[objects_seen] - where.y[rows[pair]],
+        )
+        order = np.lexsort((objects_seen, away, pair))
+        nearest = order if bandwidth is None else order[turn < bandwidth]
+        return NoticedObjects(rows[pair[nearest]], objects_seen[nearest])
 
     def frame(self, now: int) -> pl.DataFrame:
         """Where everybody is, as a table for the journal and for drawing."""
@@ -187,13 +190,13 @@ class Presence:
         )
 
     def _surroundings(self, where: Whereabouts) -> tuple[Ints, Bools]:
-        """The room of each person, -1 on the way, and whether they are under the sky."""
+        """The room of each person, -1 on the way, and whether they are outdoors."""
         known = np.maximum(where.place, 0)
         stands = where.place == NOWHERE
         return np.where(stands, NOWHERE, self.town.places.room[known]), stands | self.town.places.outdoors[known]
 
     def _settle(self, now: int) -> None:
-        """Who has arrived is there."""
+        """End the walks of people who have arrived."""
         self._not_before(now)
         self.latest = now
         there = np.flatnonzero((self.to != NOWHERE) & (now >= self.arrives))
@@ -203,7 +206,7 @@ class Presence:
             self.to[there] = NOWHERE
 
     def _spots(self, now: int, rows: Ints) -> Spots:
-        """Where these people stand: at their place, or on the way."""
+        """The points at which these people are: their place, or on the way."""
         origin = self._origin.take(rows)
         moving = np.flatnonzero(self.to[rows] != NOWHERE)
         if len(moving):
@@ -214,7 +217,7 @@ class Presence:
         return origin
 
     def _within_a_building(self, rows: Ints) -> Bools:
-        """Who goes from room to room of one building and so stays indoors, in the old room until the end."""
+        """Whether each goes from room to room of one building; until they arrive they count as in the old room."""
         building = self.town.places.building
         place, to = self.place[rows], self.to[rows]
         same: Bools = building[np.maximum(place, 0)] == building[np.maximum(to, 0)]
@@ -226,7 +229,9 @@ class Presence:
             wrong = rows[(rows < 0) | (rows >= len(self))][0]
             raise WorldError(f"there is no person in row {wrong}; the rows are 0 to {len(self) - 1}.")
         if len(np.unique(rows)) != len(rows):
-            raise WorldError("a person was named twice, and nobody is at two places at once.", "Name each row once.")
+            raise WorldError(
+                "a person stands twice in the rows, and nobody is at two places at once.", "Give each row once."
+            )
         return rows
 
     def _not_before(self, time: int) -> None:

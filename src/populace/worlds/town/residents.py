@@ -1,4 +1,4 @@
-"""Those who live in a town, from a file that a person wrote: who they are and who knows whom."""
+"""The residents of a town from a TOML file: who they are, who knows whom, and what they do on an ordinary day."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_residents(town: Town, path: str | Path | None = None) -> People:
 
 
 def read_routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
-    """What the residents do on an ordinary day, a row each: person, time in seconds of the day, place, what.
+    """What the residents do on an ordinary day: person, time in seconds of the day, place, address, what.
 
     Example:
         >>> read_routines(Town.sallow_ferry()).columns
@@ -85,7 +85,7 @@ def read_routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
 
 
 def read_relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
-    """Who knows whom and how: `a`, `b` (ids of `residents`), `relation`, `closeness` from 0 to 1; a pair once.
+    """Who knows whom: `a`, `b` (ids of residents), `relation`, `closeness` from 0 to 1; each pair once.
 
     Example:
         >>> ties = read_relations(Town.sallow_ferry())
@@ -128,9 +128,9 @@ def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
         if key not in ("resident", "relation"):
             raise UnknownNameError(f"table in {file}", key, ("resident", "relation"))
     entries = []
-    for number, given in enumerate(array_of_tables(file, values, "resident"), start=1):
-        called = given.get("name") if isinstance(given, Mapping) else None
-        entries.append(TomlTable(file, f"resident {called!r}" if called else f"resident {number}", given, _RESIDENT))
+    for number, table in enumerate(array_of_tables(file, values, "resident"), start=1):
+        label = table.get("name") if isinstance(table, Mapping) else None
+        entries.append(TomlTable(file, f"resident {label!r}" if label else f"resident {number}", table, _RESIDENT))
     if not entries:
         raise WorldError(f"{file}: nobody lives there.", "Add a [[resident]].")
     name, count = Counter(entry.text("name") for entry in entries).most_common(1)[0]
@@ -159,7 +159,7 @@ def _places(town: Town, entry: TomlTable) -> tuple[int, int, int | None]:
 
 
 def _routine(town: Town, entry: TomlTable) -> list[tuple[int, int, str]]:
-    made: list[tuple[int, int, str]] = []
+    routine: list[tuple[int, int, str]] = []
     items: Any = entry.values.get("routine", [])
     shape = 'Write routine = [["07:30", "opens the shop", "Pell\'s Grocery > shop"]].'
     if not isinstance(items, list):
@@ -167,11 +167,11 @@ def _routine(town: Town, entry: TomlTable) -> list[tuple[int, int, str]]:
     for item in items:
         if not isinstance(item, list) or len(item) != 3 or not all(isinstance(part, str) for part in item):
             raise entry.error(f"routine holds {item!r}.", shape)
-        made.append((entry.seconds(item[0], "routine"), _place(town, entry, "routine", item[2]), item[1].strip()))
-    times = [time for time, _, _ in made]
+        routine.append((entry.seconds(item[0], "routine"), _place(town, entry, "routine", item[2]), item[1].strip()))
+    times = [time for time, _, _ in routine]
     if times != sorted(times):
         raise entry.error("routine runs backwards.", "Put its lines in the order of the day.")
-    return made
+    return routine
 
 
 def _place(town: Town, entry: TomlTable, key: str, address: str) -> int:

@@ -1,4 +1,4 @@
-"""Points of a town from which one can walk on, as columns."""
+"""Points of a town from which people can walk, as columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Spots:
-    """Points and how each is joined to the streets.
+    """Points, and how each is connected to the streets.
 
     Args:
         x: Metres to the east.
         y: Metres to the north.
-        section: The street section that the point is on or opens to; -1 where there are no streets.
+        section: The street section that the point is on or leads to; -1 where there are no streets.
         offset: Metres from the first end of that section.
         access: Metres between the point and the street.
-        building: Whose path to the street the point is on; -1 on the street itself.
+        building: The building on whose path to the street the point is; -1 on the street itself.
 
     Example:
         >>> Spots.at(np.array([3.0, 5.0]), np.array([4.0, 5.0])).take(np.array([1])).x.tolist()
@@ -62,6 +62,6 @@ def interpolate(start: Floats, end: Floats, share: Floats) -> Floats:
 
 
 def share_of(part: Floats, whole: Floats) -> Floats:
-    """part / whole within [0, 1], and 0 where the whole is nothing."""
+    """part / whole within [0, 1]; 0 where the whole is 0."""
     share: Floats = np.divide(part, whole, out=np.zeros_like(whole, dtype=float), where=whole > 0)
     return np.clip(share, 0.0, 1.0)

@@ -1,8 +1,8 @@
 """Ways between the places of a town: along streets, or straight where there are none.
 
-Distances are those of a graph with doors on its edges, so they are a metric: symmetric, nothing between a
-point and itself, and never longer than a detour. All pairs of junctions are computed once; a question about
-many people is then a few gathers.
+Distances are those of a graph with doors on its edges, so they are a metric: symmetric, 0 from a point to itself, and
+never longer than a detour. The distances of all pairs of junctions are computed once; those of many people are then a
+few array lookups.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import numpy.typing as npt
 from populace.worlds.town.spots import Bools, Floats, Ints, Spots, interpolate, share_of
 
 COLUMNS_AT_ONCE = 128
-"""Shortest paths are found for so many targets at a time, which then stay in the processor's cache."""
+"""How many targets shortest paths are found for at a time, so that they stay in the cache of the processor."""
 
 
 class Ways(Protocol):
-    """How one gets from one point to another."""
+    """How people get from one point to another."""
 
     def metres(self, a: Spots, b: Spots) -> Floats:
         """The length of the way from each point of `a` to that of `b`."""
 
     def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
-        """Where one is after so many metres on the way from `a` to `b`."""
+        """The point after this many metres on the way from each point of `a` to that of `b`."""
 
     def corners(self, a: Spots, b: Spots) -> Floats:
-        """The points at which the way from the one point of `a` to that of `b` begins, turns and ends."""
+        """The points at which the way from the single point of `a` to that of `b` begins, turns and ends."""
 
-    def lines(self, a: Spots, b: Spots) -> Paths:
-        """The ways from each point of `a` to that of `b`, many at once."""
+    def paths(self, a: Spots, b: Spots) -> Paths:
+        """The ways from each point of `a` to that of `b`."""
 
     def attach(self, x: Floats, y: Floats) -> Spots:
-        """Points anywhere, joined to the ways so that one can walk on from them."""
+        """Any points, attached to the ways so that people can walk on from them."""
 
 
 class Paths(NamedTuple):
-    """Many ways for drawing, a row each: the points at which it begins, turns and ends, some of them repeated."""
+    """Many ways for drawing: a row for each with the points at which it begins, turns and ends, some repeated."""
 
     x: Floats
     y: Floats
@@ -59,7 +59,7 @@ class StraightWays:
         return np.hypot(a.x - b.x, a.y - b.y)
 
     def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
-        """Where one is after so many metres on the way from `a` to `b`."""
+        """The point after this many metres on the way from each point of `a` to that of `b`."""
         share = share_of(metres, self.metres(a, b))
         return Spots.at(interpolate(a.x, b.x, share), interpolate(a.y, b.y, share))
 
@@ -67,7 +67,7 @@ class StraightWays:
         """The two ends of the line."""
         return np.array([[a.x[0], a.y[0]], [b.x[0], b.y[0]]])
 
-    def lines(self, a: Spots, b: Spots) -> Paths:
+    def paths(self, a: Spots, b: Spots) -> Paths:
         """The two ends of each line."""
         return Paths(np.stack([a.x, b.x], axis=1), np.stack([a.y, b.y], axis=1))
 
@@ -77,7 +77,7 @@ class StraightWays:
 
 
 class _Course(NamedTuple):
-    """Which way to take on the street: straight along one section, or out at one end and in at another."""
+    """The part of a way on the streets: within one section, or out at one junction and in at another."""
 
     metres: Floats
     direct: Bools
@@ -89,8 +89,8 @@ class Streets:
     """Sections of street between junctions.
 
     Args:
-        x: Metres to the east, a junction each.
-        y: Metres to the north.
+        x: Metres to the east, for each junction.
+        y: Metres to the north, for each junction.
         ends: The two junctions of each section.
 
     Example:
@@ -106,7 +106,7 @@ class Streets:
 
     @cached_property
     def _leaving(self) -> tuple[Ints, Ints, Floats]:
-        """For each junction the sections that leave it: the next junction, the section, its length."""
+        """The sections that leave each junction: the next junction, the section, its length."""
         origin = np.concatenate([self.ends[:, 0], self.ends[:, 1]])
         target = np.concatenate([self.ends[:, 1], self.ends[:, 0]])
         section = np.tile(np.arange(len(self.ends)), 2)
@@ -123,10 +123,10 @@ class Streets:
 
     @cached_property
     def _between(self) -> Floats:
-        """Metres between all pairs of junctions; infinite where no street leads."""
+        """Metres between all pairs of junctions; infinite where they are not connected."""
         nexts, _, lengths = self._leaving
         count = len(self.x)
-        found = np.full((count, count), np.inf)
+        metres = np.full((count, count), np.inf)
         for start in range(0, count, COLUMNS_AT_ONCE):
             part = np.full((count, min(COLUMNS_AT_ONCE, count - start)), np.inf)
             part[start + np.arange(part.shape[1]), np.arange(part.shape[1])] = 0.0
@@ -136,13 +136,13 @@ class Streets:
                 for slot in range(nexts.shape[1]):
                     np.minimum(part, part[nexts[:, slot]] + lengths[:, slot, None], out=part)
                 settled = bool((before == part).all())
-            found[:, start : start + part.shape[1]] = part
-        shortest: Floats = np.minimum(found, found.T)
+            metres[:, start : start + part.shape[1]] = part
+        shortest: Floats = np.minimum(metres, metres.T)
         return shortest
 
     @cached_property
     def _hop(self) -> npt.NDArray[np.uint8]:
-        """For each pair of junctions, which of the sections leaving the first leads towards the second."""
+        """For each pair of junctions, which of the sections that leave the first leads to the second."""
         nexts, _, lengths = self._leaving
         best = np.full(self._between.shape, np.inf)
         hop = np.zeros(self._between.shape, dtype=np.uint8)
@@ -154,7 +154,7 @@ class Streets:
         return hop
 
     def components(self) -> Ints:
-        """A number for each junction, the same for those that streets connect."""
+        """A number for each junction, the same for connected ones."""
         label = np.arange(len(self.x))
         while True:
             low = np.minimum(label[self.ends[:, 0]], label[self.ends[:, 1]])
@@ -167,7 +167,7 @@ class Streets:
             label = spread
 
     def doors(self, x: Floats, y: Floats, *, building: Ints | None = None) -> Spots:
-        """Points joined to the street nearest to each, on the shortest path to it."""
+        """Points attached to the nearest street on the shortest path."""
         ax, ay = self.x[self.ends[:, 0]], self.y[self.ends[:, 0]]
         dx, dy = self.x[self.ends[:, 1]] - ax, self.y[self.ends[:, 1]] - ay
         along = (x[:, None] - ax) * dx + (y[:, None] - ay) * dy
@@ -185,32 +185,32 @@ class Streets:
         return np.where(same, np.abs(a.access - b.access), a.access + self._course(a, b).metres + b.access)
 
     def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
-        """Where one is after so many metres on the way from `a` to `b`."""
+        """The point after this many metres on the way from each point of `a` to that of `b`."""
         same = (a.building >= 0) & (a.building == b.building)
         course = self._course(a, b)
-        made = self._on_the_street(a, b, course, metres - a.access)
+        spots = self._on_the_street(a, b, course, metres - a.access)
         leaving = ~same & (metres <= a.access)
         arriving = ~same & (metres > a.access + course.metres)
-        for rows, near, gone in (
+        for rows, near, distance in (
             (leaving, a, metres),
             (arriving, b, a.access + course.metres + b.access - metres),
         ):
             if rows.any():
-                spot, walked = near.take(rows), np.clip(gone[rows], 0.0, near.access[rows])
+                spot, walked = near.take(rows), np.clip(distance[rows], 0.0, near.access[rows])
                 share = share_of(walked, spot.access)
                 door_x, door_y = self._point(spot.section, spot.offset)
                 x, y = interpolate(spot.x, door_x, share), interpolate(spot.y, door_y, share)
-                made.put(rows, Spots(x, y, spot.section, spot.offset, spot.access - walked, spot.building))
+                spots.put(rows, Spots(x, y, spot.section, spot.offset, spot.access - walked, spot.building))
         if same.any():
             one, other = a.take(same), b.take(same)
             share = share_of(metres[same], np.abs(one.access - other.access))
             x, y = interpolate(one.x, other.x, share), interpolate(one.y, other.y, share)
             access = interpolate(one.access, other.access, share)
-            made.put(same, Spots(x, y, one.section, one.offset, access, one.building))
-        return made
+            spots.put(same, Spots(x, y, one.section, one.offset, access, one.building))
+        return spots
 
     def corners(self, a: Spots, b: Spots) -> Floats:
-        """The points at which the way from the one point of `a` to that of `b` begins, turns and ends."""
+        """The points at which the way from the single point of `a` to that of `b` begins, turns and ends."""
         points: list[tuple[float, ...]] = [(a.x[0], a.y[0])]
         if not (a.building[0] >= 0 and a.building[0] == b.building[0]):
             course = self._course(a, b)
@@ -224,12 +224,12 @@ class Streets:
             points.append(tuple(float(c[0]) for c in self._point(b.section, b.offset)))
         points.append((b.x[0], b.y[0]))
         line = np.array(points, dtype=float)
-        kept = np.concatenate([[True], (np.abs(np.diff(line, axis=0)) > 1e-9).any(axis=1)])
-        turns: Floats = line[kept]
+        distinct = np.concatenate([[True], (np.abs(np.diff(line, axis=0)) > 1e-9).any(axis=1)])
+        turns: Floats = line[distinct]
         return turns
 
-    def lines(self, a: Spots, b: Spots) -> Paths:
-        """The ways from each point of `a` to that of `b`, all walkers from junction to junction at once."""
+    def paths(self, a: Spots, b: Spots) -> Paths:
+        """The ways from each point of `a` to that of `b`."""
         course = self._course(a, b)
         indoors = (a.building >= 0) & (a.building == b.building)
         on_streets = ~(indoors | course.direct) & np.isfinite(course.metres)
@@ -248,7 +248,7 @@ class Streets:
         return Paths(np.stack(xs, axis=1), np.stack(ys, axis=1))
 
     def attach(self, x: Floats, y: Floats) -> Spots:
-        """Points joined to the nearest street."""
+        """Points attached to the nearest street."""
         return self.doors(x, y)
 
     def _point(self, section: Ints, offset: Floats) -> tuple[Floats, Floats]:
@@ -272,7 +272,7 @@ class Streets:
         return _Course(table[best, row], best == 4, out, self.ends[b.section, best % 2])
 
     def _on_the_street(self, a: Spots, b: Spots, course: _Course, metres: Floats) -> Spots:
-        """Where one is after so many metres of the street part of the way."""
+        """The point after this many metres of the part of the way that is on the streets."""
         left = np.clip(metres, 0.0, course.metres)
         section, offset = a.section.copy(), a.offset.copy()
         turned = np.where(course.direct, b.offset < a.offset, course.out == self.ends[a.section, 0])
@@ -286,16 +286,16 @@ class Streets:
         return Spots(x, y, section, offset, np.zeros(len(x)), nobody)
 
     def _hops(self, rows: Ints, course: _Course, left: Floats, b: Spots, section: Ints, offset: Floats) -> None:
-        """Take all walkers from junction to junction at once, and leave each on the section it has come to."""
+        """Move all walkers from junction to junction, and set the section and offset that each has come to."""
         nexts, sections, lengths = self._leaving
         here, goal, left = course.out[rows], course.into[rows], left[rows]
         while len(rows):
-            done = here == goal
+            at_goal = here == goal
             slot = self._hop[here, goal]
-            length = np.where(done, np.inf, lengths[here, slot])
+            length = np.where(at_goal, np.inf, lengths[here, slot])
             stays = left <= length
             where = rows[stays]
-            taken = np.where(done, b.section[rows], sections[here, slot])[stays]
+            taken = np.where(at_goal, b.section[rows], sections[here, slot])[stays]
             section[where] = taken
             forth = self.ends[taken, 0] == here[stays]
             offset[where] = np.where(forth, left[stays], self.length[taken] - left[stays])

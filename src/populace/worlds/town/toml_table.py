@@ -1,4 +1,4 @@
-"""Entries of a file written by hand: every value is checked, and a complaint names file and entry."""
+"""The tables of a TOML file written by hand: every value is checked, and an error names the file and the table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 
 
 def load_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file."""
+    """The content of a TOML file."""
     if not path.is_file():
         raise WorldError(f"there is no file {path}.", "Check the path.")
     try:
@@ -30,12 +30,12 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 
 class TomlTable:
-    """One table of a file, read key by key.
+    """One table of a TOML file, read key by key.
 
     Args:
-        file: The file's name, for complaints.
-        where: Which entry it is, such as `building 'Larch Lane 4'`.
-        values: The table.
+        file: The name of the file, for errors.
+        where: Which table it is, such as `building 'Larch Lane 4'`, for errors.
+        values: The content of the table.
         keys: The keys that it may have.
 
     Example:
@@ -53,7 +53,7 @@ class TomlTable:
                 raise UnknownNameError(f"key of {where} in {file}", key, keys)
 
     def error(self, what: str, hint: str | None = None) -> WorldError:
-        """The complaint about this entry."""
+        """An error about this table."""
         return WorldError(f"{self.file}, {self.where}: {what}", hint)
 
     def __contains__(self, key: str) -> bool:
@@ -101,8 +101,8 @@ class TomlTable:
 
     def seconds(self, value: object, key: str) -> int:
         """A time of day in seconds."""
-        found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
-        seconds = int(found[1]) * 3600 + int(found[2]) * 60 if found else DAY + 1
+        match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+        seconds = int(match[1]) * 3600 + int(match[2]) * 60 if match else DAY + 1
         if seconds > DAY:
             raise self.error(f"{key} is {value!r}.", 'Write a time of day in quotes, such as "07:30".')
         return seconds
@@ -126,9 +126,9 @@ class TomlTable:
 
 def array_of_tables(file: str, values: Mapping[str, Any], key: str) -> list[Any]:
     """The tables of one kind in a file, such as every [[building]]."""
-    found = values.get(key, [])
-    if not isinstance(found, list):
+    tables = values.get(key, [])
+    if not isinstance(tables, list):
         raise WorldError(
             f"{file}: {key!r} stands there once, as [{key}].", f"Write it as [[{key}]], in double brackets."
         )
-    return found
+    return tables

@@ -17,7 +17,7 @@ from populace.worlds.town.streets import Ways
 PACE = 80.0
 """Metres a minute, an unhurried walk."""
 THRESHOLD = 0.5
-"""Minutes between a room and the door of its building, so that two rooms of one building are a minute apart."""
+"""Minutes between a room and the door of its building; two rooms of one building are a minute apart."""
 SALLOW_FERRY = Path(__file__).with_name("sallow_ferry.toml")
 
 
@@ -25,10 +25,10 @@ class Town:
     """Places that people share.
 
     Args:
-        name: What the town is called.
+        name: The name of the town.
         places: Its places.
-        ways: How one gets from one to another.
-        doors: For each building, in order, where it stands and how it is joined to the streets.
+        ways: How people get from one place to another.
+        doors: For each building, in order, where it stands and how it is connected to the streets.
         pace: Metres that people walk in a minute.
 
     Example:
@@ -47,7 +47,7 @@ class Town:
 
     @classmethod
     def read(cls, path: str | Path) -> Town:
-        """A town from a map in TOML; see `docs/concepts/town.md` for what may stand in it."""
+        """A town from a map in TOML; `docs/concepts/town.md` describes the format."""
         from populace.worlds.town.town_file import read_town
 
         return read_town(Path(path))
@@ -59,7 +59,7 @@ class Town:
 
     @classmethod
     def generate(cls, people: int = 1000, seed: int | np.random.Generator = 0) -> Town:
-        """A town on a street grid with homes, work, schools, shops, cafés and parks for so many people."""
+        """A town on a grid of streets, with homes, work, schools, shops, cafés and parks for this many people."""
         from populace.worlds.town.town_generator import generate_town
 
         return generate_town(people, seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed))
@@ -69,8 +69,8 @@ class Town:
 
     def __repr__(self) -> str:
         counts = np.bincount(self.places.level, minlength=4)
-        told = ", ".join(f"{count} {level}s" for count, level in zip(counts[1:], LEVELS[1:], strict=True))
-        return f"<town {self.name!r}: {told}>"
+        counts_text = ", ".join(f"{count} {level}s" for count, level in zip(counts[1:], LEVELS[1:], strict=True))
+        return f"<town {self.name!r}: {counts_text}>"
 
     def place(self, address: str) -> int:
         """The id of one address, such as `Larch Lane 4 > kitchen > stove`."""
@@ -82,14 +82,14 @@ class Town:
 
     def address(self, place: int) -> str:
         """The address of one place."""
-        return str(self.places.addresses[self.known(place).item()])
+        return str(self.places.addresses[self.place_ids(place).item()])
 
     def addresses(self, places: npt.ArrayLike) -> pl.Series:
-        """The addresses of many places; empty where a place is -1, which is on the way."""
+        """The addresses of many places; empty where a place is -1, which means on the way."""
         ids = np.asarray(places, dtype=np.int64)
-        self.known(ids[ids >= 0])
-        found = self.places.addresses.gather(np.maximum(ids, 0).astype(np.uint32))
-        return found.set(pl.Series(ids < 0), None).alias("address")
+        self.place_ids(ids[ids >= 0])
+        addresses = self.places.addresses.gather(np.maximum(ids, 0).astype(np.uint32))
+        return addresses.set(pl.Series(ids < 0), None).alias("address")
 
     def of_kind(self, *kinds: str) -> Ints:
         """The buildings of these kinds."""
@@ -101,17 +101,17 @@ class Town:
 
     def inside(self, place: int) -> Ints:
         """The places directly inside one: its rooms or its objects."""
-        return np.flatnonzero(self.places.parent == self.known(place).item())
+        return np.flatnonzero(self.places.parent == self.place_ids(place).item())
 
     def open(self, places: npt.ArrayLike, now: int) -> Bools:
         """Whether the building of each place is open at a time, given in seconds since a midnight."""
-        building = self.places.building[self.known(places)]
+        building = self.places.building[self.place_ids(places)]
         opens, closes, hour = self.places.opens[building], self.places.closes[building], now % DAY
         return ((opens <= hour) & (hour < closes)) | (hour + DAY < closes)
 
     def spots(self, places: npt.ArrayLike) -> Spots:
-        """Where one leaves a place from: the place itself, joined to the streets by its building's door."""
-        ids = self.known(places)
+        """The points from which people leave places, connected to the streets by the doors of the buildings."""
+        ids = self.place_ids(places)
         if (self.places.level[ids] == TOWN).any():
             raise WorldError(
                 f"{self.name} as a whole is not a place to go to.",
@@ -120,22 +120,22 @@ class Town:
         return self.doors.take(self.places.building[ids] - 1)
 
     def metres(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike) -> Floats:
-        """The length of the way between the buildings of each pair of places."""
-        origins, goals = np.broadcast_arrays(self.known(from_places), self.known(to_places))
+        """Metres between the buildings of each pair of places."""
+        origins, goals = np.broadcast_arrays(self.place_ids(from_places), self.place_ids(to_places))
         return self.ways.metres(self.spots(origins), self.spots(goals))
 
     def minutes(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, *, pace: float | None = None) -> Floats:
-        """How long each walk takes.
+        """How long each walk takes, in minutes.
 
-        Nothing within a room, a minute between two rooms of a building; a way out of a room or into one
-        adds half a minute to the walk between the buildings. That makes it a metric.
+        It is 0 within a room and a minute between two rooms of a building; leaving or entering a room adds half a
+        minute to the walk between the buildings. That makes it a metric.
 
         Args:
-            from_places: Where each walk begins; one place stands for all.
-            to_places: Where it ends; one place stands for all.
+            from_places: Where each walk begins; a single place counts for all.
+            to_places: Where it ends; a single place counts for all.
             pace: Metres a minute; that of the town if left out.
         """
-        origins, goals = np.broadcast_arrays(self.known(from_places), self.known(to_places))
+        origins, goals = np.broadcast_arrays(self.place_ids(from_places), self.place_ids(to_places))
         walked = self.metres(origins, goals) / (self.pace if pace is None else pace)
         return np.where(self.places.room[origins] == self.places.room[goals], 0.0, walked + self.steps(origins, goals))
 
@@ -145,15 +145,15 @@ class Town:
         return np.asarray(rooms[0] + rooms[1])
 
     def route(self, from_place: int, to_place: int) -> pl.DataFrame:
-        """The way between two places for drawing: the points where it turns, and the metres walked up to each."""
+        """The way between two places for drawing: the points where it turns, and the metres up to each."""
         points = self.ways.corners(self.spots(from_place), self.spots(to_place))
         legs = np.hypot(*np.diff(points, axis=0).T) if len(points) > 1 else np.zeros(0)
         walked = np.concatenate([[0.0], np.cumsum(legs)])
         return pl.DataFrame({"x": points[:, 0], "y": points[:, 1], "metres": walked})
 
     def along(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, minutes: npt.ArrayLike) -> Spots:
-        """Where people are so many minutes after they left, many at once."""
-        origins, goals = np.broadcast_arrays(self.known(from_places), self.known(to_places))
+        """The points at which people are this many minutes after they left."""
+        origins, goals = np.broadcast_arrays(self.place_ids(from_places), self.place_ids(to_places))
         walked = (np.asarray(minutes, dtype=float) + np.zeros(len(origins))) * self.pace
         return self.ways.along(self.spots(origins), self.spots(goals), walked)
 
@@ -179,8 +179,8 @@ class Town:
             }
         )
 
-    def known(self, places: npt.ArrayLike) -> Ints:
-        """The places as an array, once each is known to be there."""
+    def place_ids(self, places: npt.ArrayLike) -> Ints:
+        """Places as an array of ids; an unknown one is an error."""
         ids = np.atleast_1d(np.asarray(places, dtype=np.int64))
         if len(ids) and (ids.min() < 0 or ids.max() >= len(self.places)):
             wrong = ids[(ids < 0) | (ids >= len(self.places))][0]

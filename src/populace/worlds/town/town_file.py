@@ -1,4 +1,4 @@
-"""A town from a map that a person wrote."""
+"""The file of a town: a map in TOML, read and checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = (
 )  # fmt: skip
 OUTDOORS = ("park", "square", "garden", "playground", "market")
 DOORSTEP = 100.0
-"""Metres that a building may stand from the nearest street."""
+"""The most metres between a building and the nearest street."""
 BEDS = 4
 POSTS = 4
 SIZES = {"park": (60.0, 40.0), "school": (30.0, 20.0), "square": (30.0, 30.0)}
@@ -45,14 +45,14 @@ class _Rows:
         self.add(name, TOWN, -1, 0.0, 0.0, outdoors=True)
 
     def add(self, name: str, level: int, parent: int, x: float, y: float, **values: Any) -> int:
-        given = {"kind": None, "outdoors": False, "opens": 0, "closes": DAY, "width": 0.0, "height": 0.0}
-        given |= {"beds": 0, "posts": 0, "state": None}
-        self.rows.append({"name": name, "level": level, "parent": parent, "x": x, "y": y} | given | values)
+        defaults = {"kind": None, "outdoors": False, "opens": 0, "closes": DAY, "width": 0.0, "height": 0.0}
+        defaults |= {"beds": 0, "posts": 0, "state": None}
+        self.rows.append({"name": name, "level": level, "parent": parent, "x": x, "y": y} | defaults | values)
         return len(self.rows) - 1
 
     def places(self) -> Places:
         order = sorted(range(len(self.rows)), key=lambda row: self.rows[row]["level"])
-        moved = {old: new for new, old in enumerate(order)}
+        new_row = {old: new for new, old in enumerate(order)}
         rows = [self.rows[old] for old in order]
 
         def ints(key: str) -> Ints:
@@ -64,7 +64,7 @@ class _Rows:
         return Places(
             name=pl.Series("name", [row["name"] for row in rows], dtype=pl.String),
             level=ints("level"),
-            parent=np.array([moved.get(row["parent"], -1) for row in rows], dtype=np.int64),
+            parent=np.array([new_row.get(row["parent"], -1) for row in rows], dtype=np.int64),
             x=floats("x"),
             y=floats("y"),
             kind=pl.Series("kind", [row["kind"] for row in rows], dtype=pl.String),
@@ -80,7 +80,7 @@ class _Rows:
 
 
 def read_town(path: Path) -> Town:
-    """Read a map and check all of it."""
+    """A town from the file of its map, once all of it is checked."""
     values, file = load_toml(path), path.name
     for key in values:
         if key not in ("town", "street", "building"):
@@ -95,9 +95,9 @@ def read_town(path: Path) -> Town:
     for number, building in enumerate(buildings, start=1):
         _building(file, number, building, kinds, rows)
     places = rows.places()
-    _distinct(file, places.addresses.to_list())
+    _check_distinct(file, places.addresses.to_list())
     lines, streets = _streets(file, values)
-    ways, doors = _joined(file, places, lines, streets, about.number("doorstep", DOORSTEP, least=0))
+    ways, doors = _ways_and_doors(file, places, lines, streets, about.number("doorstep", DOORSTEP, least=0))
     pace = about.number("pace", PACE)
     if pace <= 0:
         raise about.error(f"pace is {pace:g}.", "It is metres a minute; 80 is an unhurried walk.")
@@ -111,8 +111,8 @@ def _name(entry: TomlTable, name: str) -> str:
 
 
 def _building(file: str, number: int, values: object, kinds: tuple[str, ...], rows: _Rows) -> None:
-    called = values.get("name") if isinstance(values, Mapping) else None
-    entry = TomlTable(file, f"building {called!r}" if called else f"building {number}", values, _BUILDING)
+    label = values.get("name") if isinstance(values, Mapping) else None
+    entry = TomlTable(file, f"building {label!r}" if label else f"building {number}", values, _BUILDING)
     name = _name(entry, entry.text("name"))
     kind = entry.text("kind")
     if kind not in kinds:
@@ -136,41 +136,41 @@ def _building(file: str, number: int, values: object, kinds: tuple[str, ...], ro
         raise entry.error("rooms is not a table.", 'Write rooms.kitchen.objects = { stove = "off" }.')
     if "objects" in entry:
         raise entry.error("objects stand in the building itself.", "Put them into a room: rooms.hall.objects = { … }.")
-    _reachable(entry, rooms)
-    for called, room in rooms.items():
-        inner = TomlTable(file, f"room {called!r} of building {name!r}", room, _ROOM)
-        _name(inner, called)
+    _check_reachable(entry, rooms)
+    for room_name, room in rooms.items():
+        inner = TomlTable(file, f"room {room_name!r} of building {name!r}", room, _ROOM)
+        _name(inner, room_name)
         room_x, room_y = inner.number("x", x), inner.number("y", y)
-        under_the_sky = inner.flag("outdoors", outdoors)
-        made = rows.add(called.strip(), ROOM, place, room_x, room_y, outdoors=under_the_sky)
-        _objects(inner, made, room_x, room_y, under_the_sky, rows)
+        room_outdoors = inner.flag("outdoors", outdoors)
+        room_place = rows.add(room_name.strip(), ROOM, place, room_x, room_y, outdoors=room_outdoors)
+        _objects(inner, room_place, room_x, room_y, room_outdoors, rows)
 
 
 def _objects(room: TomlTable, parent: int, x: float, y: float, outdoors: bool, rows: _Rows) -> None:
     objects = room.values.get("objects", {})
     if isinstance(objects, list):
         names = room.texts("objects")
-        _distinct(room.file, [f"{room.where} > {name}" for name in names] or [""])
+        _check_distinct(room.file, [f"{room.where} > {name}" for name in names] or [""])
         objects = dict.fromkeys(names, "")
     if not isinstance(objects, Mapping):
         raise room.error("objects is neither a table nor a list.", 'Write objects = { stove = "off" }.')
-    for called, given in objects.items():
+    for name, value in objects.items():
         entry = TomlTable(
             room.file,
-            f"object {called!r} in {room.where}",
-            {"state": given} if isinstance(given, str) else given,
+            f"object {name!r} in {room.where}",
+            {"state": value} if isinstance(value, str) else value,
             _OBJECT,
         )
-        _name(entry, called)
+        _name(entry, name)
         state = entry.values.get("state", "")
         if not isinstance(state, str):
             raise entry.error(f"state is {state!r}.", 'Write it as text, such as "off".')
         place = entry.number("x", x), entry.number("y", y)
-        rows.add(called.strip(), OBJECT, parent, *place, outdoors=outdoors, state=state)
+        rows.add(name.strip(), OBJECT, parent, *place, outdoors=outdoors, state=state)
 
 
-def _reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
-    """Every room must be reached from the door, through the rooms that it names."""
+def _check_reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
+    """Check that every room can be reached from the door through the rooms that it names."""
     through = {name: room.get("through") for name, room in rooms.items() if isinstance(room, Mapping)}
     for name, before in through.items():
         if before is not None and before not in through:
@@ -192,7 +192,7 @@ def _reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
         )
 
 
-def _distinct(file: str, addresses: list[str]) -> None:
+def _check_distinct(file: str, addresses: list[str]) -> None:
     address, count = Counter(addresses).most_common(1)[0]
     if count > 1:
         raise WorldError(
@@ -204,8 +204,8 @@ def _distinct(file: str, addresses: list[str]) -> None:
 def _streets(file: str, values: Mapping[str, Any]) -> tuple[list[Floats], list[str]]:
     lines, names = [], []
     for number, street in enumerate(array_of_tables(file, values, "street"), start=1):
-        called = street.get("name", number) if isinstance(street, Mapping) else number
-        entry = TomlTable(file, f"street {called!r}", street, _STREET)
+        label = street.get("name", number) if isinstance(street, Mapping) else number
+        entry = TomlTable(file, f"street {label!r}", street, _STREET)
         names.append(entry.text("name", f"street {number}"))
         try:
             line = np.array(entry.values.get("points", []), dtype=float)
@@ -221,8 +221,10 @@ def _streets(file: str, values: Mapping[str, Any]) -> tuple[list[Floats], list[s
     return lines, names
 
 
-def _joined(file: str, places: Places, lines: list[Floats], names: list[str], doorstep: float) -> tuple[Ways, Spots]:
-    """The ways and the doors, once every building is known to be reachable from every other."""
+def _ways_and_doors(
+    file: str, places: Places, lines: list[Floats], names: list[str], doorstep: float
+) -> tuple[Ways, Spots]:
+    """The ways and the doors, once it is checked that every building can be reached from every other."""
     ids = places.buildings
     x, y = places.x[ids], places.y[ids]
     if not lines:
@@ -230,28 +232,28 @@ def _joined(file: str, places: Places, lines: list[Floats], names: list[str], do
     streets, owner = streets_from_lines(lines)
     doors = streets.doors(x, y, building=ids)
     far = int(np.argmax(doors.access))
-    called = places.name[int(ids[far])]
+    name = places.name[int(ids[far])]
     if doors.access[far] > doorstep:
         raise WorldError(
-            f"{file}, building {called!r}: it cannot be reached; the nearest street, "
+            f"{file}, building {name!r}: it cannot be reached; the nearest street, "
             f"{names[owner[doors.section[far]]]!r}, is {doors.access[far]:.0f} metres away, "
             f"and a doorstep is {doorstep:g} at most.",
             "Move the building, lead a street to it, or set [town] doorstep.",
         )
-    _connected(file, places, streets, owner, names, doors)
+    _check_connected(file, places, streets, owner, names, doors)
     return streets, doors
 
 
-def _connected(file: str, places: Places, streets: Streets, owner: Ints, names: list[str], doors: Spots) -> None:
+def _check_connected(file: str, places: Places, streets: Streets, owner: Ints, names: list[str], doors: Spots) -> None:
     part = streets.components()[streets.ends[doors.section, 0]]
     main = np.bincount(part).argmax()
     if (part == main).all():
         return
     lost, reached = int(np.argmax(part != main)), int(np.argmax(part == main))
-    called = [places.name[int(places.buildings[row])] for row in (lost, reached)]
+    building = [places.name[int(places.buildings[row])] for row in (lost, reached)]
     street = [names[owner[doors.section[row]]] for row in (lost, reached)]
     raise WorldError(
-        f"{file}, building {called[0]!r}: it cannot be reached from {called[1]!r}; "
+        f"{file}, building {building[0]!r}: it cannot be reached from {building[1]!r}; "
         f"{street[0]!r} does not meet the streets around {street[1]!r}.",
         "Let two streets cross or share a point.",
     )

@@ -1,4 +1,4 @@
-"""Towns of any size, on a grid of streets."""
+"""Generated towns of any size, on a grid of streets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from populace.worlds.town.town import Town
 HOUSEHOLDS = (0.30, 0.34, 0.16, 0.14, 0.06)
 """The share of households of one to five people."""
 BLOCK, PLOTS_A_SIDE, SETBACK = 150.0, 7, 14.0
-"""Metres between junctions, plots on each side of a section, metres from the street's middle to a building's."""
+"""Metres between junctions; plots on each side of a section; metres from the middle of the street to a building."""
 WORKING = 0.55
-"""Posts for each resident; somewhat more than will be filled."""
+"""Posts for each resident; somewhat more than there are workers."""
 TREES = (
     "Alder Ash Aspen Beech Birch Blackthorn Box Cedar Cherry Chestnut Cypress Dogwood Elder Elm Fir Gean Hawthorn "
     "Hazel Holly Hornbeam Juniper Larch Laurel Lime Linden Maple Medlar Mulberry Myrtle Oak Olive Osier Pear Pine "
@@ -30,7 +30,7 @@ EASTWARD, NORTHWARD = ("Street", "Way", "Walk"), ("Lane", "Row", "Rise")
 
 @dataclass(frozen=True)
 class BuildingKind:
-    """How buildings of one kind are made: for how many residents there is one, with what in it."""
+    """A kind of building: for how many residents there is one, its posts, hours and rooms."""
 
     residents: int
     posts: int
@@ -60,22 +60,22 @@ HOME = BuildingKind(1, 0, (0, 24), (("kitchen", "stove", "off"), ("bedroom", "be
 
 @dataclass(frozen=True)
 class _Buildings:
-    """The buildings of a generated town while it is made."""
+    """The buildings of a town while it is generated."""
 
     kind: list[str]
     plot: Ints
-    """Which plot each stands on; for a park, which block."""
+    """The plot of each building; for a park, its block."""
     beds: Ints
     posts: Ints
 
 
 def generate_town(people: int, rng: np.random.Generator) -> Town:
-    """A town with homes, work and leisure for so many people."""
+    """A town with homes, work and leisure for this many people."""
     if people < 1:
         raise WorldError(f"a town for {people} people cannot be made.", "Give 1 or more.")
     beds = _households(people, rng)
-    counts = {kind: max(1, round(people / made.residents)) for kind, made in KINDS.items()}
-    others = sum(counts[kind] * made.posts for kind, made in KINDS.items() if kind != "office")
+    counts = {kind: max(1, round(people / building.residents)) for kind, building in KINDS.items()}
+    others = sum(counts[kind] * building.posts for kind, building in KINDS.items() if kind != "office")
     counts["office"] = max(1, math.ceil((people * WORKING - others) / KINDS["office"].posts))
     parks = counts.pop("park")
     built = len(beds) + sum(counts.values())
@@ -106,7 +106,7 @@ def _households(people: int, rng: np.random.Generator) -> Ints:
 
 
 def _grid(side: int) -> Streets:
-    """Junctions in a square; sections along each line eastward first, then along each line northward."""
+    """Streets with junctions in a square: first the sections of each line eastward, then of each line northward."""
     number = np.arange(side * side).reshape(side, side)
     east = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
     north = np.stack([number[:-1].T.ravel(), number[1:].T.ravel()], axis=1)
@@ -115,7 +115,7 @@ def _grid(side: int) -> Streets:
 
 
 def _plots(streets: Streets, side: int) -> Spots:
-    """Plots on both sides of every section, section by section, as points joined to the street."""
+    """The plots on both sides of every section, in order, as points connected to the street."""
     sections = len(streets.ends)
     section = np.repeat(np.arange(sections), 2 * PLOTS_A_SIDE)
     number = np.tile(np.arange(2 * PLOTS_A_SIDE), sections)
@@ -129,7 +129,7 @@ def _plots(streets: Streets, side: int) -> Spots:
 
 
 def _zones(plots: Spots, work: int, homes: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Work gathers towards the middle; homes take the rest, from the middle outwards, in the order of the streets."""
+    """The plots for work, mostly near the middle, and those for homes, from the middle outwards."""
     away = np.hypot(plots.x - plots.x.mean(), plots.y - plots.y.mean())
     inwards = np.argsort(away * rng.uniform(0.3, 1.0, len(away)), kind="stable")
     left = inwards[work:]
@@ -150,14 +150,14 @@ def _doors(buildings: _Buildings, plots: Spots, streets: Streets, side: int) -> 
 
 
 def _names(buildings: _Buildings, side: int) -> pl.Series:
-    """Addresses by street and number; a building that is no home says what it is."""
+    """Addresses by street and number; those of buildings that are no homes begin with the kind."""
     lines = np.arange(side)
 
-    def named(kinds: tuple[str, ...]) -> list[str]:
+    def street_names(kinds: tuple[str, ...]) -> list[str]:
         every = [f"{tree} {kind}" for kind in kinds for tree in TREES]
         return [every[n % len(every)] + (f" {n // len(every) + 1}." if n >= len(every) else "") for n in lines]
 
-    streets = pl.Series(named(EASTWARD) + named(NORTHWARD))
+    streets = pl.Series(street_names(EASTWARD) + street_names(NORTHWARD))
     per_line = 2 * PLOTS_A_SIDE * (side - 1)
     frame = pl.DataFrame(
         {
@@ -168,13 +168,13 @@ def _names(buildings: _Buildings, side: int) -> pl.Series:
         }
     )
     address = pl.format("{} {}", "street", "number")
-    called = pl.col("kind").str.slice(0, 1).str.to_uppercase() + pl.col("kind").str.slice(1)
+    title = pl.col("kind").str.slice(0, 1).str.to_uppercase() + pl.col("kind").str.slice(1)
     return frame.select(
         pl.when(pl.col("kind") == "home")
         .then(address)
         .when(pl.col("kind") == "park")
         .then(pl.format("Park {}", pl.col("plot") + 1))
-        .otherwise(pl.format("{}, {}", called, address))
+        .otherwise(pl.format("{}, {}", title, address))
         .alias("name")
     )["name"]
 
@@ -184,10 +184,10 @@ def _places(people: int, buildings: _Buildings, doors: Spots, side: int) -> Plac
     kinds = pl.Series(buildings.kind)
     rooms: list[tuple[Ints, str, str, str]] = []
     hours = np.zeros((count, 2), dtype=np.int64)
-    for kind, made in {"home": HOME, **KINDS}.items():
+    for kind, building in {"home": HOME, **KINDS}.items():
         which = np.flatnonzero((kinds == kind).to_numpy())
-        hours[which] = np.array(made.hours) * 3600
-        rooms.extend((which, *room) for room in made.rooms)
+        hours[which] = np.array(building.hours) * 3600
+        rooms.extend((which, *room) for room in building.rooms)
     parent = np.concatenate([which for which, *_ in rooms])
     order = np.argsort(parent, kind="stable")
     lengths = [len(which) for which, *_ in rooms]

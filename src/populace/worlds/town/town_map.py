@@ -1,4 +1,4 @@
-"""A town in plain text for the terminal, and as tables for other drawings."""
+"""The map of a town: as plain text for the terminal, and as tables for other drawings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from populace.worlds.town.streets import Streets
 from populace.worlds.town.town import Town
 
 MOST_LABELS = 80
-"""With more buildings than this a map shows how many people are where, and no names."""
+"""With more buildings than this a map shows how many people are where, without labels."""
 NARROWEST = 40
 
 
 def building_labels(town: Town) -> pl.Series:
-    """A short label for each building, none twice: initials, and the number where the name has one.
+    """A unique short label for each building: initials, and the number where the name has one.
 
     Example:
         >>> building_labels(Town.sallow_ferry()).to_list()[:3]
         ['KC', 'OP', 'PG']
     """
     taken: set[str] = set()
-    made = []
+    unique = []
     for name in town.places.name.gather(town.places.buildings.astype(np.uint32)).to_list():
         words = "".join(letter if letter.isalnum() else " " for letter in name.replace("'", "")).split()
         short = "".join(word if word.isdecimal() else word[0].upper() for word in words) or "?"
@@ -37,8 +37,8 @@ def building_labels(town: Town) -> pl.Series:
             number += 1
             label = f"{short}{chr(96 + number) if number <= 26 else number}"
         taken.add(label)
-        made.append(label)
-    return pl.Series("label", made, dtype=pl.String)
+        unique.append(label)
+    return pl.Series("label", unique, dtype=pl.String)
 
 
 def building_rectangles(town: Town, presence: Presence | None = None, now: int = 0) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def building_rectangles(town: Town, presence: Presence | None = None, now: int =
 
 
 def street_lines(town: Town) -> pl.DataFrame:
-    """The street sections for drawing: x, y, to_x, to_y; none where people walk straight."""
+    """The street sections for drawing: x, y, to_x, to_y; empty in a town without streets."""
     if not isinstance(town.ways, Streets):
         return pl.DataFrame(schema={"x": pl.Float64, "y": pl.Float64, "to_x": pl.Float64, "to_y": pl.Float64})
     first, second = town.ways.ends.T
@@ -88,15 +88,15 @@ def render_map(
 ) -> list[str]:
     """The town as lines of plain text: a title, the map, and a legend.
 
-    A building is its initials and, after a colon, how many are there; `o` is somebody on the way, a dot a
-    street. Where a building is drawn depends on the map alone, so that nothing jumps from one time to the next.
+    A building is shown by its label and, after a colon, the number of people in it; `o` is a person on the way, a dot
+    a street. The position of a building depends on the map alone, so that it is the same at every time.
 
     Args:
         town: The town.
-        presence: Who is where; without it the map is empty.
-        now: At what time, in simulated seconds.
-        width: How many characters wide.
-        names: What people are called, for the legend.
+        presence: Where people are; without it the map shows no people.
+        now: The simulated time in seconds.
+        width: The width in characters.
+        names: The names of the people, for the legend.
 
     Example:
         >>> lines = render_map(Town.sallow_ferry(), width=60)
@@ -153,7 +153,7 @@ class _Canvas:
             self.cells[self.cell(x + (to_x - x) * steps, y + (to_y - y) * steps)] = "."
 
     def buildings(self, town: Town, counts: Ints) -> None:
-        """A label for each building on or near its cell, homes last; one that finds no room is left to the legend."""
+        """A label for each building on or near its cell, homes last; without room it stands in the legend only."""
         table = building_rectangles(town).with_columns(people=pl.Series(counts))
         ordered = table.with_columns(home=pl.col("kind") == "home").sort("home", maintain_order=True)
         for label, x, y, people in ordered.select("label", "x", "y", "people").iter_rows():
@@ -186,7 +186,7 @@ def _walkers(canvas: _Canvas, presence: Presence | None, now: int) -> None:
 
 
 def _crowds(canvas: _Canvas, town: Town, presence: Presence | None, now: int) -> None:
-    """How many people are in each cell: a digit, or + for ten and more; a dot is a building with nobody in it."""
+    """The number of people in each cell: a digit, or + for ten and more; a dot is an empty building."""
     ids = town.places.buildings
     canvas.cells[canvas.cell(town.places.x[ids], town.places.y[ids])] = "."
     if presence is None:
@@ -201,7 +201,7 @@ def _crowds(canvas: _Canvas, town: Town, presence: Presence | None, now: int) ->
 
 
 def _legend(town: Town, counts: Ints, place: Ints, names: Sequence[str] | pl.Series | None, width: int) -> list[str]:
-    """A line for each building: label, name, kind, and who is there."""
+    """A line for each building: label, name, kind, and the people in it."""
     building = np.where(place == NOWHERE, -1, town.places.building[np.maximum(place, 0)])
     wide = max(len(label) for label in building_labels(town))
     lines = []

@@ -5,29 +5,31 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import APIRouter
-
 from populace.community.study import Study, rater_name
 from populace.studio.pages.discern.data import DiscernSession, as_json, cards
 from populace.studio.studio import Studio
 
 
-def router(studio: Studio) -> APIRouter:
-    """The routes of studies."""
-    made = APIRouter()
+def get_studies(studio: Studio) -> dict[str, Any]:
+    """The studies of the workspace."""
+    return {"studies": [asdict(card) for card in cards(studio.workspace)]}
 
-    @made.get("/discern")
-    def listed() -> dict[str, Any]:
-        return {"studies": [asdict(card) for card in cards(studio.workspace)]}
 
-    @made.get("/discern/{name}")
-    def task(name: str, rater: str) -> dict[str, Any]:
-        session = DiscernSession(Study(studio.workspace, name), rater_name(rater))
-        found = session.task()
-        return {"study": name, "rater": session.rater, "done": session.done, "task": asdict(found) if found else None}
+def get_task(studio: Studio, name: str, rater: str) -> dict[str, Any]:
+    """The next pair for a rater; which conversation is real is not in it."""
+    session = DiscernSession(Study(studio.workspace, name), rater_name(rater))
+    found = session.task()
+    return {"study": name, "rater": session.rater, "done": session.done, "task": asdict(found) if found else None}
 
-    @made.get("/discern/{name}/results")
-    def results(name: str, rater: str) -> dict[str, Any]:
-        return {"study": name, **as_json(DiscernSession(Study(studio.workspace, name), rater_name(rater)).results())}
 
-    return made
+def get_results(studio: Studio, name: str, rater: str) -> dict[str, Any]:
+    """The results of a rater who has answered all pairs."""
+    return {"study": name, **as_json(DiscernSession(Study(studio.workspace, name), rater_name(rater)).results())}
+
+
+ROUTES = {
+    "/discern": get_studies,
+    "/discern/{name}": get_task,
+    "/discern/{name}/results": get_results,
+}
+"""The functions behind the paths below `/api`."""

@@ -88,7 +88,7 @@ class DiscernSession:
     def __init__(self, study: Study, rater: str) -> None:
         self.study, self.rater = study, rater
         self.ratings = study.ratings()
-        self._left = list(self.ratings.left(study.pairs, rater))
+        self._left = self.ratings.unrated(study.pairs, rater)
 
     @property
     def done(self) -> int:
@@ -109,9 +109,9 @@ class DiscernSession:
             raise UsageError("every pair is answered already.")
         pair = self._left[0]
         self.ratings = self.study.ratings()
-        if pair.key in {left.key for left in self.ratings.left(self.study.pairs, self.rater)}:
+        if pair.key in {left.key for left in self.ratings.unrated(self.study.pairs, self.rater)}:
             self.ratings.add([pair.rating(self.rater, "person", chosen)])
-        self._left = list(self.ratings.left(self.study.pairs, self.rater))
+        self._left = self.ratings.unrated(self.study.pairs, self.rater)
 
     def results(self) -> DiscriminationResult:
         """Error rates beside the published ones, once this rater is done."""

@@ -49,7 +49,7 @@ def register(studio: Studio) -> None:
     @page_at("/discern")
     async def listed() -> None:
         ui.add_head_html(STYLE)
-        with frame(studio, "Real or generated?", command=command("discern", "--study", "NAME", "--rater", "NAME")):
+        with frame("Real or generated?", command=command("discern", "--study", "NAME", "--rater", "NAME")):
             ui.label(
                 "A rater sees a real and a generated conversation of one community and says which one is real. "
                 "Who cannot tell is wrong half of the time."
@@ -72,7 +72,7 @@ def register(studio: Studio) -> None:
         rater = ui.context.client.request.query_params.get("rater", "")
         shows = command("discern", "--study", name, *(["--rater", rater] if rater else []))
         crumbs = [("Real or generated?", "/discern")]
-        with frame(studio, f"Study {name}", command=shows, crumbs=crumbs) as page:
+        with frame(f"Study {name}", command=shows, crumbs=crumbs) as page:
             opened = await asyncio.to_thread(Study, studio.workspace, name)
             DiscernPanel(opened, page).build(rater)
 
@@ -129,7 +129,7 @@ async def _new(studio: Studio) -> None:
             inside(studio.workspace, real.value)
             button.disable()
             try:
-                made = await studio.jobs.ask(*wanted())
+                made = await studio.jobs.call(*wanted())
             finally:
                 if not button.is_deleted:
                     button.enable()

@@ -39,7 +39,7 @@ def register(studio: Studio) -> None:
     @page_at("/experiment/{name}")
     async def experiment(name: str, outcome: str = "", reference: str = "") -> None:
         crumbs = [("Runs", "/")]
-        with frame(studio, name, command=command("report", name), crumbs=crumbs) as page:
+        with frame(name, command=command("report", name), crumbs=crumbs) as page:
             results = await asyncio.to_thread(view.opened, studio.workspace, name)
             shown_experiment = _Showing(studio, page, name, _Choice(outcome, reference))
             await shown_experiment.build(results)
@@ -184,7 +184,7 @@ class _Showing:
         async def write() -> None:
             button.disable()
             try:
-                await self.studio.jobs.ask("report", self.name)
+                await self.studio.jobs.call("report", self.name)
             finally:
                 button.enable()
             link.set_visibility(True)

@@ -32,7 +32,7 @@ def register(studio: Studio) -> None:
     async def feedback(
         queue: str = "", seed: int = 0, rater: str = "", n: int | None = None, run: str = "", kind: str = "decision"
     ) -> None:
-        with frame(studio, "Feedback", command="populace feedback") as page:
+        with frame("Feedback", command="populace feedback") as page:
             if queue and rater:
                 name = check_rater(rater)
                 sitting = await asyncio.to_thread(RatingSession.begin, studio.workspace, queue, seed, name)

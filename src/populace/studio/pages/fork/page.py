@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.runs.clock import step_time
 from populace.studio.catalogue import Catalogue
 from populace.studio.jobs import command
 from populace.studio.pages.fork.change_forms import KINDS, Read, change_form
 from populace.studio.pages.fork.data import SETTINGS, Beginning, Fork, beginning, check_changes
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -43,7 +43,7 @@ def register(studio: Studio) -> None:
     async def fork_page(name: str) -> None:
         query = dict(context.client.request.query_params)
         add_form_style()
-        with frame(studio, "Intervene and fork", crumbs=[(name, run_address(name))]) as page:
+        with frame("Intervene and fork", crumbs=[(name, run_address(name))]) as page:
             parent = studio.library.run(name)
             start = await asyncio.to_thread(beginning, parent, _step(query.get("at")))
             fork = Fork.read(parent.name, start.at, query)
@@ -71,7 +71,7 @@ class _ForkPage:
     async def learn(self, catalogue: Catalogue, scenario: str) -> None:
         """Ask the scenario for its parameters; where it cannot be asked, what their values tell has to do."""
         try:
-            self.parameters = read_parameters(await catalogue.described(scenario))
+            self.parameters = read_parameters(await catalogue.description(scenario))
         except PopulaceError as error:
             self._unasked.set_visibility(True)
             with self._unasked:

@@ -110,7 +110,7 @@ class Judging:
         self.button.disable()
         self.waiting.set_visibility(True)
         try:
-            await self.studio.jobs.start(*self._arguments()).ended()
+            await self.studio.jobs.start(*self._arguments()).wait_for_result()
         finally:
             self.button.enable()
             self.waiting.set_visibility(False)

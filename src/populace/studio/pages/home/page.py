@@ -29,7 +29,7 @@ def register(studio: Studio) -> None:
 
     @page_at("/")
     async def home(search: str = "", page: int = 1) -> None:
-        with frame(studio, "Runs", command="populace list") as here:
+        with frame("Runs", command="populace list") as here:
             field = ui.input(placeholder="Search name, scenario, model, author, state or tag", value=search)
             test_id(
                 field.props('dense outlined clearable debounce=200 aria-label="Search runs"').classes("w-full"),
@@ -185,13 +185,13 @@ def _experiments(cards: list[ExperimentCard]) -> None:
 def _removed(studio: Studio, refresh: object) -> None:
     """What was deleted stays until it is deleted again, and can be brought back."""
     assert callable(refresh)
-    names = studio.library.removed()
+    names = studio.workspace.removed()
     if not names:
         return
 
     @notify_errors
     async def undo(name: str) -> None:
-        studio.library.restore(name)
+        studio.workspace.restore(name)
         await refresh()
 
     with ui.expansion(f"Deleted: {len(names)}", icon="delete").classes("w-full soft") as opened:

@@ -5,25 +5,22 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import APIRouter
-
 from populace.studio.catalogue import Catalogue
 from populace.studio.studio import Studio
 
 
-def router(studio: Studio) -> APIRouter:
-    """`/api/scenarios`."""
-    made = APIRouter()
-    catalogue = Catalogue(studio.jobs)
+def get_scenarios(studio: Studio) -> list[dict[str, Any]]:
+    """Everything that can be picked, with a sentence each."""
+    return [asdict(offer) for offer in Catalogue(studio.jobs).offers()]
 
-    @made.get("/scenarios")
-    def scenarios() -> list[dict[str, Any]]:
-        """Everything that can be picked, with a sentence each."""
-        return [asdict(offer) for offer in catalogue.offers()]
 
-    @made.get("/scenarios/{name:path}")
-    async def scenario(name: str) -> dict[str, Any]:
-        """One scenario with all its parameters."""
-        return await catalogue.described(name)
+async def get_scenario(studio: Studio, name: str) -> dict[str, Any]:
+    """One scenario with all its parameters."""
+    return await Catalogue(studio.jobs).description(name)
 
-    return made
+
+ROUTES = {
+    "/scenarios": get_scenarios,
+    "/scenarios/{name:path}": get_scenario,
+}
+"""The functions behind the paths below `/api`."""

@@ -12,7 +12,7 @@ from nicegui import background_tasks, context, ui
 from populace.base.errors import PopulaceError, UsageError
 from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
-from populace.studio.catalogue import Catalogue, Offer
+from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
 from populace.studio.pages.new_run.data import LIMITS, SETTINGS, RunForm, expected
 from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
@@ -37,7 +37,7 @@ def register(studio: Studio) -> None:
     async def new_run() -> None:
         query = dict(context.client.request.query_params)
         add_form_style()
-        with frame(studio, "New run") as page:
+        with frame("New run") as page:
             offers = await asyncio.to_thread(catalogue.offers)
             chosen = query.get("scenario", offers[0].name)
             _pick(offers, chosen, query)
@@ -57,18 +57,18 @@ def register(studio: Studio) -> None:
 async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
     """A scenario's description; for a file the page is sent first, as a child has to load it."""
     if name in known_scenarios():
-        return await catalogue.described(name)
+        return await catalogue.description(name)
     with ui.row().classes("items-center gap-2") as waiting:
         ui.spinner(size="sm")
         ui.label(f"Loading {display_text(name, 120)}…").classes("soft")
     await context.client.connected()
     try:
-        return await catalogue.described(name)
+        return await catalogue.description(name)
     finally:
         waiting.delete()
 
 
-def _pick(offers: list[Offer], chosen: str, query: dict[str, str]) -> None:
+def _pick(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:
     kept = {each.name: query[each.name] for each in (*SETTINGS, *LIMITS) if each.name in query}
     with section("Scenario"):
         with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
@@ -203,7 +203,7 @@ class _NewRun:
                 ui.label("Estimating… the run can be started without it.").classes("soft")
         await asyncio.sleep(pause)
         try:
-            found = await self.studio.jobs.ask(*self.form.estimate())
+            found = await self.studio.jobs.call(*self.form.estimate())
         except PopulaceError as error:
             self._estimate.clear()
             with self._estimate:

@@ -8,13 +8,12 @@ from typing import Any
 from nicegui import ui
 
 from populace.base.errors import UsageError
+from populace.runs.biography import Biography, interviews_with
+from populace.runs.clock import step_time
 from populace.studio.jobs import command
-from populace.studio.pages.person.data import Portrait, interviews_with
-from populace.studio.shell.clock import step_time
-from populace.studio.shell.frame import chip, empty_state, notify_errors, section, test_id
+from populace.studio.shell.frame import CommandLine, chip, empty_state, notify_errors, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.command_line import command_line
 
 KINDS = {
     "text": "In their own words",
@@ -34,7 +33,7 @@ class Interview:
         step: Tells the step that is shown.
     """
 
-    def __init__(self, studio: Studio, name: str, person: Portrait, step: Callable[[], int]) -> None:
+    def __init__(self, studio: Studio, name: str, person: Biography, step: Callable[[], int]) -> None:
         self.studio, self.name, self.person, self.step = studio, name, person, step
         self._listed: list[dict[str, Any]] | None = None
         with section("Ask this person") as panel:
@@ -65,7 +64,7 @@ class Interview:
             self.send = test_id(ui.button("Ask", on_click=notify_errors(self._ask)).props("no-caps"), "ask-send")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
-        self.line = command_line("ask-command")
+        self.line = CommandLine("ask-command")
         for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
             field.on_value_change(self._say)
         self._say()
@@ -88,9 +87,9 @@ class Interview:
         return tuple(made)
 
     def _say(self) -> None:
-        self.line.set_text(display_text(command(*self.arguments())))
+        self.line.show(command(*self.arguments()))
 
-    def show(self, person: Portrait, step: int) -> None:
+    def show(self, person: Biography, step: int) -> None:
         """Show what was asked so far, and ask as of another step."""
         self.person = person
         self._say()
@@ -129,7 +128,7 @@ class Interview:
         self.send.disable()
         self.busy.set_visibility(True)
         try:
-            await self.studio.jobs.ask(*self.arguments())
+            await self.studio.jobs.call(*self.arguments())
         finally:
             self.send.enable()
             self.busy.set_visibility(False)

@@ -5,102 +5,97 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import polars as pl
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from populace.base.errors import JournalError, UsageError
+from populace.runs import step_answers, step_events, step_people
+from populace.runs import usage as run_usage
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
-from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
 from populace.studio.studio import Studio
 
 Page = Annotated[int, Query(ge=1)]
 Size = Annotated[int, Query(ge=1, le=500)]
 
 
-def router(studio: Studio) -> APIRouter:
-    """`/api/runs/NAME/…`."""
-    made = APIRouter(prefix="/runs/{name}")
+def get_overview(studio: Studio, name: str) -> dict[str, Any]:
+    """A run in a few facts, and everything that was set."""
+    run = studio.library.run(name)
+    seen = overview(run)
+    settings = [*settings_rows(run), *origin_rows(run)]
+    return {**asdict(seen), "tables": sorted(seen.tables), "progress": seen.progress, "settings": settings}
 
-    @made.get("/overview")
-    def run_overview(name: str) -> dict[str, Any]:
-        """A run in a few facts, and everything that was set."""
-        run = studio.library.run(name)
-        seen = overview(run, studio.jobs.condition(run))
-        settings = [*settings_rows(run), *origin_rows(run)]
-        return {**asdict(seen), "tables": sorted(seen.tables), "progress": seen.progress, "settings": settings}
 
-    @made.get("/metrics")
-    def metrics(name: str) -> list[dict[str, Any]]:
-        """All metrics, a row for each step."""
-        return studio.library.run(name).metrics.to_dicts()
+def get_metrics(studio: Studio, name: str) -> list[dict[str, Any]]:
+    """All metrics, a row for each step."""
+    return studio.library.run(name).metrics.to_dicts()
 
-    @made.get("/people")
-    def people(
-        name: str,
-        step: int | None = None,
-        page: Page = 1,
-        size: Size = 25,
-        sort: str = "",
-        search: str = "",
-        where: str = "",
-    ) -> dict[str, Any]:
-        """A page of the people at a step; `sort=-age` puts the largest first."""
-        run = studio.library.run(name)
-        at = step_of(run, step)
-        found = people_data.people(
-            run, at, search=search, where=where, sort=sort.lstrip("-"), descending=sort[:1] == "-", page=page, size=size
-        )
-        return {"step": at, "count": found.total, "people": _plain(found.table)}
 
-    @made.get("/events")
-    def events(
-        name: str,
-        step: int | None = None,
-        until: bool = False,
-        kind: str = "",
-        person: str = "",
-        search: str = "",
-        page: Page = 1,
-        size: Size = 25,
-    ) -> dict[str, Any]:
-        """A page of the events at a step, or with `until` up to it, newest first."""
-        run = studio.library.run(name)
-        at = step_of(run, step)
-        found = events_data.events(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
-        return {"step": at, "count": found.total, "events": found.table.to_dicts()}
+def get_people(
+    studio: Studio,
+    name: str,
+    step: int | None = None,
+    page: Page = 1,
+    size: Size = 25,
+    sort: str = "",
+    search: str = "",
+    where: str = "",
+) -> dict[str, Any]:
+    """A page of the people at a step; `sort=-age` puts the largest first."""
+    run = studio.library.run(name)
+    at = step_of(run, step)
+    found = step_people.people_page(
+        run, at, search=search, where=where, sort=sort.lstrip("-"), descending=sort[:1] == "-", page=page, size=size
+    )
+    return {"step": at, "count": found.total, "people": found.table.to_dicts()}
 
-    @made.get("/answers")
-    def answers(name: str, step: int | None = None) -> dict[str, Any]:
-        """The answers at a step, by question, and which of them were none."""
-        run = studio.library.run(name)
-        at = step_of(run, step)
-        asked = [
-            {
-                **{name: value for name, value in vars(each).items() if name not in ("values", "mean")},
-                "values": each.values.to_dicts(),
-                "mean": asdict(each.mean) if each.mean else None,
-            }
-            for each in answers_data.answers(run, at)
-        ]
-        invalid = answers_data.invalid_by_question(run, at).to_dicts()
-        return {"step": at, "questions": asked, "invalid": invalid}
 
-    @made.get("/usage")
-    def usage(name: str, step: int | None = None) -> dict[str, Any]:
-        """What was used up to a step, by purpose and by step."""
-        run = studio.library.run(name)
-        used = usage_data.used(run, step_of(run, step))
-        return {
-            "until": used.until,
-            "total": used.total.to_json(),
-            "seconds": used.seconds,
-            "purposes": used.purposes.to_dicts(),
-            "steps": used.steps.to_dicts(),
+def get_events(
+    studio: Studio,
+    name: str,
+    step: int | None = None,
+    until: bool = False,
+    kind: str = "",
+    person: str = "",
+    search: str = "",
+    page: Page = 1,
+    size: Size = 25,
+) -> dict[str, Any]:
+    """A page of the events at a step, or with `until` up to it, newest first."""
+    run = studio.library.run(name)
+    at = step_of(run, step)
+    found = step_events.event_page(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
+    return {"step": at, "count": found.total, "events": found.table.to_dicts()}
+
+
+def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
+    """The answers at a step, by question, and which of them are invalid."""
+    run = studio.library.run(name)
+    at = step_of(run, step)
+    asked = [
+        {
+            **{name: value for name, value in vars(each).items() if name not in ("values", "mean")},
+            "values": each.values.to_dicts(),
+            "mean": asdict(each.mean) if each.mean else None,
         }
+        for each in step_answers.question_summaries(run, at)
+    ]
+    invalid = step_answers.invalid_by_question(run, at).to_dicts()
+    return {"step": at, "questions": asked, "invalid": invalid}
 
-    return made
+
+def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
+    """What was used up to a step, by purpose and by step."""
+    run = studio.library.run(name)
+    used = run_usage.usage_until(run, step_of(run, step))
+    return {
+        "until": used.until,
+        "total": used.total.to_json(),
+        "seconds": used.seconds,
+        "purposes": used.purposes.to_dicts(),
+        "steps": used.steps.to_dicts(),
+    }
 
 
 def step_of(run: RunReader, step: int | None) -> int:
@@ -115,11 +110,12 @@ def step_of(run: RunReader, step: int | None) -> int:
     return step
 
 
-def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows that JSON can hold: numbers that are none become nothing."""
-    finite = [
-        pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name)
-        for name, dtype in table.schema.items()
-        if dtype.is_float()
-    ]
-    return table.with_columns(finite).to_dicts()
+ROUTES = {
+    "/runs/{name}/overview": get_overview,
+    "/runs/{name}/metrics": get_metrics,
+    "/runs/{name}/people": get_people,
+    "/runs/{name}/events": get_events,
+    "/runs/{name}/answers": get_answers,
+    "/runs/{name}/usage": get_usage,
+}
+"""The functions behind the paths below `/api`."""

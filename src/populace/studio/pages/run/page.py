@@ -14,9 +14,10 @@ from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
+from populace.studio.metrics import chart_metrics
 from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
-from populace.studio.pages.run.data import charted, metrics_at
 from populace.studio.pages.run.head import Head
+from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import Time
 from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
@@ -47,7 +48,7 @@ def register(studio: Studio) -> None:
         who: str = "",
         until: str = "",
     ) -> None:
-        with frame(studio, name, command=command("show", name), crumbs=[("Runs", "/")]) as here:
+        with frame(name, command=command("show", name), crumbs=[("Runs", "/")]) as here:
             studio.library.run(name)
             query = TableQuery(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
             sight = Sight(studio, name, here, step)
@@ -135,20 +136,19 @@ class Sight:
 
     async def _show_run(self) -> None:
         run = self._studio.library.run(self._name)
-        condition = self._studio.jobs.condition(run)
-        seen = await asyncio.to_thread(overview, run, condition)
+        facts = await asyncio.to_thread(overview, run)
         table = await asyncio.to_thread(lambda: run.metrics)
-        self._head.show(seen)
-        self._early.set_visibility(seen.last is None)
-        self._seen.set_visibility(seen.last is not None)
-        if seen.last is None:
+        self._head.show(facts)
+        self._early.set_visibility(facts.last is None)
+        self._seen.set_visibility(facts.last is not None)
+        if facts.last is None:
             return
-        if self._wanted is not None and self._time.last < seen.last:
-            self._time.step = min(max(self._wanted, 0), seen.last)
+        if self._wanted is not None and self._time.last < facts.last:
+            self._time.step = min(max(self._wanted, 0), facts.last)
             self._wanted = None
         elif self._wanted is None and self._time.last == 0 and self._time.follow.value:
-            self._time.step = seen.last
-        self._time.show(run, seen.last, going=seen.state in _GOING)
+            self._time.step = facts.last
+        self._time.show(run, facts.last, going=facts.state in _GOING)
         self._charts.show(run, table, self._time.step)
 
     async def _move(self) -> None:
@@ -210,7 +210,7 @@ class Metrics:
 
     def show(self, run: RunReader, table: pl.DataFrame, step: int) -> None:
         """Draw the metrics as they are now."""
-        self._table, self._split, self._step = table, charted(run, table), step
+        self._table, self._split, self._step = table, chart_metrics(run), step
         main, others = self._split
         self.element.set_visibility(bool(main))
         self._switch.set_visibility(bool(others))

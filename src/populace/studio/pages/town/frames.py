@@ -76,7 +76,7 @@ def frames(town: TownRun, first: int, last: int) -> dict[str, Any]:
     at = town.building(seen.place)
     step, row = np.nonzero(at < 0)
     made = walks(town, first, last)
-    lines = town.town.ways.lines(made.origin, made.goal)
+    lines = town.town.ways.paths(made.origin, made.goal)
     turns = np.ones(lines.x.shape, dtype=bool)
     turns[:, 1:] = np.hypot(np.diff(lines.x), np.diff(lines.y)) >= HERE
     return {

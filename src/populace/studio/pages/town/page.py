@@ -35,7 +35,7 @@ def register(studio: Studio) -> None:
     @page_at("/town/{name}")
     async def page(name: str, time: str = "", speed: str = "", follow: str = "", layer: str = "people") -> None:
         crumbs = [(name, run_address(name))]
-        with frame(studio, f"Town of {name}", command=command("show", name), crumbs=crumbs) as shell:
+        with frame(f"Town of {name}", command=command("show", name), crumbs=crumbs) as shell:
             opened = studio.library.run(name)
             if len(opened.steps) < 2:
                 empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")

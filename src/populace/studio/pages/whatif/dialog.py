@@ -125,7 +125,7 @@ class Turning:
         before = frozenset(self.studio.library.forks(self.run))
         job = self.studio.jobs.start(*wanted)
         BEFORE[job] = before
-        first = await job.named()
+        first = await job.wait_for_run()
         if not several:
             return forum_address(self.run, "whatif", **{"post": post, "with": first})
         number = self.studio.jobs.started.index(job)

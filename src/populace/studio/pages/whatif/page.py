@@ -251,7 +251,7 @@ def register(studio: Studio) -> None:
         fork = query.get("with", "")
         shows = command("show", fork or name, "--thread", query.get("post", ""))
         crumbs = [(name, run_address(name)), ("Forum", forum_address(name))]
-        with frame(studio, f"What if, after post {query.get('post', '')}", command=shows, crumbs=crumbs) as page:
+        with frame(f"What if, after post {query.get('post', '')}", command=shows, crumbs=crumbs) as page:
             await Beside(studio, page, name, _post(query), names=[fork] if fork else None).build()
 
     @page_at("/forum/{name}/multiverse")
@@ -260,7 +260,7 @@ def register(studio: Studio) -> None:
         query = dict(ui.context.client.request.query_params)
         crumbs = [(name, run_address(name)), ("Forum", forum_address(name))]
         shows = command("multiverse", name, "--post", query.get("post", ""))
-        with frame(studio, f"Multiverse, after post {query.get('post', '')}", command=shows, crumbs=crumbs) as page:
+        with frame(f"Multiverse, after post {query.get('post', '')}", command=shows, crumbs=crumbs) as page:
             job = _job(studio, name, query)
             if job is not None:
                 page.command(command(*job.arguments))

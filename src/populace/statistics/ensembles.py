@@ -1,10 +1,9 @@
-"""What comes out over many seeds: end states and their probabilities, what size does to them, what the start does."""
+"""Statistics of many runs of one scenario: how the spread depends on size, and the end of a run on its start."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,80 +13,6 @@ from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, estimates_table, percentile, proportion
 from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, numeric
-
-
-@dataclass(frozen=True)
-class EndStates:
-    """How often each end state came about, over seeds.
-
-    Assumes that runs of one arm differ only in their seed and are independent. Each interval (Wilson) holds for its
-    own state, not for all of them together. States that never came about are shown only where they were named.
-
-    Attributes:
-        probabilities: For each arm, the probability of each end state.
-        by: The columns that make the arms.
-        n: Runs in all arms.
-        dropped: Runs left out because something was missing.
-    """
-
-    probabilities: dict[tuple[Any, ...], dict[Any, Estimate]]
-    by: tuple[str, ...]
-    n: int
-    dropped: int
-
-    def __getitem__(self, state: Any) -> Estimate:
-        if self.by:
-            raise UsageError("there are several arms.", "Take one from `probabilities`.")
-        return self.probabilities[()][state]
-
-    def table(self) -> pl.DataFrame:
-        """One row for each arm and end state; its n counts the runs of the arm."""
-        flat = [(arm, state, one) for arm, states in self.probabilities.items() for state, one in states.items()]
-        leading = {name: [arm[i] for arm, _, _ in flat] for i, name in enumerate(self.by)}
-        made = estimates_table([one for _, _, one in flat], **leading, state=[state for _, state, _ in flat])
-        return made.rename({"value": "probability"})
-
-
-def end_states(
-    frame: pl.DataFrame,
-    outcome: str,
-    *,
-    by: Sequence[str] = (),
-    states: Sequence[Any] | None = None,
-    level: float = 0.95,
-) -> EndStates:
-    """Probabilities of end states over seeds, with intervals.
-
-    Args:
-        frame: One row for each run.
-        outcome: The column with the end state: a word, a truth value, or a number with few values.
-        by: Columns that make the arms.
-        states: The end states to show, also those that never came about; by default those seen in any arm.
-        level: The confidence level.
-
-    Example:
-        >>> runs = pl.DataFrame({"end": ["blue"] * 9 + ["green"]})
-        >>> print(end_states(runs, "end")["blue"])
-        0.90 [0.60, 0.98], n = 10
-    """
-    kept, dropped = complete_rows(frame, (outcome, *by))
-    check_count(kept.height, 1, f"the outcome {outcome!r}", "a probability")
-    seen = kept[outcome].unique().sort().to_list()
-    shown = list(states) if states is not None else seen
-    arms = kept.partition_by(list(by), as_dict=True, maintain_order=True) if by else {(): kept}
-    # The rows left out are counted once in each arm they belong to, where the arm itself is known.
-    lost = dict.fromkeys(arms, 0)
-    if by and dropped:
-        known = {key: part.height for key, part in frame.partition_by(list(by), as_dict=True).items()}
-        lost = {key: known.get(key, arms[key].height) - arms[key].height for key in arms}
-    elif dropped:
-        lost = {(): dropped}
-    found: dict[tuple[Any, ...], dict[Any, Estimate]] = {}
-    for key, part in sorted(arms.items(), key=lambda item: tuple(map(str, item[0]))) if by else arms.items():
-        counts: Mapping[Any, int] = dict(part[outcome].value_counts().iter_rows())
-        made = {state: proportion(counts.get(state, 0), part.height, level) for state in shown}
-        found[key] = {state: _with_dropped(one, lost[key]) for state, one in made.items()}
-    return EndStates(found, tuple(by), kept.height, dropped)
 
 
 @dataclass(frozen=True)
@@ -228,7 +153,7 @@ def path_dependence(
     else:
         known = kept[end].rank("dense").cast(pl.Int64).to_numpy() - 1
         values = np.eye(int(known.max()) + 1)[known]
-        summary = end_states(frame, end, by=(start,), level=level).table()
+        summary = _state_table(kept, start, end, level)
     measure, rng = _omega if number else _cramer, stream(seed, "statistics/path_dependence")
     observed = measure(codes, values)
     shuffled = np.array([measure(codes, values[rng.permutation(len(codes))]) for _ in range(resamples)])
@@ -243,6 +168,19 @@ def path_dependence(
     drawn = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
     strength = percentile(drawn, kept.height, level, "bootstrap of runs (percentile)", dropped)
     return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", kept.height, dropped)
+
+
+def _state_table(runs: pl.DataFrame, start: str, end: str, level: float) -> pl.DataFrame:
+    """The probability of each end state for each start, with Wilson's interval."""
+    states = runs[end].unique().sort().to_list()
+    cells = [
+        (key[0], part, state)
+        for key, part in sorted(runs.partition_by(start, as_dict=True).items())
+        for state in states
+    ]
+    shares = [proportion(int((part[end] == state).sum()), part.height, level) for _, part, state in cells]
+    leading = {start: [value for value, _, _ in cells], "state": [state for _, _, state in cells]}
+    return estimates_table(shares, **leading).rename({"value": "probability"})
 
 
 def _omega(codes: Any, values: Numbers) -> float:
@@ -270,7 +208,3 @@ def _cramer(codes: Any, values: Numbers) -> float:
     excess = float(((counts - expected) ** 2 / expected).sum() / n - (r - 1) * (c - 1) / (n - 1))
     least = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
     return math.copysign(math.sqrt(abs(excess) / least), excess) if least > 0 else 0.0
-
-
-def _with_dropped(estimate: Estimate, dropped: int) -> Estimate:
-    return replace(estimate, dropped=dropped) if dropped else estimate

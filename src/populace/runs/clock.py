@@ -1,4 +1,4 @@
-"""Times as the simulation's own clock has them."""
+"""Simulated times in words."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from populace.base.errors import UsageError
-from populace.statistics import end_states, fluctuation, path_dependence, proportion, sobol_indices, sobol_sample
+from populace.statistics import fluctuation, path_dependence, proportion, sobol_indices, sobol_sample
 
 BOUNDS = {"x": (0.0, 1.0), "y": (-1.0, 1.0), "z": (0.0, 10.0)}
 
@@ -56,16 +56,6 @@ def test_bad_samples_are_refused() -> None:
             call()
 
 
-def test_end_states_have_their_probability_in_every_arm() -> None:
-    runs = pl.DataFrame({"arm": ["a"] * 10 + ["b"] * 10, "end": ["blue"] * 9 + ["green"] + ["green"] * 9 + [None]})
-    found = end_states(runs, "end", by=["arm"], states=["blue", "green", "red"])
-    table = found.table()
-    assert table["probability"].to_list() == pytest.approx([0.9, 0.1, 0, 0, 1, 0])
-    assert table["n"].to_list() == [10] * 3 + [9] * 3
-    assert table["dropped"].to_list() == [0] * 3 + [1] * 3
-    assert end_states(runs.head(10), "end")["blue"] == proportion(9, 10)
-
-
 def sizes(power: float) -> pl.DataFrame:
     rng = np.random.default_rng(1)
     agents = np.repeat([10, 40, 160, 640], 60)
@@ -103,6 +93,11 @@ def test_dependence_on_the_start_is_found_where_it_is() -> None:
     for end in ("end", "number"):
         found = path_dependence(frame, "start", end, seed=1, resamples=200)
         assert found.p < 0.01 and found.strength.low > 0.2 and found.n == 80
+    ends = path_dependence(frame, "start", "end", seed=1, resamples=50).ends
+    first = ends.row(0, named=True)
+    count = int(((start == "high") & (held == "high")).sum())
+    assert (first["start"], first["state"], first["n"]) == ("high", "high", 40)
+    assert (first["probability"], first["low"]) == (proportion(count, 40).value, proportion(count, 40).low)
     for end in ("free", "noise"):
         found = path_dependence(frame, "start", end, seed=1, resamples=200)
         assert found.p > 0.02 and found.strength.value < 0.2

@@ -1,4 +1,4 @@
-"""What people answered at a step, question by question, and which answers were none."""
+"""What people answered at a step, question by question, and which answers are invalid."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import polars as pl
 
 from populace.deciders import tempered
 from populace.questions import STATUSES, VALID
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, mean, proportion
-from populace.studio.pages.run import columns as stored
 
 MOST_VALUES = 12
 """How many different answers are shown of one question; the rest is counted."""
@@ -52,35 +52,35 @@ class QuestionSummary:
         return sum(self.statuses.get(status, 0) for status in VALID)
 
 
-def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
+def question_summaries(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
     """The questions of a step, those that most people answered first.
 
     Args:
         run: The run.
         step: The step.
-        limit: The most questions to open; `questions` counts them all.
+        limit: The most questions to open; `question_count` counts them all.
     """
-    table = stored.columns(run, step, "answers", ["ask", "person", "value", "status"])
+    table = step_cache.columns(run, step, "answers", ["ask", "person", "value", "status"])
     if table is None:
         return []
     asks = _asks(run, step)
     counts = table.group_by("ask", "value", "status").agg(pl.len().alias("people"), pl.first("person"))
     counts = counts.join(asks, on="ask").sort("ask")
     sizes = counts.group_by("text", "options").agg(pl.sum("people")).sort("people", "text", descending=[True, False])
-    found = []
+    summaries = []
     for text, options, _ in sizes.head(limit).iter_rows():
         of_it = counts.filter(pl.col("text") == text, pl.col("options") == options)
-        found.append(_asked(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
-    return found
+        summaries.append(_summary(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
+    return summaries
 
 
-def questions(run: RunReader, step: int) -> int:
+def question_count(run: RunReader, step: int) -> int:
     """How many different questions were asked at a step."""
     return _asks(run, step).select("text", "options").n_unique()
 
 
 def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
-    """How many answers each step had, how many of them were none, and the share with its interval."""
+    """How many answers each step had, how many of them were invalid, and the share with its interval."""
     rows = []
     for step in range(until + 1):
         statuses: dict[str, int] = run.record.facts(step)["statuses"]
@@ -92,7 +92,7 @@ def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
 
 
-def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
+def status_counts(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
     """How many answers had which status at a step, or up to it."""
     total: Counter[str] = Counter()
     for at in range(step + 1) if until else [step]:
@@ -101,7 +101,7 @@ def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int
 
 
 def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
-    """How many answers to each question were none, by status, at a step or up to it; only steps that had any count."""
+    """How many answers to each question were invalid, by status, at a step or up to it."""
     tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
     if not tables:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.Int64})
@@ -116,15 +116,15 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
         `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where there was none.
     """
     schema = dict.fromkeys(("name", "path", "question", "status", "reply"), pl.String)
-    table = stored.columns(run, step, "answers", ["ask", "person", "prompt", "status"])
+    table = step_cache.columns(run, step, "answers", ["ask", "person", "prompt", "status"])
     bad = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
     if bad is None or not bad.height:
         return pl.DataFrame(schema={"person": pl.Int64, **schema})
-    prompts = stored.columns(run, step, "prompts", ["ask", "prompt"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt"])
     replies: dict[tuple[int, int], list[str]] = {}
     if prompts is not None:
         wanted = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
-        said = stored.columns(run, step, "prompts", ["replies"])
+        said = step_cache.columns(run, step, "prompts", ["replies"])
         texts = [] if said is None else said["replies"].gather(wanted["row"]).to_list()
         for ask, prompt, text in zip(wanted["ask"], wanted["prompt"], texts, strict=True):
             replies.setdefault((ask, prompt), []).extend(text or [])
@@ -132,7 +132,7 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     keys = zip(bad["ask"], bad["prompt"], strict=True)
     return bad.select(
         "person",
-        stored.names(run, step, bad["person"]),
+        step_cache.names(run, step, bad["person"]),
         "path",
         "question",
         pl.col("status").cast(pl.String),
@@ -140,10 +140,10 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     )
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _asks(run: RunReader, step: int) -> pl.DataFrame:
     """The questions of a step: ask, path, purpose, temperature, text, kind and options as JSON."""
-    table = stored.columns(run, step, "asks", ["ask", "path", "question", "purpose", "temperature"])
+    table = step_cache.columns(run, step, "asks", ["ask", "path", "question", "purpose", "temperature"])
     text = dict.fromkeys(("text", "kind", "options"), pl.String)
     if table is None:
         known = {"ask": pl.Int32, "path": pl.String, "purpose": pl.String, "temperature": pl.Float64}
@@ -155,7 +155,7 @@ def _asks(run: RunReader, step: int) -> pl.DataFrame:
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
 
-def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
+def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
     options: list[str] = json.loads(asks["options"][0])
     kind: str = asks["kind"][0]
     by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
@@ -192,8 +192,8 @@ def _mean(values: pl.DataFrame) -> Estimate | None:
 
 def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
     """The mean over people of the probabilities that their answers were drawn from; None where none were scored."""
-    prompts = stored.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
-    answered = stored.columns(run, step, "answers", ["ask", "prompt"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
+    answered = step_cache.columns(run, step, "answers", ["ask", "prompt"])
     if prompts is None or answered is None:
         return None
     ours = pl.col("ask").is_in(asks["ask"].implode())
@@ -228,13 +228,12 @@ def _key(table: pl.DataFrame, width: int) -> np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _has_invalid(run: RunReader, step: int) -> bool:
-    found: dict[str, Any] = run.record.facts(step)["statuses"]
-    return any(status not in VALID for status in found)
+    return any(status not in VALID for status in run.record.facts(step)["statuses"])
 
 
-@stored.once_a_step
+@step_cache.cached_per_step
 def _invalid(run: RunReader, step: int) -> pl.DataFrame:
-    table = stored.columns(run, step, "answers", ["ask", "status"])
+    table = step_cache.columns(run, step, "answers", ["ask", "status"])
     if table is None:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})
     counts = table.group_by("ask", pl.col("status").cast(pl.String)).len("answers")
