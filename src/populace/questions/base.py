@@ -22,7 +22,13 @@ STATUS_DTYPE = pl.Enum(STATUSES)
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply as it was read: the value, or None and a status that says why."""
+    """A reply as it was read: the value, or None and a status that says why.
+
+    Example:
+        >>> from populace.questions import Number
+        >>> Number("How old are you?").parse("forty or so")
+        Answer(value=None, status='unparseable')
+    """
 
     value: Any
     status: Status
@@ -39,6 +45,11 @@ class Question:
     Attributes:
         text: The wording; it may have `{fields}` like any template.
         reason: Whether the person first reasons in words and then answers.
+
+    Example:
+        >>> from populace.questions import Text
+        >>> Text("How was your {day}?").template.fields
+        ('day',)
     """
 
     text: str
