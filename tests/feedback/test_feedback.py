@@ -161,7 +161,10 @@ def test_two_raters_are_kept_apart() -> None:
     feedback, items = Feedback(), drawn(made(Shirts())).items
     feedback.score(items[0], "ada", 2)
     feedback.score(items[0], "ben", 4)
-    assert {rater: feedback.judgements(rater)[items[0].key]["score"] for rater in feedback.raters()} == {"ada": 2, "ben": 4}
+    assert {rater: feedback.judgements(rater)[items[0].key]["score"] for rater in feedback.raters()} == {
+        "ada": 2,
+        "ben": 4,
+    }
 
 
 @settings(max_examples=25, deadline=None)

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from populace.base.errors import JournalError, UsageError
+from populace.runs import step_answers, step_events, step_people
+from populace.runs import usage as run_usage
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
-from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
 from populace.studio.studio import Studio
 
 Page = Annotated[int, Query(ge=1)]
@@ -44,7 +45,7 @@ def get_people(
     """A page of the people at a step; `sort=-age` puts the largest first."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    found = people_data.people(
+    found = step_people.people_page(
         run, at, search=search, where=where, sort=sort.lstrip("-"), descending=sort[:1] == "-", page=page, size=size
     )
     return {"step": at, "count": found.total, "people": found.table.to_dicts()}
@@ -64,12 +65,12 @@ def get_events(
     """A page of the events at a step, or with `until` up to it, newest first."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    found = events_data.events(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
+    found = step_events.event_page(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
     return {"step": at, "count": found.total, "events": found.table.to_dicts()}
 
 
 def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
-    """The answers at a step, by question, and which of them were none."""
+    """The answers at a step, by question, and which of them are invalid."""
     run = studio.library.run(name)
     at = step_of(run, step)
     asked = [
@@ -78,16 +79,16 @@ def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str,
             "values": each.values.to_dicts(),
             "mean": asdict(each.mean) if each.mean else None,
         }
-        for each in answers_data.answers(run, at)
+        for each in step_answers.question_summaries(run, at)
     ]
-    invalid = answers_data.invalid_by_question(run, at).to_dicts()
+    invalid = step_answers.invalid_by_question(run, at).to_dicts()
     return {"step": at, "questions": asked, "invalid": invalid}
 
 
 def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
     """What was used up to a step, by purpose and by step."""
     run = studio.library.run(name)
-    used = usage_data.used(run, step_of(run, step))
+    used = run_usage.usage_until(run, step_of(run, step))
     return {
         "until": used.until,
         "total": used.total.to_json(),

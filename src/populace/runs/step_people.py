@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
-from populace.studio import step_cache
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains"}
 _CONDITION = re.compile(
@@ -21,14 +21,14 @@ _HINT = 'Write conditions such as: age >= 30 and shirt = blue, name ~ "ann". Sig
 
 
 @dataclass(frozen=True)
-class Rows:
+class TablePage:
     """One page of a table, and how many rows there are on all pages."""
 
     table: pl.DataFrame
     total: int
 
 
-def people(
+def people_page(
     run: RunReader,
     step: int,
     *,
@@ -38,7 +38,7 @@ def people(
     descending: bool = False,
     page: int = 1,
     size: int = 25,
-) -> Rows:
+) -> TablePage:
     """A page of the population after a step.
 
     Args:
@@ -54,7 +54,7 @@ def people(
     names = list(run.record.people_columns(step))
     if sort and sort not in names:
         raise UnknownNameError("column", sort, names)
-    keep = _wanted(run, step, names, search.strip(), where.strip())
+    keep = _matches(run, step, names, search.strip(), where.strip())
     if sort:
         order = step_cache.order(run, step, sort, descending)
         rows = order if keep is None else order.filter(keep.gather(order))
@@ -62,42 +62,42 @@ def people(
         rows = pl.int_range(int(run.record.facts(step)["people"]["count"]), eager=True, dtype=pl.UInt32)
     else:
         rows = keep.arg_true()
-    shown = rows.slice(max(page - 1, 0) * size, size)
-    return Rows(step_cache.people(run, step, names)[shown], rows.len())
+    rows_of_page = rows.slice(max(page - 1, 0) * size, size)
+    return TablePage(step_cache.people(run, step, names)[rows_of_page], rows.len())
 
 
-def conditions(text: str) -> list[tuple[str, str, str]]:
+def parse_conditions(text: str) -> list[tuple[str, str, str]]:
     """The conditions that a text holds, as column, comparison and value.
 
     Example:
-        >>> conditions('age >= 30 and shirt = blue, name ~ "ann, b"')
+        >>> parse_conditions('age >= 30 and shirt = blue, name ~ "ann, b"')
         [('age', 'ge', '30'), ('shirt', 'eq', 'blue'), ('name', 'contains', 'ann, b')]
     """
-    found, place = [], 0
+    conditions, place = [], 0
     while place < len(text):
         match = _CONDITION.match(text, place)
         if match is None or match.end() == place:
-            raise UsageError(f"{text[place:].strip()!r} is no condition.", _HINT)
+            raise UsageError(f"{text[place:].strip()!r} is not a condition.", _HINT)
         value = match["plain"] if match["quoted"] is None else match["quoted"]
-        found.append((match["name"], _OPERATORS[match["operator"]], value))
+        conditions.append((match["name"], _OPERATORS[match["operator"]], value))
         place = match.end()
-    return found
+    return conditions
 
 
-def _wanted(run: RunReader, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
+def _matches(run: RunReader, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
     """Who fits the words and the conditions; None where everybody does."""
     keep: pl.Series | None = None
-    for name, operator, value in conditions(where):
+    for name, operator, value in parse_conditions(where):
         if name not in names:
             raise UnknownNameError("column", name, names)
-        fits = _compared(step_cache.people(run, step, [name])[name], operator, value)
+        fits = _comparison(step_cache.people(run, step, [name])[name], operator, value)
         keep = fits if keep is None else keep & fits
     if search:
-        found = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
+        hits = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
         for column in step_cache.people(run, step, names).get_columns():
             if _is_text(column.dtype) or column.name == "id":
-                found = found | _contains(column, search)
-        keep = found if keep is None else keep & found
+                hits = hits | _contains(column, search)
+        keep = hits if keep is None else keep & hits
     return keep
 
 
@@ -114,7 +114,7 @@ def _contains(column: pl.Series, words: str) -> pl.Series:
     return column.cast(pl.String).str.contains(pattern).fill_null(False)
 
 
-def _compared(column: pl.Series, operator: str, value: str) -> pl.Series:
+def _comparison(column: pl.Series, operator: str, value: str) -> pl.Series:
     if column.dtype.is_nested():
         raise UsageError(f"{column.name} holds lists or records, which cannot be compared.", _HINT)
     if operator == "contains":
@@ -122,12 +122,12 @@ def _compared(column: pl.Series, operator: str, value: str) -> pl.Series:
     if value.lower() in ("", "none") and operator in ("eq", "ne"):
         return column.is_null() if operator == "eq" else column.is_not_null()
     if column.dtype.is_numeric():
-        column, wanted = column.cast(pl.Float64), pl.lit(_number(column.name, value))
+        column, target = column.cast(pl.Float64), pl.lit(_number(column.name, value))
     elif column.dtype == pl.Boolean:
-        wanted = pl.lit(_truth(column.name, value))
+        target = pl.lit(_truth(column.name, value))
     else:
-        column, wanted = column.cast(pl.String), pl.lit(value)
-    fits: pl.Series = pl.select(getattr(pl.lit(column), operator)(wanted)).to_series()
+        column, target = column.cast(pl.String), pl.lit(value)
+    fits: pl.Series = pl.select(getattr(pl.lit(column), operator)(target)).to_series()
     return fits.fill_null(False)
 
 
@@ -135,7 +135,7 @@ def _number(name: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise UsageError(f"{name} holds numbers, and {value!r} is none.", _HINT) from None
+        raise UsageError(f"{name} holds numbers, and {value!r} is not a number.", _HINT) from None
 
 
 def _truth(name: str, value: str) -> bool:

@@ -1,21 +1,26 @@
-"""What happened in a run, newest first, with its details in words."""
+"""The events of a run up to a step, newest first, with their details in words."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from populace.people import Id
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
-from populace.studio import step_cache
-from populace.studio.pages.run.people_data import Rows
+from populace.runs.settings_text import value_text
+from populace.runs.step_people import TablePage
 
 _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.String, "details": pl.String}
 
+_PEOPLE = ("others", "source")
+"""Details of events that are ids of people."""
 
-def events(
+
+def event_page(
     run: RunReader,
     step: int,
     *,
@@ -25,7 +30,7 @@ def events(
     search: str = "",
     page: int = 1,
     size: int = 25,
-) -> Rows:
+) -> TablePage:
     """A page of events, newest first: step, kind, person, name and details in words.
 
     Args:
@@ -39,24 +44,25 @@ def events(
         size: How many rows a page has.
     """
     ids = _ids(run, step, person.strip()) if person.strip() else None
-    skip, left, total, found = max(page - 1, 0) * size, size, 0, []
+    skip, left, total = max(page - 1, 0) * size, size, 0
+    parts: list[pl.DataFrame] = []
     for at in range(step, -1 if until else step - 1, -1):
         count, rows = _matching(run, at, kind, ids, search.strip())
         total += count
         if count > skip and left:
-            shown = _page(run, at, rows, count, skip, left)
-            found.append(shown)
-            left -= shown.height
+            part = _page(run, at, rows, count, skip, left)
+            parts.append(part)
+            left -= part.height
         skip = max(0, skip - count)
-    if not found:
-        return Rows(pl.DataFrame(schema=_EMPTY), total)
-    table = pl.concat(found, how="vertical_relaxed")
+    if not parts:
+        return TablePage(pl.DataFrame(schema=_EMPTY), total)
+    table = pl.concat(parts, how="vertical_relaxed")
     names = step_cache.names(run, step, table["person"])
-    told = pl.Series("details", [in_words(data) for data in table["data"]], pl.String)
-    return Rows(table.with_columns(names, told).select(list(_EMPTY)), total)
+    details = pl.Series("details", [event_text(data) for data in table["data"]], pl.String)
+    return TablePage(table.with_columns(names, details).select(list(_EMPTY)), total)
 
 
-def kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
+def event_kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """The kinds of events at a step, or up to it, and how many there were of each."""
     counted = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
     counted = [each for each in counted if each.height]
@@ -65,32 +71,36 @@ def kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     return pl.concat(counted).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
 
 
-def in_words(data: str | None) -> str:
-    """The details of an event as a person reads them.
+def event_text(data: str | None, names: Mapping[Id, str] | None = None) -> str:
+    """The details of an event in words.
+
+    Args:
+        data: The details as JSON.
+        names: The names of people by id, for details that name people.
 
     Example:
-        >>> in_words('{"posts":[5,4],"by":"rule"}')
-        'posts: 5, 4 · by: rule'
+        >>> event_text('{"posts": [5, 4], "by": "rule"}'), event_text('{"others": [2], "lines": 4}', {2: "Bo"})
+        ('posts: 5, 4 · by: rule', 'others: Bo · lines: 4')
     """
     try:
-        known = json.loads(data or "{}")
+        details = json.loads(data or "{}")
     except ValueError:
         return data or ""
-    if not isinstance(known, dict):
-        return _told(known)
-    return " · ".join(f"{name.replace('_', ' ')}: {_told(value)}" for name, value in known.items())
+    if not isinstance(details, dict):
+        return _value_text(details)
+    for key in _PEOPLE:
+        if names and key in details:
+            people = details[key] if isinstance(details[key], list) else [details[key]]
+            details[key] = " and ".join(names.get(person, str(person)) for person in people)
+    return " · ".join(f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in details.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_told, value))
+        return ", ".join(map(_value_text, value))
     if isinstance(value, dict):
-        return "; ".join(f"{name} {_told(part)}" for name, part in value.items())
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+        return "; ".join(f"{name} {_value_text(part)}" for name, part in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
 @step_cache.cached_per_step
@@ -128,9 +138,9 @@ def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: i
     """Some events of a step, the last one first."""
     table = step_cache.columns(run, step, "events", ["kind", "person", "data"])
     chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
-    shown = chosen.reverse().slice(skip, left)
-    return (pl.DataFrame() if table is None else table[shown]).insert_column(
-        0, pl.Series("step", [step], pl.Int64).new_from_index(0, shown.len())
+    page = chosen.reverse().slice(skip, left)
+    return (pl.DataFrame() if table is None else table[page]).insert_column(
+        0, pl.Series("step", [step], pl.Int64).new_from_index(0, page.len())
     )
 
 

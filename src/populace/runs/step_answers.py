@@ -1,4 +1,4 @@
-"""What people answered at a step, question by question, and which answers were none."""
+"""What people answered at a step, question by question, and which answers are invalid."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import polars as pl
 
 from populace.deciders import tempered
 from populace.questions import STATUSES, VALID
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, mean, proportion
-from populace.studio import step_cache
 
 MOST_VALUES = 12
 """How many different answers are shown of one question; the rest is counted."""
@@ -52,13 +52,13 @@ class QuestionSummary:
         return sum(self.statuses.get(status, 0) for status in VALID)
 
 
-def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
+def question_summaries(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
     """The questions of a step, those that most people answered first.
 
     Args:
         run: The run.
         step: The step.
-        limit: The most questions to open; `questions` counts them all.
+        limit: The most questions to open; `question_count` counts them all.
     """
     table = step_cache.columns(run, step, "answers", ["ask", "person", "value", "status"])
     if table is None:
@@ -67,20 +67,20 @@ def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]
     counts = table.group_by("ask", "value", "status").agg(pl.len().alias("people"), pl.first("person"))
     counts = counts.join(asks, on="ask").sort("ask")
     sizes = counts.group_by("text", "options").agg(pl.sum("people")).sort("people", "text", descending=[True, False])
-    found = []
+    summaries = []
     for text, options, _ in sizes.head(limit).iter_rows():
         of_it = counts.filter(pl.col("text") == text, pl.col("options") == options)
-        found.append(_asked(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
-    return found
+        summaries.append(_summary(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
+    return summaries
 
 
-def questions(run: RunReader, step: int) -> int:
+def question_count(run: RunReader, step: int) -> int:
     """How many different questions were asked at a step."""
     return _asks(run, step).select("text", "options").n_unique()
 
 
 def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
-    """How many answers each step had, how many of them were none, and the share with its interval."""
+    """How many answers each step had, how many of them were invalid, and the share with its interval."""
     rows = []
     for step in range(until + 1):
         statuses: dict[str, int] = run.record.facts(step)["statuses"]
@@ -92,7 +92,7 @@ def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
 
 
-def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
+def status_counts(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
     """How many answers had which status at a step, or up to it."""
     total: Counter[str] = Counter()
     for at in range(step + 1) if until else [step]:
@@ -101,7 +101,7 @@ def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int
 
 
 def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
-    """How many answers to each question were none, by status, at a step or up to it; only steps that had any count."""
+    """How many answers to each question were invalid, by status, at a step or up to it."""
     tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
     if not tables:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.Int64})
@@ -155,7 +155,7 @@ def _asks(run: RunReader, step: int) -> pl.DataFrame:
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
 
-def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
+def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
     options: list[str] = json.loads(asks["options"][0])
     kind: str = asks["kind"][0]
     by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
@@ -228,8 +228,7 @@ def _key(table: pl.DataFrame, width: int) -> np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _has_invalid(run: RunReader, step: int) -> bool:
-    found: dict[str, Any] = run.record.facts(step)["statuses"]
-    return any(status not in VALID for status in found)
+    return any(status not in VALID for status in run.record.facts(step)["statuses"])
 
 
 @step_cache.cached_per_step

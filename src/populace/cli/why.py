@@ -1,0 +1,49 @@
+"""why: what led to a person's decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from populace.cli import COMMANDS
+from populace.cli.decision import show_decision
+from populace.cli.options import json_option, workspace_option
+from populace.cli.output import emit, out, table
+from populace.engine.workspace import Workspace
+from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
+from populace.runs.reader import RunReader
+
+
+@click.command("why", help=COMMANDS["why"])
+@click.argument("run")
+@click.option("--step", type=click.IntRange(min=0), required=True, help="The step.")
+@click.option("--person", metavar="NAME|ID", required=True, help="Whose decisions.")
+@workspace_option
+@json_option
+def why_command(run: str, step: int, person: str, workspace: str | None, as_json: bool) -> None:
+    found = RunReader(Workspace(workspace).open(run))
+    who: Any = int(person) if person.isdigit() and found.people().ids.dtype.is_integer() else person
+    decisions = found.decisions(step, who)
+    if as_json:
+        emit(
+            [
+                {
+                    **decision.__dict__,
+                    "distribution": decision.distribution,
+                    "recalled": recalled_memories(found, decision),
+                }
+                for decision in decisions
+            ]
+        )
+        return
+    if not decisions:
+        out.print(f"{person} decided nothing in step {step}.")
+    for decision in decisions:
+        memories = recalled_memories(found, decision)
+        if memories.height:
+            shown = memories.select("memory", "about", *SCORES, "text")
+            table(shown, f"What came to mind ({decision.purpose})", limit=40)
+        elif memories_note(found, decision) == UNRECORDED:
+            out.print(f"[dim]{UNRECORDED}[/dim]")
+        show_decision(found, decision)
