@@ -95,7 +95,7 @@ class RunForm:
 
 
 @dataclass(frozen=True)
-class Expected:
+class EstimateRow:
     """One line of an estimate: what, how much with its unit, and what to know about it."""
 
     what: str
@@ -103,40 +103,40 @@ class Expected:
     note: str = ""
 
 
-def expected(found: Mapping[str, Any], form: RunForm) -> list[Expected]:
+def estimate_rows(found: Mapping[str, Any], form: RunForm) -> list[EstimateRow]:
     """What a run will take, in words; what is not known is said."""
     model, asked = form.setting("model"), form.setting("decider") == "model"
-    rows = [Expected("Decisions", f"{_span(found['decisions'])} decisions", "answers that people give")]
+    rows = [EstimateRow("Decisions", f"{_span(found['decisions'])} decisions", "answers that people give")]
     if not asked:
         by = "a rule decides" if form.setting("decider") == "rule" else "people answer from a recording"
         return [
             *rows,
-            Expected("Calls", "0 calls", f"{by}, so no model is asked, save for people whom a column gives one"),
+            EstimateRow("Calls", "0 calls", f"{by}, so no model is asked, save for people whom a column gives one"),
         ]
     rows += [
-        Expected("Calls", f"{_span(found['calls'])} calls", "less what is in the call store already"),
-        Expected("Tokens", f"{_span(found['tokens'])} tokens", "read and written"),
+        EstimateRow("Calls", f"{_span(found['calls'])} calls", "less what is in the call store already"),
+        EstimateRow("Tokens", f"{_span(found['tokens'])} tokens", "read and written"),
         _time(found["seconds"], model),
         _cost(found["cost"], model),
     ]
     return rows
 
 
-def _time(seconds: list[float] | None, model: str) -> Expected:
+def _time(seconds: list[float] | None, model: str) -> EstimateRow:
     if seconds is None:
-        return Expected("Time", "unknown", f"no call of {model} has been made in this workspace yet")
+        return EstimateRow("Time", "unknown", f"no call of {model} has been made in this workspace yet")
     low, high = duration(seconds[0]), duration(seconds[1])
-    return Expected("Time", low if low == high else f"{low} to {high}", "judged by earlier calls of this model")
+    return EstimateRow("Time", low if low == high else f"{low} to {high}", "judged by earlier calls of this model")
 
 
-def _cost(cost: list[float] | None, model: str) -> Expected:
+def _cost(cost: list[float] | None, model: str) -> EstimateRow:
     if cost is not None and any(cost):
-        return Expected("Cost", _span(cost, "{:,.4f}"), "in the money of your price table")
+        return EstimateRow("Cost", _span(cost, "{:,.4f}"), "in the money of your price table")
     if model_kind(model, ModelKind()).local:
-        return Expected("Cost", "nothing", "the model runs on this machine")
+        return EstimateRow("Cost", "nothing", "the model runs on this machine")
     if cost is not None:
-        return Expected("Cost", "nothing", "by your price table")
-    return Expected("Cost", "unknown", "no price is known for this model; `populace models` says where prices go")
+        return EstimateRow("Cost", "nothing", "by your price table")
+    return EstimateRow("Cost", "unknown", "no price is known for this model; `populace models` says where prices go")
 
 
 def _span(found: list[float], form: str = "{:,.0f}") -> str:

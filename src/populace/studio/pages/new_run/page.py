@@ -14,7 +14,7 @@ from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
-from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, expected
+from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, estimate_rows
 from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -211,7 +211,7 @@ class _NewRun:
             return
         self._estimate.clear()
         with self._estimate:
-            for row in expected(found, self.form):
+            for row in estimate_rows(found, self.form):
                 with ui.column().classes("gap-0 expected-row"):
                     ui.label(row.what).classes("soft small")
                     ui.label(row.amount).classes("figure")

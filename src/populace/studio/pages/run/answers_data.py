@@ -1,4 +1,4 @@
-"""What people answered at a step, question by question, and which answers were none."""
+"""The answers of a step, question by question, and the invalid ones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from populace.runs.reader import RunReader
 from populace.statistics import Estimate, mean, proportion
 from populace.studio import step_cache
 
-MOST_VALUES = 12
-"""How many different answers are shown of one question; the rest is counted."""
+MAX_VALUES = 12
+"""The most different answers of one question that are listed; others are counted."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class QuestionSummary:
     """One question at a step, and how it was answered.
 
     Attributes:
-        text: The question.
-        kind: What kind of question.
-        purpose: What it was counted under.
-        asked: How many answers there should be.
+        text: The text of the question.
+        kind: The kind of question.
+        purpose: The purpose that it was counted under.
+        asked: How many answers there are, invalid ones included.
         statuses: How many answers had which status.
         different: How many different valid answers there were.
         values: The commonest ones: `value`, `people`, `share` of the valid answers with `low` and `high`, and the
             mean probability that was `predicted` for each option where answers were scored; and one `person` who
-            answered so, with the `path` of the question.
-        mean: Of answers that are numbers.
+            gave this answer, with the `path` of the question.
+        mean: The mean of answers that are numbers.
     """
 
     text: str
@@ -52,13 +52,13 @@ class QuestionSummary:
         return sum(self.statuses.get(status, 0) for status in VALID)
 
 
-def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
+def question_summaries(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]:
     """The questions of a step, those that most people answered first.
 
     Args:
         run: The run.
         step: The step.
-        limit: The most questions to open; `questions` counts them all.
+        limit: The most questions to return; `question_count` counts them all.
     """
     table = step_cache.columns(run, step, "answers", ["ask", "person", "value", "status"])
     if table is None:
@@ -67,32 +67,34 @@ def answers(run: RunReader, step: int, limit: int = 20) -> list[QuestionSummary]
     counts = table.group_by("ask", "value", "status").agg(pl.len().alias("people"), pl.first("person"))
     counts = counts.join(asks, on="ask").sort("ask")
     sizes = counts.group_by("text", "options").agg(pl.sum("people")).sort("people", "text", descending=[True, False])
-    found = []
+    summaries = []
     for text, options, _ in sizes.head(limit).iter_rows():
-        of_it = counts.filter(pl.col("text") == text, pl.col("options") == options)
-        found.append(_asked(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
-    return found
+        of_question = counts.filter(pl.col("text") == text, pl.col("options") == options)
+        summaries.append(
+            _summary(run, step, of_question, asks.filter(pl.col("text") == text, pl.col("options") == options))
+        )
+    return summaries
 
 
-def questions(run: RunReader, step: int) -> int:
+def question_count(run: RunReader, step: int) -> int:
     """How many different questions were asked at a step."""
     return _asks(run, step).select("text", "options").n_unique()
 
 
 def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
-    """How many answers each step had, how many of them were none, and the share with its interval."""
+    """For each step: the number of answers, of invalid ones, and their share with its interval."""
     rows = []
     for step in range(until + 1):
-        statuses: dict[str, int] = run.record.facts(step)["statuses"]
-        asked = sum(statuses.values())
-        bad = asked - sum(statuses.get(status, 0) for status in VALID)
-        share = proportion(bad, asked) if asked else None
-        rows.append((step, asked, bad, *((share.value, share.low, share.high) if share else (None, None, None))))
+        counts: dict[str, int] = run.record.facts(step)["statuses"]
+        answers = sum(counts.values())
+        invalid = answers - sum(counts.get(status, 0) for status in VALID)
+        share = proportion(invalid, answers) if answers else None
+        rows.append((step, answers, invalid, *((share.value, share.low, share.high) if share else (None, None, None))))
     schema = {"step": pl.Int64, "answers": pl.Int64, "invalid": pl.Int64}
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
 
 
-def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
+def status_counts(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
     """How many answers had which status at a step, or up to it."""
     total: Counter[str] = Counter()
     for at in range(step + 1) if until else [step]:
@@ -101,7 +103,7 @@ def statuses(run: RunReader, step: int, *, until: bool = False) -> dict[str, int
 
 
 def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
-    """How many answers to each question were none, by status, at a step or up to it; only steps that had any count."""
+    """The number of invalid answers to each question, by status, at a step or up to it."""
     tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
     if not tables:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.Int64})
@@ -110,29 +112,29 @@ def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl
 
 
 def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
-    """Some of the invalid answers of a step with the raw replies of the model.
+    """Some of the invalid answers of a step, with the raw replies of the model.
 
     Returns:
-        `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where there was none.
+        `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where the model gave none.
     """
     schema = dict.fromkeys(("name", "path", "question", "status", "reply"), pl.String)
     table = step_cache.columns(run, step, "answers", ["ask", "person", "prompt", "status"])
-    bad = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
-    if bad is None or not bad.height:
+    invalid = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
+    if invalid is None or not invalid.height:
         return pl.DataFrame(schema={"person": pl.Int64, **schema})
     prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt"])
     replies: dict[tuple[int, int], list[str]] = {}
     if prompts is not None:
-        wanted = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
-        said = step_cache.columns(run, step, "prompts", ["replies"])
-        texts = [] if said is None else said["replies"].gather(wanted["row"]).to_list()
-        for ask, prompt, text in zip(wanted["ask"], wanted["prompt"], texts, strict=True):
+        rows = prompts.with_row_index("row").join(invalid.select("ask", "prompt").unique(), on=["ask", "prompt"])
+        column = step_cache.columns(run, step, "prompts", ["replies"])
+        texts = [] if column is None else column["replies"].gather(rows["row"]).to_list()
+        for ask, prompt, text in zip(rows["ask"], rows["prompt"], texts, strict=True):
             replies.setdefault((ask, prompt), []).extend(text or [])
-    bad = bad.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
-    keys = zip(bad["ask"], bad["prompt"], strict=True)
-    return bad.select(
+    invalid = invalid.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
+    keys = zip(invalid["ask"], invalid["prompt"], strict=True)
+    return invalid.select(
         "person",
-        step_cache.names(run, step, bad["person"]),
+        step_cache.names_of(run, step, invalid["person"]),
         "path",
         "question",
         pl.col("status").cast(pl.String),
@@ -148,14 +150,14 @@ def _asks(run: RunReader, step: int) -> pl.DataFrame:
     if table is None:
         known = {"ask": pl.Int32, "path": pl.String, "purpose": pl.String, "temperature": pl.Float64}
         return pl.DataFrame(schema={**known, **text})
-    opened = [json.loads(question) for question in table["question"]]
+    questions = [json.loads(question) for question in table["question"]]
     rows = [
-        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in opened
+        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in questions
     ]
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
 
-def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
+def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) -> QuestionSummary:
     options: list[str] = json.loads(asks["options"][0])
     kind: str = asks["kind"][0]
     by_status = counts.group_by(pl.col("status").cast(pl.String)).agg(pl.sum("people"))
@@ -163,12 +165,12 @@ def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) 
     values = valid.group_by("value").agg(pl.sum("people").cast(pl.Int64), pl.first("person", "path"))
     different, n = values.height, int(values["people"].sum())
     if options:
-        everything = pl.DataFrame({"value": options}).join(values, on="value", how="left", maintain_order="left")
-        values = everything.with_columns(pl.col("people").fill_null(0))
+        every_option = pl.DataFrame({"value": options}).join(values, on="value", how="left", maintain_order="left")
+        values = every_option.with_columns(pl.col("people").fill_null(0))
     else:
         values = values.sort("people", "value", descending=[True, False])
     average = _mean(values) if kind in ("rating", "number") else None
-    values = values.head(max(MOST_VALUES, len(options)))
+    values = values.head(max(MAX_VALUES, len(options)))
     shares = [proportion(count, n) if n else None for count in values["people"]]
     predicted = _predicted(run, step, asks, len(options)) if options else None
     values = values.with_columns(
@@ -177,10 +179,12 @@ def _asked(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame) 
         high=pl.Series([each.high if each else None for each in shares], dtype=pl.Float64),
         predicted=pl.Series(predicted if predicted is not None else [None] * values.height, dtype=pl.Float64),
     )
-    counted = dict(by_status.iter_rows())
-    ordered: dict[str, int] = {status: int(counted[status]) for status in STATUSES if status in counted}
+    unordered = dict(by_status.iter_rows())
+    statuses: dict[str, int] = {status: int(unordered[status]) for status in STATUSES if status in unordered}
     purposes = ", ".join(asks["purpose"].unique(maintain_order=True))
-    return QuestionSummary(asks["text"][0], kind, purposes, sum(ordered.values()), ordered, different, values, average)
+    return QuestionSummary(
+        asks["text"][0], kind, purposes, sum(statuses.values()), statuses, different, values, average
+    )
 
 
 def _mean(values: pl.DataFrame) -> Estimate | None:
@@ -191,32 +195,32 @@ def _mean(values: pl.DataFrame) -> Estimate | None:
 
 
 def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
-    """The mean over people of the probabilities that their answers were drawn from; None where none were scored."""
+    """The mean over people of the probabilities that their answers were drawn from; None without scored answers."""
     prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
     answered = step_cache.columns(run, step, "answers", ["ask", "prompt"])
     if prompts is None or answered is None:
         return None
-    ours = pl.col("ask").is_in(asks["ask"].implode())
-    scored = prompts.filter(ours, pl.col("probabilities").list.len() == options)
-    answered = answered.filter(ours, pl.col("prompt") >= 0)
+    of_question = pl.col("ask").is_in(asks["ask"].implode())
+    scored = prompts.filter(of_question, pl.col("probabilities").list.len() == options)
+    answered = answered.filter(of_question, pl.col("prompt") >= 0)
     if not scored.height or not answered.height:
         return None
     # One number for each prompt of each ask: several rows of one prompt are its orders of options, which are averaged.
     width = max(int(scored["prompt"].max()), int(answered["prompt"].max())) + 1  # type: ignore[arg-type]
     keys, place, orders = np.unique(_key(scored, width), return_inverse=True, return_counts=True)
-    asked, counts = np.unique(_key(answered, width), return_counts=True)
+    answer_keys, counts = np.unique(_key(answered, width), return_counts=True)
     weight = np.zeros(len(keys))
-    known = np.isin(asked, keys)
-    weight[np.searchsorted(keys, asked[known])] = counts[known]
+    known = np.isin(answer_keys, keys)
+    weight[np.searchsorted(keys, answer_keys[known])] = counts[known]
     table = scored["probabilities"].list.to_array(options).to_numpy().astype(float)
     sums = np.column_stack([np.bincount(place, table[:, each]) for each in range(options)])
     means = sums / orders[:, None]
-    heat = asks.sort("ask")
-    degrees = heat["temperature"].to_numpy()[np.searchsorted(heat["ask"].to_numpy(), keys // width)]
+    by_ask = asks.sort("ask")
+    temperatures = by_ask["temperature"].to_numpy()[np.searchsorted(by_ask["ask"].to_numpy(), keys // width)]
     total = np.zeros(options)
-    for degree in np.unique(degrees):
-        rows = degrees == degree
-        total += (tempered(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
+    for temperature in np.unique(temperatures):
+        rows = temperatures == temperature
+        total += (tempered(means[rows], float(temperature)) * weight[rows, None]).sum(axis=0)
     predicted: list[float] = (total / weight.sum()).tolist() if weight.any() else []
     return predicted or None
 
@@ -228,8 +232,7 @@ def _key(table: pl.DataFrame, width: int) -> np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _has_invalid(run: RunReader, step: int) -> bool:
-    found: dict[str, Any] = run.record.facts(step)["statuses"]
-    return any(status not in VALID for status in found)
+    return any(status not in VALID for status in run.record.facts(step)["statuses"])
 
 
 @step_cache.cached_per_step
@@ -238,5 +241,7 @@ def _invalid(run: RunReader, step: int) -> pl.DataFrame:
     if table is None:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})
     counts = table.group_by("ask", pl.col("status").cast(pl.String)).len("answers")
-    bad = counts.filter(~pl.col("status").is_in(VALID)).join(_asks(run, step).select("ask", question="text"), on="ask")
-    return bad.group_by("question", "status").agg(pl.sum("answers"))
+    invalid = counts.filter(~pl.col("status").is_in(VALID)).join(
+        _asks(run, step).select("ask", question="text"), on="ask"
+    )
+    return invalid.group_by("question", "status").agg(pl.sum("answers"))

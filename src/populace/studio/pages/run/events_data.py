@@ -1,4 +1,4 @@
-"""What happened in a run, newest first, with its details in words."""
+"""The events of a run, newest first, with their details in words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import polars as pl
 from populace.people import Id
 from populace.runs.reader import RunReader
 from populace.studio import step_cache
-from populace.studio.pages.run.people_data import Rows
+from populace.studio.pages.run.people_data import TablePage
 
 _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.String, "details": pl.String}
 
 
-def events(
+def event_rows(
     run: RunReader,
     step: int,
     *,
@@ -25,67 +25,67 @@ def events(
     search: str = "",
     page: int = 1,
     size: int = 25,
-) -> Rows:
+) -> TablePage:
     """A page of events, newest first: step, kind, person, name and details in words.
 
     Args:
         run: The run.
         step: The step.
-        until: Take those of all earlier steps as well.
+        until: Whether events of all earlier steps count too.
         kind: Only events of this kind.
         person: Only those of the person with this id or name.
-        search: Words that must stand in the details, in any case of letters.
-        page: Which page, from 1.
+        search: Text that the details must contain, in any case of letters.
+        page: The number of the page, from 1.
         size: How many rows a page has.
     """
     ids = _ids(run, step, person.strip()) if person.strip() else None
-    skip, left, total, found = max(page - 1, 0) * size, size, 0, []
+    skip, left, total, tables = max(page - 1, 0) * size, size, 0, []
     for at in range(step, -1 if until else step - 1, -1):
         count, rows = _matching(run, at, kind, ids, search.strip())
         total += count
         if count > skip and left:
-            shown = _page(run, at, rows, count, skip, left)
-            found.append(shown)
-            left -= shown.height
+            table = _page(run, at, rows, count, skip, left)
+            tables.append(table)
+            left -= table.height
         skip = max(0, skip - count)
-    if not found:
-        return Rows(pl.DataFrame(schema=_EMPTY), total)
-    table = pl.concat(found, how="vertical_relaxed")
-    names = step_cache.names(run, step, table["person"])
-    told = pl.Series("details", [in_words(data) for data in table["data"]], pl.String)
-    return Rows(table.with_columns(names, told).select(list(_EMPTY)), total)
+    if not tables:
+        return TablePage(pl.DataFrame(schema=_EMPTY), total)
+    table = pl.concat(tables, how="vertical_relaxed")
+    names = step_cache.names_of(run, step, table["person"])
+    details = pl.Series("details", [detail_text(data) for data in table["data"]], pl.String)
+    return TablePage(table.with_columns(names, details).select(list(_EMPTY)), total)
 
 
-def kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
+def kind_counts(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """The kinds of events at a step, or up to it, and how many there were of each."""
-    counted = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
-    counted = [each for each in counted if each.height]
-    if not counted:
+    counts = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
+    counts = [each for each in counts if each.height]
+    if not counts:
         return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
-    return pl.concat(counted).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
+    return pl.concat(counts).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
 
 
-def in_words(data: str | None) -> str:
-    """The details of an event as a person reads them.
+def detail_text(data: str | None) -> str:
+    """The details of an event in words.
 
     Example:
-        >>> in_words('{"posts":[5,4],"by":"rule"}')
+        >>> detail_text('{"posts":[5,4],"by":"rule"}')
         'posts: 5, 4 · by: rule'
     """
     try:
-        known = json.loads(data or "{}")
+        details = json.loads(data or "{}")
     except ValueError:
         return data or ""
-    if not isinstance(known, dict):
-        return _told(known)
-    return " · ".join(f"{name.replace('_', ' ')}: {_told(value)}" for name, value in known.items())
+    if not isinstance(details, dict):
+        return _value_text(details)
+    return " · ".join(f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in details.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_told, value))
+        return ", ".join(map(_value_text, value))
     if isinstance(value, dict):
-        return "; ".join(f"{name} {_told(part)}" for name, part in value.items())
+        return "; ".join(f"{name} {_value_text(part)}" for name, part in value.items())
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -102,24 +102,26 @@ def _kinds(run: RunReader, step: int) -> pl.DataFrame:
 
 
 def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search: str) -> tuple[int, pl.Series | None]:
-    """How many events of a step fit, and which rows they are; None stands for all."""
-    known = _kinds(run, step)
+    """How many events of a step match, and their rows; None for all rows."""
+    counts = _kinds(run, step)
     if kind:
-        known = known.filter(pl.col("kind") == kind)
-    most = int(known["events"].sum())
-    if not most or (ids is None and not search and known.height == _kinds(run, step).height):
+        counts = counts.filter(pl.col("kind") == kind)
+    most = int(counts["events"].sum())
+    if not most or (ids is None and not search and counts.height == _kinds(run, step).height):
         return most, None
     names = ["kind", *(["person"] if ids is not None else []), *(["data"] if search else [])]
     table = step_cache.columns(run, step, "events", names)
     if table is None:
         return 0, None
-    fits = pl.lit(True) if not kind else pl.col("kind") == kind
+    matches = pl.lit(True) if not kind else pl.col("kind") == kind
     if ids is not None:
-        fits = fits & pl.col("person").is_in(ids)
+        matches = matches & pl.col("person").is_in(ids)
     if search:
-        fits = fits & pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True)
+        matches = matches & pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True)
     rows = (
-        table.select(fits.fill_null(False).arg_true()).to_series() if table.height else pl.Series([], dtype=pl.UInt32)
+        table.select(matches.fill_null(False).arg_true()).to_series()
+        if table.height
+        else pl.Series([], dtype=pl.UInt32)
     )
     return rows.len(), rows
 
@@ -127,16 +129,16 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
 def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
     """Some events of a step, the last one first."""
     table = step_cache.columns(run, step, "events", ["kind", "person", "data"])
-    chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
-    shown = chosen.reverse().slice(skip, left)
-    return (pl.DataFrame() if table is None else table[shown]).insert_column(
-        0, pl.Series("step", [step], pl.Int64).new_from_index(0, shown.len())
+    matching = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
+    page = matching.reverse().slice(skip, left)
+    return (pl.DataFrame() if table is None else table[page]).insert_column(
+        0, pl.Series("step", [step], pl.Int64).new_from_index(0, page.len())
     )
 
 
 def _ids(run: RunReader, step: int, person: str) -> list[Id]:
-    """Who is meant by an id or a name; nobody where there is none."""
+    """The ids of the people with an id or a name; empty where there is nobody."""
     names = [name for name in ("id", "name") if name in run.record.people_columns(step)]
-    table = step_cache.people(run, step, names)
-    fits = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
-    return table.filter(fits)["id"].to_list()
+    table = step_cache.people_table(run, step, names)
+    matches = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
+    return table.filter(matches)["id"].to_list()

@@ -1,4 +1,4 @@
-"""The people of a run at a step: searched, filtered, sorted and paged without reading more than is shown."""
+"""The people of a run at a step: searched, filtered, sorted and paged, reading only the columns that are needed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HINT = 'Write conditions such as: age >= 30 and shirt = blue, name ~ "ann". Sig
 
 
 @dataclass(frozen=True)
-class Rows:
+class TablePage:
     """One page of a table, and how many rows there are on all pages."""
 
     table: pl.DataFrame
     total: int
 
 
-def people(
+def people_rows(
     run: RunReader,
     step: int,
     *,
@@ -38,66 +38,66 @@ def people(
     descending: bool = False,
     page: int = 1,
     size: int = 25,
-) -> Rows:
+) -> TablePage:
     """A page of the population after a step.
 
     Args:
         run: The run.
         step: The step.
-        search: Words that must stand in a column of text, or the id, in any case of letters.
+        search: Text that a column of text or the id must contain, in any case of letters.
         where: Conditions such as `age >= 30 and shirt = blue`.
         sort: The column to sort by; the order of the population by default.
         descending: Whether the largest comes first. People without a value always come last.
-        page: Which page, from 1.
+        page: The number of the page, from 1.
         size: How many rows a page has.
     """
     names = list(run.record.people_columns(step))
     if sort and sort not in names:
         raise UnknownNameError("column", sort, names)
-    keep = _wanted(run, step, names, search.strip(), where.strip())
+    keep = _matches(run, step, names, search.strip(), where.strip())
     if sort:
-        order = step_cache.order(run, step, sort, descending)
+        order = step_cache.row_order(run, step, sort, descending)
         rows = order if keep is None else order.filter(keep.gather(order))
     elif keep is None:
         rows = pl.int_range(int(run.record.facts(step)["people"]["count"]), eager=True, dtype=pl.UInt32)
     else:
         rows = keep.arg_true()
-    shown = rows.slice(max(page - 1, 0) * size, size)
-    return Rows(step_cache.people(run, step, names)[shown], rows.len())
+    page_of_rows = rows.slice(max(page - 1, 0) * size, size)
+    return TablePage(step_cache.people_table(run, step, names)[page_of_rows], rows.len())
 
 
-def conditions(text: str) -> list[tuple[str, str, str]]:
+def parse_conditions(text: str) -> list[tuple[str, str, str]]:
     """The conditions that a text holds, as column, comparison and value.
 
     Example:
-        >>> conditions('age >= 30 and shirt = blue, name ~ "ann, b"')
+        >>> parse_conditions('age >= 30 and shirt = blue, name ~ "ann, b"')
         [('age', 'ge', '30'), ('shirt', 'eq', 'blue'), ('name', 'contains', 'ann, b')]
     """
-    found, place = [], 0
+    conditions, place = [], 0
     while place < len(text):
         match = _CONDITION.match(text, place)
         if match is None or match.end() == place:
-            raise UsageError(f"{text[place:].strip()!r} is no condition.", _HINT)
+            raise UsageError(f"{text[place:].strip()!r} is not a condition.", _HINT)
         value = match["plain"] if match["quoted"] is None else match["quoted"]
-        found.append((match["name"], _OPERATORS[match["operator"]], value))
+        conditions.append((match["name"], _OPERATORS[match["operator"]], value))
         place = match.end()
-    return found
+    return conditions
 
 
-def _wanted(run: RunReader, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
-    """Who fits the words and the conditions; None where everybody does."""
+def _matches(run: RunReader, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
+    """A mask of the people who match the search and the conditions; None where everybody does."""
     keep: pl.Series | None = None
-    for name, operator, value in conditions(where):
+    for name, operator, value in parse_conditions(where):
         if name not in names:
             raise UnknownNameError("column", name, names)
-        fits = _compared(step_cache.people(run, step, [name])[name], operator, value)
+        fits = _compare(step_cache.people_table(run, step, [name])[name], operator, value)
         keep = fits if keep is None else keep & fits
     if search:
-        found = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
-        for column in step_cache.people(run, step, names).get_columns():
+        matches = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
+        for column in step_cache.people_table(run, step, names).get_columns():
             if _is_text(column.dtype) or column.name == "id":
-                found = found | _contains(column, search)
-        keep = found if keep is None else keep & found
+                matches = matches | _contains(column, search)
+        keep = matches if keep is None else keep & matches
     return keep
 
 
@@ -108,13 +108,13 @@ def _is_text(dtype: pl.DataType) -> bool:
 def _contains(column: pl.Series, words: str) -> pl.Series:
     pattern = f"(?i){re.escape(words)}"
     if isinstance(column.dtype, pl.Enum):
-        # Of an enumeration only the few values need to be searched.
+        # Searching the few categories is enough.
         fits = [value for value in column.dtype.categories if words.lower() in value.lower()]
         return column.is_in(pl.Series(fits, dtype=column.dtype).implode()).fill_null(False)
     return column.cast(pl.String).str.contains(pattern).fill_null(False)
 
 
-def _compared(column: pl.Series, operator: str, value: str) -> pl.Series:
+def _compare(column: pl.Series, operator: str, value: str) -> pl.Series:
     if column.dtype.is_nested():
         raise UsageError(f"{column.name} holds lists or records, which cannot be compared.", _HINT)
     if operator == "contains":
@@ -122,12 +122,12 @@ def _compared(column: pl.Series, operator: str, value: str) -> pl.Series:
     if value.lower() in ("", "none") and operator in ("eq", "ne"):
         return column.is_null() if operator == "eq" else column.is_not_null()
     if column.dtype.is_numeric():
-        column, wanted = column.cast(pl.Float64), pl.lit(_number(column.name, value))
+        column, operand = column.cast(pl.Float64), pl.lit(_number(column.name, value))
     elif column.dtype == pl.Boolean:
-        wanted = pl.lit(_truth(column.name, value))
+        operand = pl.lit(_truth(column.name, value))
     else:
-        column, wanted = column.cast(pl.String), pl.lit(value)
-    fits: pl.Series = pl.select(getattr(pl.lit(column), operator)(wanted)).to_series()
+        column, operand = column.cast(pl.String), pl.lit(value)
+    fits: pl.Series = pl.select(getattr(pl.lit(column), operator)(operand)).to_series()
     return fits.fill_null(False)
 
 
@@ -135,7 +135,7 @@ def _number(name: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise UsageError(f"{name} holds numbers, and {value!r} is none.", _HINT) from None
+        raise UsageError(f"{name} holds numbers, and {value!r} is not a number.", _HINT) from None
 
 
 def _truth(name: str, value: str) -> bool:
