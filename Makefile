@@ -25,7 +25,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "wrote build/site/index.html"
 
 clean:

@@ -19,15 +19,27 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Tests that share a fixture of their module run in one process, so that it is made once."""
+    file = item.nodeid.partition("::")[0]
+    fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    shared = any(each.scope == "module" and each.baseid == file for several in fixtures for each in several)
+    if shared and not item.get_closest_marker("xdist_group"):
+        item.add_marker(pytest.mark.xdist_group(file))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give tests the group in their id by which `--dist loadgroup` keeps them in one process.
+
+    pytest-xdist 3.8 writes it where pytest 9.2 no longer reads it, so that its groups have no effect.
+    """
+    if not hasattr(config, "workerinput") or not config.getvalue("loadgroup"):
+        return
     for item in items:
-        fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
-        file = item.nodeid.partition("::")[0]
-        shared = any(each.scope == "module" and each.baseid == file for several in fixtures for each in several)
-        if shared and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(file))
+        group = item.get_closest_marker("xdist_group")
+        if group and hasattr(item, "_id") and not item.nodeid.endswith(f"@{group.args[0]}"):
+            item._id = type(item._id).parse(f"{item.nodeid}@{group.args[0]}")
 
 
 @pytest.fixture

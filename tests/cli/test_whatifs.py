@@ -11,7 +11,7 @@ from populace.cli import cli
 from populace.scenarios.forum import ForumDesign
 from support.forums import SMALL
 
-SCRIPT = ["--model", "scripted:support.forums:writes"]
+SCRIPT = ["--model", "scripted:support.forums:scripted_reply"]
 
 
 def call(*arguments: str) -> str:

@@ -79,16 +79,16 @@ def test_a_run_without_posts_is_no_community() -> None:
 
 def test_a_run_of_the_shipped_forum_is_read() -> None:
     run = simulate(Forum(expand=False), model=writer(), seed=1, keep="nothing")
-    found = Community(run)
-    assert found.design.name == "The Mending Bench"
-    assert found.posts.height == found.posts_in_reading_order.height > 10
-    assert found.posts["name"].null_count() == 0
+    community = Community(run)
+    assert community.design.name == "The Mending Bench"
+    assert community.posts.height == community.posts_in_reading_order.height > 10
+    assert community.posts["name"].null_count() == 0
 
 
 @given(st.lists(st.integers(0, 1000), max_size=40))
-def test_everything_is_read_before_its_replies_and_in_one_piece(chosen: list[int]) -> None:
-    post = np.arange(1, len(chosen) + 1, dtype=np.int64)
-    parent = np.array([which % (place + 1) for place, which in enumerate(chosen)], np.int64)
+def test_everything_is_read_before_its_replies_and_in_one_piece(numbers: list[int]) -> None:
+    post = np.arange(1, len(numbers) + 1, dtype=np.int64)
+    parent = np.array([which % (place + 1) for place, which in enumerate(numbers)], np.int64)
     place, depth = reading_order(post, parent)
 
     def walk(number: int, level: int) -> list[tuple[int, int]]:
@@ -106,9 +106,9 @@ def test_the_terminal_shows_who_wrote_what_below_whom(garden: Community) -> None
     assert any(line.startswith("   ▶ #6 ") for line in lines)
     assert any(line.startswith("      #10 ") for line in lines)
     removed = garden.posts.filter(pl.col("status") == "removed")["thread"][0]
-    shown = "\n".join(str(line) for line in thread_lines(garden, garden.thread(removed)))
-    assert "removed" in shown
-    assert "remove (rule 2): An advertisement." in shown
+    text = "\n".join(str(line) for line in thread_lines(garden, garden.thread(removed)))
+    assert "removed" in text
+    assert "remove (rule 2): An advertisement." in text
 
 
 def test_nothing_written_can_act_on_the_terminal() -> None:
@@ -116,24 +116,24 @@ def test_nothing_written_can_act_on_the_terminal() -> None:
     table = run.record._steps[1][0]["tables/posts"]  # type: ignore[attr-defined]
     hostile = table.with_columns(text=pl.lit("\x1b[2J\u202eolleh\r\x07[bold]x[/bold]"), title=pl.lit("a\x9bb"))
     run.record._steps[1][0]["tables/posts"] = hostile  # type: ignore[attr-defined]
-    found = Community(run)
-    shown = "\n".join(str(line) for line in thread_lines(found, found.thread(1)))
-    assert not set(shown) & set("\x1b\x9b\x07\r\u202e")
-    assert "[bold]x[/bold]" in shown
+    community = Community(run)
+    text = "\n".join(str(line) for line in thread_lines(community, community.thread(1)))
+    assert not set(text) & set("\x1b\x9b\x07\r\u202e")
+    assert "[bold]x[/bold]" in text
 
 
 @pytest.mark.slow
 def test_a_large_community_is_read_back_within_a_second() -> None:
-    made = simulate(Board(threads=1000, replies=9, members=1000), model=writer(), seed=1)
-    took = []
+    run = simulate(Board(threads=1000, replies=9, members=1000), model=writer(), seed=1)
+    durations = []
     for _ in range(3):
-        began = time.perf_counter()
-        found = Community(RunReader.open(made.folder))
-        assert found.posts.height == 10_000
-        assert found.threads().height == 1000
-        assert found.posts_in_reading_order.height == 10_000
-        took.append(time.perf_counter() - began)
-    assert min(took) <= 1.0
+        start = time.perf_counter()
+        community = Community(RunReader.open(run.folder))
+        assert community.posts.height == 10_000
+        assert community.threads().height == 1000
+        assert community.posts_in_reading_order.height == 10_000
+        durations.append(time.perf_counter() - start)
+    assert min(durations) <= 1.0
 
 
 def test_a_run_records_who_made_it(monkeypatch: pytest.MonkeyPatch) -> None:

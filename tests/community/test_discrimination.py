@@ -36,8 +36,8 @@ def real(count: int, community: str = "Balcony gardeners") -> list[Conversation]
     ]
 
 
-def knowing(chance: float) -> Scripted:
-    """A rater who sees which one is human, and says so with a given certainty."""
+def discerning_rater(chance: float) -> Scripted:
+    """A rater who knows which one is human, and gives it this probability."""
 
     def say(request: Request) -> dict[str, float]:
         first = request.messages[-1][1].split("Second conversation")[0]
@@ -48,15 +48,15 @@ def knowing(chance: float) -> Scripted:
 
 
 def test_threads_are_written_and_read_again(tmp_path: Path) -> None:
-    made = conversations_of(Community(board(seed=1, offence=0.0)))
-    assert [said.parent for said in made[0].posts] == [None, 0, 1, 0]
-    again = read_threads(write_threads(made, tmp_path / "t.jsonl"))
-    assert [each.posts for each in again] == [each.posts for each in made]
+    conversations = conversations_of(Community(board(seed=1, offence=0.0)))
+    assert [post.parent for post in conversations[0].posts] == [None, 0, 1, 0]
+    again = read_threads(write_threads(conversations, tmp_path / "t.jsonl"))
+    assert [each.posts for each in again] == [each.posts for each in conversations]
 
 
 def test_what_moderators_removed_is_not_shown_as_generated() -> None:
-    found = Community(board(seed=1, offence=0.9))
-    texts = [said.text for each in conversations_of(found) for said in each.posts]
+    community = Community(board(seed=1, offence=0.9))
+    texts = [post.text for each in conversations_of(community) for post in each.posts]
     assert not any("cheap soil" in text for text in texts)
 
 
@@ -93,9 +93,9 @@ def test_a_dump_of_reddit_becomes_threads(tmp_path: Path) -> None:
     ]
     for name, rows in (("s", submissions), ("c", comments)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (made,) = from_reddit(tmp_path / "s", tmp_path / "c")
-    assert (made.community, made.title) == ("r/tea", "Pots")
-    assert made.posts == (
+    (conversation,) = from_reddit(tmp_path / "s", tmp_path / "c")
+    assert (conversation.community, conversation.title) == ("r/tea", "Pots")
+    assert conversation.posts == (
         ConversationPost("ann", "Clay?"),
         ConversationPost("cy", "Glass.", 0),
         ConversationPost("di", "Why?", 1),
@@ -110,34 +110,34 @@ def test_a_table_becomes_threads(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(
         "community,thread,post,parent,author,text,title\ntea,1,1,,ann,Clay?,Pots\ntea,1,2,1,bo,Glass.,\ntea,2,3,,cy,Hm,Hm\n"
     )
-    made = from_csv(tmp_path / "t.csv")
-    assert [each.title for each in made] == ["Pots", "Hm"]
-    assert made[0].posts == (ConversationPost("ann", "Clay?"), ConversationPost("bo", "Glass.", 0))
+    conversations = from_csv(tmp_path / "t.csv")
+    assert [each.title for each in conversations] == ["Pots", "Hm"]
+    assert conversations[0].posts == (ConversationPost("ann", "Clay?"), ConversationPost("bo", "Glass.", 0))
     (tmp_path / "u.csv").write_text("community,thread\ntea,1\n")
     with pytest.raises(UsageError, match="lacks the column 'post'"):
         from_csv(tmp_path / "u.csv")
 
 
 def test_pairs_are_of_one_community_and_use_each_thread_once() -> None:
-    made = conversations_of(Community(board(seed=1, offence=0.0)))
-    found = make_pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": made})
-    assert len(found) == 3
-    assert len({pair.real.title for pair in found}) == len({pair.generated.title for pair in found}) == 3
-    assert [pair.key for pair in found] == [
-        pair.key for pair in make_pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": made})
+    generated = conversations_of(Community(board(seed=1, offence=0.0)))
+    pairs = make_pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": generated})
+    assert len(pairs) == 3
+    assert len({pair.real.title for pair in pairs}) == len({pair.generated.title for pair in pairs}) == 3
+    assert [pair.key for pair in pairs] == [
+        pair.key for pair in make_pairs([*real(3, "r/balcony Gardeners"), *real(5, "other")], {"full": generated})
     ]
     with pytest.raises(UnknownNameError, match="no real community named 'Balcony gardeners'"):
-        make_pairs(real(3, "tea"), {"full": made})
+        make_pairs(real(3, "tea"), {"full": generated})
 
 
 def test_the_side_is_drawn_and_authors_are_letters() -> None:
-    made = conversations_of(Community(board(seed=1, offence=0.0, threads=40, replies=0)))
-    found = make_pairs(real(40), {"full": made})
-    sides = [pair.real_first(rater) for pair in found for rater in ("a", "b")]
+    generated = conversations_of(Community(board(seed=1, offence=0.0, threads=40, replies=0)))
+    pairs = make_pairs(real(40), {"full": generated})
+    sides = [pair.real_first(rater) for pair in pairs for rater in ("a", "b")]
     assert 20 < sum(sides) < 60
-    shown = conversation_text(real(1)[0])
-    assert shown == "Real 0\nA: human 0\n  B: aye\n    A: so"
-    assert "ann" not in shown
+    text = conversation_text(real(1)[0])
+    assert text == "Real 0\nA: human 0\n  B: aye\n    A: so"
+    assert "ann" not in text
 
 
 @pytest.mark.parametrize(
@@ -154,39 +154,39 @@ def test_the_ablations_of_the_paper_are_arms(parameters: dict[str, Any], arm: st
 
 
 def test_a_model_that_knows_errs_never_and_one_that_is_fooled_always(tmp_path: Path) -> None:
-    found = make_pairs(real(6), {"full": conversations_of(Community(board(seed=1, offence=0.0, threads=6)))})
+    pairs = make_pairs(real(6), {"full": conversations_of(Community(board(seed=1, offence=0.0, threads=6)))})
     ratings = Ratings(tmp_path / "a.jsonl")
-    assert rate_by_model(found, knowing(0.9), ratings) == 6
-    assert rate_by_model(found, knowing(0.2), ratings) == 6
+    assert rate_by_model(pairs, discerning_rater(0.9), ratings) == 6
+    assert rate_by_model(pairs, discerning_rater(0.2), ratings) == 6
     wrong = dict(ratings.table.group_by("rater").agg(pl.col("wrong").mean()).iter_rows())
     assert wrong == {"scripted:knowing-0.9": 0.0, "scripted:knowing-0.2": 1.0}
     assert ratings.table.filter(pl.col("rater").str.ends_with("0.9"))["chance_wrong"].to_numpy() == pytest.approx(0.1)
     again = Ratings(tmp_path / "a.jsonl")
     assert again.table.equals(ratings.table)
-    assert rate_by_model(found, knowing(0.9), again) == 0
+    assert rate_by_model(pairs, discerning_rater(0.9), again) == 0
 
 
 def test_a_session_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    found = make_pairs(real(4), {"full": conversations_of(Community(board(seed=1, offence=0.0)))})
+    pairs = make_pairs(real(4), {"full": conversations_of(Community(board(seed=1, offence=0.0)))})
     first = Ratings(tmp_path / "a.jsonl")
-    todo = first.unrated(found, "Ann")
+    todo = first.unrated(pairs, "Ann")
     first.add([todo[0].rating("Ann", "person", "first")])
     again = Ratings(tmp_path / "a.jsonl")
-    assert [pair.key for pair in again.unrated(found, "Ann")] == [pair.key for pair in todo[1:]]
-    assert len(again.unrated(found, "Bo")) == 4
+    assert [pair.key for pair in again.unrated(pairs, "Ann")] == [pair.key for pair in todo[1:]]
+    assert len(again.unrated(pairs, "Bo")) == 4
     (tmp_path / "a.jsonl").write_text('{"rater": "x"}\n')
     with pytest.raises(UsageError, match="line 1: 'pair' is missing"):
         Ratings(tmp_path / "a.jsonl")
 
 
-def drawn(rates: dict[str, float], raters: int = 20, each: int = 20) -> pl.DataFrame:
+def random_ratings(rates: dict[str, float], raters: int = 20, each: int = 20) -> pl.DataFrame:
     rng = np.random.default_rng(3)
     rows = []
     for arm, rate in rates.items():
         for rater in range(raters):
-            lean = rng.normal(0, 0.1)
+            deviation = rng.normal(0, 0.1)
             for number in range(each):
-                wrong = bool(rng.random() < rate + lean)
+                wrong = bool(rng.random() < rate + deviation)
                 rows.append(
                     (f"{arm}/{number}", f"{arm} {rater}", "person", arm, f"c{number % 5}", True, "first", wrong, None)
                 )
@@ -194,51 +194,51 @@ def drawn(rates: dict[str, float], raters: int = 20, each: int = 20) -> pl.DataF
 
 
 def test_arms_that_differ_as_published_are_told_apart() -> None:
-    found = analyse_ratings(drawn(dict(PUBLISHED.select("arm", "published").iter_rows())))
-    rates = found.rates.row(0, named=True)
+    result = analyse_ratings(random_ratings(dict(PUBLISHED.select("arm", "published").iter_rows())))
+    rates = result.rates.row(0, named=True)
     assert rates["arm"] == "full" and rates["published"] == 0.41 and "Prolific" in rates["rated_by"]
     assert rates["low"] < 0.41 < rates["high"]
-    assert found.anova is not None and found.anova.p < 0.001
-    assert (found.anova.between, found.anova.within) == (3, 76)
-    assert found.tukey is not None and found.tukey.height == 6
-    pair = found.tukey.filter(pl.col("a") == "full", pl.col("b") == "no_description").row(0, named=True)
+    assert result.anova is not None and result.anova.p < 0.001
+    assert (result.anova.between, result.anova.within) == (3, 76)
+    assert result.tukey is not None and result.tukey.height == 6
+    pair = result.tukey.filter(pl.col("a") == "full", pl.col("b") == "no_description").row(0, named=True)
     assert pair["difference"] > 0 and pair["p"] < 0.01
 
 
 def test_with_very_many_answers_the_community_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[list[str], list[str]]] = []
+    factors: list[tuple[list[str], list[str]]] = []
 
     def failing(frame: pl.DataFrame, outcome: str, fixed: list[str], random: list[str]) -> None:
-        asked.append((fixed, random))
+        factors.append((fixed, random))
         raise np.linalg.LinAlgError("Singular matrix")
 
     monkeypatch.setattr("populace.community.discrimination_result.fit_mixed_model", failing)
     monkeypatch.setattr("populace.community.discrimination_result.CROSSED", 50)
-    found = analyse_ratings(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
-    assert asked == [(["arm", "community"], ["rater"])]
-    assert found.mixed is None
-    assert any("the community is a fixed factor" in note for note in found.notes)
-    assert any("the optimiser failed (Singular matrix)" in note for note in found.notes)
+    result = analyse_ratings(random_ratings({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
+    assert factors == [(["arm", "community"], ["rater"])]
+    assert result.mixed is None
+    assert any("the community is a fixed factor" in note for note in result.notes)
+    assert any("the optimiser failed (Singular matrix)" in note for note in result.notes)
 
 
 def test_rater_and_community_are_random_in_the_mixed_model() -> None:
-    found = analyse_ratings(drawn({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
-    assert found.mixed is not None
-    assert set(found.mixed.levels) == {"rater", "community"}
-    assert found.mixed["arm[no_personas]"].estimate.high < 0
+    result = analyse_ratings(random_ratings({"full": 0.6, "no_personas": 0.1}, raters=5, each=10))
+    assert result.mixed is not None
+    assert set(result.mixed.levels) == {"rater", "community"}
+    assert result.mixed["arm[no_personas]"].estimate.high < 0
 
 
 def test_one_arm_gives_a_rate_and_says_what_is_missing() -> None:
-    found = analyse_ratings(drawn({"full": 0.4}, raters=1))
-    assert found.anova is found.tukey is found.mixed is None
-    assert any("one arm" in note for note in found.notes)
+    result = analyse_ratings(random_ratings({"full": 0.4}, raters=1))
+    assert result.anova is result.tukey is result.mixed is None
+    assert any("one arm" in note for note in result.notes)
     with pytest.raises(UsageError, match="no valid answer"):
         analyse_ratings(pl.DataFrame(schema=SCHEMA))
 
 
 def test_answers_that_cannot_be_read_are_counted_and_left_out() -> None:
-    table = drawn({"full": 0.4}, raters=2, each=5)
-    lost = table.head(1).with_columns(wrong=pl.lit(None, pl.Boolean), pair=pl.lit("x"))
-    found = analyse_ratings(pl.concat([table, lost]))
-    assert found.rates["answers"][0] == 10
-    assert any("1 answers could not be read" in note for note in found.notes)
+    table = random_ratings({"full": 0.4}, raters=2, each=5)
+    unreadable = table.head(1).with_columns(wrong=pl.lit(None, pl.Boolean), pair=pl.lit("x"))
+    result = analyse_ratings(pl.concat([table, unreadable]))
+    assert result.rates["answers"][0] == 10
+    assert any("1 answers could not be read" in note for note in result.notes)

@@ -15,7 +15,7 @@ from populace.community.judges import judge_posts
 from populace.community.page import render_page, write_page
 from populace.community.word_filter import WordFilter
 from support.board import board
-from support.board import judge as judging
+from support.board import judge as scripted_judge
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -73,8 +73,8 @@ def test_hostile_text_is_shown_as_text() -> None:
 
 
 def test_what_people_wrote_stands_in_an_element_that_isolates_its_direction() -> None:
-    made = render_page(with_texts(HOSTILE))
-    assert re.search(r'<bdi dir="auto">\u202eright to left', made)
+    html = render_page(with_texts(HOSTILE))
+    assert re.search(r'<bdi dir="auto">\u202eright to left', html)
 
 
 def test_the_page_refers_to_nothing_outside_itself() -> None:
@@ -87,48 +87,48 @@ def test_the_page_refers_to_nothing_outside_itself() -> None:
 
 
 def test_the_page_says_that_it_is_generated_and_what_was_not() -> None:
-    found = with_texts(["by the model", "by hand"], origin=pl.Series(["model", "hand"]))
-    made = render_page(found)
-    assert "a language model wrote the text" in made
-    assert made.count('data-written-by="hand"') == 1
-    assert made.count("written by hand") == 1
-    assert "do not fill a live platform with it" in made
+    community = with_texts(["by the model", "by hand"], origin=pl.Series(["model", "hand"]))
+    html = render_page(community)
+    assert "a language model wrote the text" in html
+    assert html.count('data-written-by="hand"') == 1
+    assert html.count("written by hand") == 1
+    assert "do not fill a live platform with it" in html
 
 
 def test_the_filter_hides_behind_a_click_and_changes_nothing() -> None:
-    found = with_texts(["You IDIOT.", "A balcony."])
-    made = render_page(found)
-    assert made.count('class="veil"') == 1
-    assert "You IDIOT." in made
-    assert render_page(found, word_filter=WordFilter([])).count('class="veil"') == 0
-    assert render_page(found, word_filter=WordFilter(["balcony"])).count('class="veil"') >= 1
+    community = with_texts(["You IDIOT.", "A balcony."])
+    html = render_page(community)
+    assert html.count('class="veil"') == 1
+    assert "You IDIOT." in html
+    assert render_page(community, word_filter=WordFilter([])).count('class="veil"') == 0
+    assert render_page(community, word_filter=WordFilter(["balcony"])).count('class="veil"') >= 1
 
 
 def test_a_title_that_is_hidden_is_read_after_the_same_click() -> None:
-    made = render_page(with_texts(["Fine."], title=pl.Series(["Idiot!"])))
-    assert "Title hidden by the filter" in made
-    assert made.index('class="veil"') < made.index("Idiot!")
-    assert made.count("Idiot!") == 1
+    html = render_page(with_texts(["Fine."], title=pl.Series(["Idiot!"])))
+    assert "Title hidden by the filter" in html
+    assert html.index('class="veil"') < html.index("Idiot!")
+    assert html.count("Idiot!") == 1
 
 
 def test_the_filter_takes_whole_words_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("# mine\nshut  up\n\nCafé\n")
-    found = WordFilter.read(tmp_path / "words.txt")
+    word_filter = WordFilter.read(tmp_path / "words.txt")
     texts = pl.Series(["Shut up!", "shut\nup", "shutup", "café", "cafés", None])
     assert WordFilter(["shut up", "café"]).hides(texts).to_list() == [True, True, False, True, False, False]
-    assert len(found.words) == 2
+    assert len(word_filter.words) == 2
     with pytest.raises(UsageError, match="cannot be read"):
         WordFilter.read(tmp_path / "none.txt")
 
 
 def test_violations_are_flagged_once_judged() -> None:
-    found = Community(board(seed=1, offence=0.8))
-    assert "breaks rule 2" not in render_page(found)
-    made = render_page(found, verdicts=judge_posts(found, judging()).verdicts())
-    advertised = int(found.posts["text"].str.contains("cheap soil").sum())
-    assert made.count(">breaks rule 2<") == advertised > 0
-    assert f"broken {advertised} times" in made
-    assert "only flagged" in made
+    community = Community(board(seed=1, offence=0.8))
+    assert "breaks rule 2" not in render_page(community)
+    html = render_page(community, verdicts=judge_posts(community, scripted_judge()).verdicts())
+    advertisements = int(community.posts["text"].str.contains("cheap soil").sum())
+    assert html.count(">breaks rule 2<") == advertisements > 0
+    assert f"broken {advertisements} times" in html
+    assert "only flagged" in html
 
 
 def test_a_page_is_not_written_over_anything(tmp_path: Path) -> None:
@@ -147,32 +147,32 @@ def test_in_a_browser_the_page_asks_for_nothing_folds_and_fits_a_phone(tmp_path:
     file = write_page(with_texts(texts, title=pl.Series(texts)), tmp_path / "c.html")
     with sync() as browsers:
         browser = browsers.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        shown = browser.new_page()
-        asked: list[str] = []
-        said: list[str] = []
-        shown.on("request", lambda request: asked.append(request.url))
-        shown.on("console", lambda message: said.append(message.text))
+        page = browser.new_page()
+        requests: list[str] = []
+        messages: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: messages.append(message.text))
         for width, scheme in ((1280, "light"), (360, "dark")):
-            shown.set_viewport_size({"width": width, "height": 800})
-            shown.emulate_media(color_scheme=scheme)
-            shown.goto(file.as_uri())
-            shown.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
-            assert shown.evaluate("document.documentElement.scrollWidth") <= width
-            assert "owned" not in shown.title()
-            first = shown.locator(".thread > details").first
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=scheme)
+            page.goto(file.as_uri())
+            page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert "owned" not in page.title()
+            first = page.locator(".thread > details").first
             first.locator(":scope > summary").click()
             assert not first.evaluate("each => each.open")
             first.locator(":scope > summary").click()
             first.locator(".who").first.click()
-            assert shown.locator(":popover-open").count() == 1
-            shown.keyboard.press("Escape")
-            shown.locator("label", has_text="New").click()
-            tops = shown.locator(".thread").evaluate_all(
+            assert page.locator(":popover-open").count() == 1
+            page.keyboard.press("Escape")
+            page.locator("label", has_text="New").click()
+            tops = page.locator(".thread").evaluate_all(
                 "all => all.map(t => [t.id, t.getBoundingClientRect().top]).sort((a, b) => a[1] - b[1]).map(t => t[0])"
             )
             assert tops == [f"thread-{number}" for number in range(len(texts), 0, -1)]
-            dark = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+            dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (sum(map(int, re.findall(r"\d+", dark)[:3])) < 150) == (scheme == "dark")
-        assert set(asked) == {file.as_uri()}
-        assert said == []
+        assert set(requests) == {file.as_uri()}
+        assert messages == []
         browser.close()

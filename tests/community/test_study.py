@@ -9,28 +9,28 @@ from support.studies import studied
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Material]:
+def workspace_and_material(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Material]:
     return studied(tmp_path_factory.mktemp("workspace"))
 
 
 @pytest.fixture
-def place(made: tuple[Workspace, Material]) -> Workspace:
-    return made[0]
+def place(workspace_and_material: tuple[Workspace, Material]) -> Workspace:
+    return workspace_and_material[0]
 
 
 @pytest.fixture
-def material(made: tuple[Workspace, Material]) -> Material:
-    return made[1]
+def material(workspace_and_material: tuple[Workspace, Material]) -> Material:
+    return workspace_and_material[1]
 
 
 def test_a_study_keeps_its_pairs(place: Workspace, material: Material) -> None:
-    made = Study.make(place, "first", material)
+    study = Study.make(place, "first", material)
     again = Study(place, "first")
     assert again.pairs == [
         type(pair)(pair.key, pair.arm, pair.goal, again.pairs[n].real, again.pairs[n].generated, pair.seed)
         for n, pair in enumerate(material.make_pairs(place))
     ]
-    assert [pair.texts("Ann") for pair in made.pairs] == [pair.texts("Ann") for pair in material.make_pairs(place)]
+    assert [pair.texts("Ann") for pair in study.pairs] == [pair.texts("Ann") for pair in material.make_pairs(place)]
     assert "first" in study_names(place)
     with pytest.raises(UsageError, match="already"):
         Study.make(place, "first", material)
@@ -50,8 +50,8 @@ def test_a_study_that_is_not_there_is_named(place: Workspace, material: Material
 
 
 def test_a_broken_study_says_which_line(place: Workspace, material: Material) -> None:
-    made = Study.make(place, "broken", material)
-    (made.folder / "pairs.jsonl").write_text('{"key": 1}\n')
+    study = Study.make(place, "broken", material)
+    (study.folder / "pairs.jsonl").write_text('{"key": 1}\n')
     with pytest.raises(UsageError, match="line 1: this is not a pair"):
         _ = Study(place, "broken").pairs
 

@@ -10,7 +10,7 @@ import pytest
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.experiments.structure import StructureStudy, structure_or_data
-from populace.experiments.structure_design import design_structure
+from populace.experiments.structure_design import StructureSettings, design_structure
 from populace.experiments.verdict import Consensus, orderings
 from support.planted import MODEL, Ruleless, Sides, probability
 
@@ -20,7 +20,8 @@ SIDES: dict[str, Any] = {"outcomes": ["share_left"], "structure": {"wind": WINDS
 
 
 def study(models: dict[str, str], **changes: Any) -> StructureStudy:
-    return structure_or_data(Sides, **(SIDES | {"models": models, "workers": 1} | changes))
+    how = {name: changes.pop(name) for name in ("margin", "workspace") if name in changes}
+    return structure_or_data(StructureSettings(Sides, **(SIDES | {"models": models} | changes)), workers=1, **how)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ def test_where_levels_agree_within_the_margin_it_says_so() -> None:
 
 
 def test_a_way_of_asking_that_reaches_nobody_is_left_out_and_told() -> None:
-    made = design_structure(Sides, models=[LOW, HIGH], **SIDES)
+    made = design_structure(StructureSettings(Sides, models=[LOW, HIGH], **SIDES))
     assert "asked labels" not in made.experiment.factors
     assert any("asked labels = exchanged" in note for note in made.notes)
     assert "3 structure arms × 2 models × 4 ways of asking × 5 seeds each = 120 runs" in str(made)
@@ -105,16 +106,19 @@ def test_a_way_of_asking_that_reaches_nobody_is_left_out_and_told() -> None:
 
 
 def test_a_scenario_without_a_rule_has_no_twin_and_says_so() -> None:
-    made = structure_or_data(
-        Ruleless, **SIDES, models=[LOW], swaps=False, orders=False, replicates=4, workers=1, name="ruleless"
+    settings = StructureSettings(
+        Ruleless, **SIDES, models=[LOW], swaps=False, orders=False, replicates=4, name="ruleless"
     )
+    made = structure_or_data(settings, workers=1)
     assert made.twin is None
     assert any("The rule twin could not be run" in note for note in made.notes)
     assert made.verdict.level == "none"
 
 
 def test_parameters_of_the_scenario_may_be_ways_of_asking() -> None:
-    made = design_structure(Sides(people_count=5), **(SIDES | {"wordings": {"untold": {"told": False}}}), models=[LOW])
+    made = design_structure(
+        StructureSettings(Sides(people_count=5), **(SIDES | {"wordings": {"untold": {"told": False}}}), models=[LOW])
+    )
     levels = made.experiment.factors["asked wording"]
     assert levels.names == ["as written", "untold"]
     assert {arm.parameters["people_count"] for arm in made.experiment.arms()} == {5}
@@ -122,13 +126,13 @@ def test_parameters_of_the_scenario_may_be_ways_of_asking() -> None:
 
 def test_bad_studies_are_refused_before_anything_runs() -> None:
     with pytest.raises(UnknownNameError, match="wind"):
-        design_structure(Sides, outcomes=["share_left"], structure={"wint": WINDS}, models=[LOW])
+        design_structure(StructureSettings(Sides, outcomes=["share_left"], structure={"wint": WINDS}, models=[LOW]))
     with pytest.raises(UnknownNameError, match="polite"):
-        design_structure(Sides, models=[LOW], **(SIDES | {"wordings": ["polit"]}))
+        design_structure(StructureSettings(Sides, models=[LOW], **(SIDES | {"wordings": ["polit"]})))
     with pytest.raises(UsageError, match="one level"):
-        design_structure(Sides, outcomes=["share_left"], structure={"wind": [1.0]}, models=[LOW])
+        design_structure(StructureSettings(Sides, outcomes=["share_left"], structure={"wind": [1.0]}, models=[LOW]))
     with pytest.raises(UsageError, match="at least one model"):
-        design_structure(Sides, models=[], **SIDES)
+        design_structure(StructureSettings(Sides, models=[], **SIDES))
 
 
 def flat(noise: float, slopes: dict[str, float], seeds: int = 12) -> pl.DataFrame:

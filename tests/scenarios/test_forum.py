@@ -13,14 +13,14 @@ from populace import Run, simulate
 from populace.base.errors import UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.forum import Forum
-from support.forums import SEEDS, SMALL, forum, posts, said, threads, writer, writes
+from support.forums import SEEDS, SMALL, forum, posts, scripted_reply, scripted_text, threads, writer
 
 THREADS, CHANCE, NEW, MOST = 2000, 0.65, 0.5, 8
 
 
 @pytest.fixture(scope="module")
 def many() -> Run:
-    """Two thousand threads with the default odds."""
+    """Two thousand threads with the default chances."""
     return forum(posts=THREADS, together=THREADS, people=2500, newcomers=0, room=400, rules=[])
 
 
@@ -46,10 +46,10 @@ def test_new_participants_come_with_their_chance_over_2000_threads(many: Run) ->
 
 def test_nobody_replies_to_themselves_over_2000_threads(many: Run) -> None:
     table = posts(many)
-    joined = table.join(table.select(parent="post", answered="author", of="thread"), on="parent")
-    assert joined.height == table["parent"].is_not_null().sum()
-    assert not (joined["author"] == joined["answered"]).any()
-    assert (joined["thread"] == joined["of"]).all()
+    replies = table.join(table.select(parent="post", answered="author", of="thread"), on="parent")
+    assert replies.height == table["parent"].is_not_null().sum()
+    assert not (replies["author"] == replies["answered"]).any()
+    assert (replies["thread"] == replies["of"]).all()
     last = table.with_columns(before=pl.col("author").shift().over("thread"))
     assert not (last["author"] == last["before"]).any()
 
@@ -102,28 +102,30 @@ def test_people_are_told_persona_goal_rules_and_thread() -> None:
 
 
 def test_the_ablations_leave_out_the_community_or_the_personas() -> None:
-    told = {
-        name: _told(simulate(Forum(design=SMALL, expand=False, **{name: False}), model=writer(), keep="nothing"))
+    prompts = {
+        name: _prompt_texts(
+            simulate(Forum(design=SMALL, expand=False, **{name: False}), model=writer(), keep="nothing")
+        )
         for name in ("describe", "personas")
     }
-    assert not any("keep bees" in text or "advertising" in text or "Hives" in text for text in told["describe"])
-    assert any(seed in text for text in told["describe"] for seed in SEEDS)
-    assert all("keep bees" in text for text in told["personas"])
-    assert not any(seed in text for text in told["personas"] for seed in SEEDS)
+    assert not any("keep bees" in text or "advertising" in text or "Hives" in text for text in prompts["describe"])
+    assert any(seed in text for text in prompts["describe"] for seed in SEEDS)
+    assert all("keep bees" in text for text in prompts["personas"])
+    assert not any(seed in text for text in prompts["personas"] for seed in SEEDS)
 
 
-def _told(run: Run) -> list[str]:
+def _prompt_texts(run: Run) -> list[str]:
     prompts = run.prompts()
     return [f"{system}\n{user}" for system, user in prompts.select("system", "user").iter_rows()]
 
 
 def test_newcomers_read_the_front_page_before_they_post() -> None:
     run = forum(newcomers=1.0, front=2)
-    read = run.events.filter(pl.col("kind") == "read")
-    assert read["step"].unique().to_list() == [2]
-    shown = json.loads(read["data"][0])["posts"]
-    assert len(shown) == 2 and max(shown) <= 4
-    text = posts(run).filter(pl.col("post") == shown[0])["text"][0]
+    events = run.events.filter(pl.col("kind") == "read")
+    assert events["step"].unique().to_list() == [2]
+    front = json.loads(events["data"][0])["posts"]
+    assert len(front) == 2 and max(front) <= 4
+    text = posts(run).filter(pl.col("post") == front[0])["text"][0]
     openings = run.prompts(at=2).filter(pl.col("user").str.contains("You open a new thread"))
     assert openings["user"].str.contains(text[:60], literal=True).all()
     assert not forum(newcomers=0.0).events.height
@@ -134,7 +136,7 @@ def test_a_forum_is_the_same_for_any_concurrency(concurrency: int, tmp_path: Pat
     changes: dict[str, Any] = {"moderators": 2, "moderate_by": "model", "votes": 4}
     runs = [
         simulate(
-            Forum(design=SMALL | changes, expand=False), model=Scripted(writes, spec="scripted:w", latency_s=0.0005),
+            Forum(design=SMALL | changes, expand=False), model=Scripted(scripted_reply, spec="scripted:w", latency_s=0.0005),
             seed=5, workspace=tmp_path / str(workers), concurrency=workers,
         )
         for workers in (16, concurrency)
@@ -145,7 +147,7 @@ def test_a_forum_is_the_same_for_any_concurrency(concurrency: int, tmp_path: Pat
 
 def test_what_cannot_be_read_reaches_no_thread_and_is_counted() -> None:
     def sometimes(request: Request) -> str:
-        return "<br>" if len(request.messages[1][1]) % 3 == 0 else said(request)
+        return "<br>" if len(request.messages[1][1]) % 3 == 0 else scripted_text(request)
 
     run = forum(Scripted(sometimes, spec="scripted:sometimes"))
     assert run.metrics["dropped"][-1] == run.statuses["unparseable"] > 0
@@ -161,15 +163,15 @@ def test_if_nothing_can_be_read_there_is_an_empty_forum() -> None:
 
 def test_personas_are_expanded_by_the_model() -> None:
     def describes(request: Request) -> str:
-        text = said(request)
+        text = scripted_text(request)
         return (
             json.dumps({"people": [f"{text} {n}" for n in range(5)]})
             if "Describe 5" in request.messages[-1][1]
             else text
         )
 
-    made = Forum(design=SMALL | {"posts": 2})
-    run = simulate(made, model=Scripted(describes, spec="scripted:describes"), seed=1, keep="nothing")
+    scenario = Forum(design=SMALL | {"posts": 2})
+    run = simulate(scenario, model=Scripted(describes, spec="scripted:describes"), seed=1, keep="nothing")
     people = run.people()
     assert len(people) == 20
     assert people["persona"].n_unique() == 20
@@ -193,30 +195,30 @@ def test_roles_follow_the_design() -> None:
     assert dict(roles.rows()) == {"moderator": 2, "newcomer": 9, "member": 9}
 
 
-TRIGGERED = {"moderators": 1, "moderate_by": "rule", "posts": 30, "together": 10, "reply_chance": 0.9}
+MODERATED = {"moderators": 1, "moderate_by": "rule", "posts": 30, "together": 10, "reply_chance": 0.9}
 
 
 def acts(power: str) -> tuple[Run, pl.DataFrame]:
-    run = forum(**TRIGGERED, triggers=[{"words": ["sting"], "power": power, "rule": 2}])
+    run = forum(**MODERATED, triggers=[{"words": ["sting"], "power": power, "rule": 2}])
     return run, run.history("moderation")
 
 
 def test_a_moderator_who_acts_by_rule_acts_on_the_words() -> None:
-    run, done = acts("warn")
+    run, moderation = acts("warn")
     table = posts(run)
     says = table.filter(pl.col("text").str.contains(r"\bsting\b") | pl.col("title").str.contains(r"\bsting\b"))
-    assert done["post"].to_list() == says["post"].to_list() != []
-    assert set(done.drop("step").columns) == {"post", "moderator", "power", "rule", "reason", "about"}
-    assert set(done["moderator"]) == set(run.people().where(role="moderator").ids)
-    assert set(done["rule"]) == {2}
-    assert set(run.people().where(standing="warned").ids) == set(done["about"])
+    assert moderation["post"].to_list() == says["post"].to_list() != []
+    assert set(moderation.drop("step").columns) == {"post", "moderator", "power", "rule", "reason", "about"}
+    assert set(moderation["moderator"]) == set(run.people().where(role="moderator").ids)
+    assert set(moderation["rule"]) == {2}
+    assert set(run.people().where(standing="warned").ids) == set(moderation["about"])
     assert run.prompts()["user"].str.contains("A moderator has warned you").any()
 
 
 def test_removed_posts_are_not_shown_to_later_writers() -> None:
-    run, done = acts("remove")
-    assert run.metrics["removed"][-1] == done.height > 0
-    for row in done.iter_rows(named=True):
+    run, moderation = acts("remove")
+    assert run.metrics["removed"][-1] == moderation.height > 0
+    for row in moderation.iter_rows(named=True):
         text = posts(run).row(row["post"] - 1, named=True)["text"]
         later = run.prompts().filter(pl.col("step") > row["step"])
         assert not later["user"].str.contains(text, literal=True).any()
@@ -224,58 +226,64 @@ def test_removed_posts_are_not_shown_to_later_writers() -> None:
 
 def test_locked_threads_take_no_more_replies() -> None:
     assert later_replies(*acts("warn")) > 0, "without a lock nobody replies either, so nothing is shown"
-    run, done = acts("lock")
-    assert done.height > 0
-    assert later_replies(run, done) == 0
+    run, moderation = acts("lock")
+    assert moderation.height > 0
+    assert later_replies(run, moderation) == 0
 
 
-def later_replies(run: Run, done: pl.DataFrame) -> int:
+def later_replies(run: Run, moderation: pl.DataFrame) -> int:
     """How many posts came into the threads that were moderated, in later steps."""
     table = posts(run)
     ends = (
-        done.join(table.select("post", "thread"), on="post").group_by("thread").agg(pl.col("step").min().alias("end"))
+        moderation.join(table.select("post", "thread"), on="post")
+        .group_by("thread")
+        .agg(pl.col("step").min().alias("end"))
     )
     return table.join(ends, on="thread").filter(pl.col("step") > pl.col("end")).height
 
 
 def test_banned_people_write_no_more() -> None:
-    run, done = acts("ban")
-    assert done.height
-    for row in done.iter_rows(named=True):
-        wrote = posts(run).filter(pl.col("author") == row["about"], pl.col("step") > row["step"])
-        assert wrote.height == 0
-    assert set(run.people().where(standing="banned").ids) == set(done["about"])
+    run, moderation = acts("ban")
+    assert moderation.height
+    for row in moderation.iter_rows(named=True):
+        later = posts(run).filter(pl.col("author") == row["about"], pl.col("step") > row["step"])
+        assert later.height == 0
+    assert set(run.people().where(standing="banned").ids) == set(moderation["about"])
 
 
 def test_a_moderator_who_acts_by_model_names_power_and_rule() -> None:
     def strict(request: Request) -> dict[str, float] | str:
         if "remove" in request.options:
             return {"remove": 1.0} if " sting " in request.messages[-1][1] else {"nothing": 1.0}
-        return {"2": 1.0} if request.options else said(request)
+        return {"2": 1.0} if request.options else scripted_text(request)
 
     run = forum(Scripted(strict, spec="scripted:strict"), moderators=2, moderate_by="model")
-    done = run.history("moderation")
-    assert set(done["power"]) == {"remove"} and set(done["rule"]) == {2}
-    assert set(done["reason"]) == {"advertising honey"}
-    assert run.answers().filter(purpose="moderation").height == posts(run).height + done.height
+    moderation = run.history("moderation")
+    assert set(moderation["power"]) == {"remove"} and set(moderation["rule"]) == {2}
+    assert set(moderation["reason"]) == {"advertising honey"}
+    assert run.answers().filter(purpose="moderation").height == posts(run).height + moderation.height
 
 
 def test_readers_vote_on_what_they_see_and_never_on_their_own() -> None:
     def pleased(request: Request) -> dict[str, float] | str:
-        return {"up": 0.7, "down": 0.1, "nothing": 0.2} if request.options else said(request)
+        return {"up": 0.7, "down": 0.1, "nothing": 0.2} if request.options else scripted_text(request)
 
     run = forum(Scripted(pleased, spec="scripted:pleased"), votes=6, sorting="top")
     votes = run.history("votes")
     assert votes.drop("step").columns == ["post", "person", "vote"]
     assert set(votes["vote"]) == {1, -1}
     assert votes.select("post", "person").is_duplicated().sum() == 0
-    joined = votes.join(posts(run).select("post", "author"), on="post")
-    assert (joined["person"] != joined["author"]).all()
+    ballots = votes.join(posts(run).select("post", "author"), on="post")
+    assert (ballots["person"] != ballots["author"]).all()
 
 
 def test_a_change_in_one_thread_changes_nothing_in_another() -> None:
     def changed(request: Request) -> str:
-        return "Something else altogether is the matter." if "bees" in said(request)[:12] else said(request)
+        return (
+            "Something else altogether is the matter."
+            if "bees" in scripted_text(request)[:12]
+            else scripted_text(request)
+        )
 
     before, after = threads(forum(together=8)), threads(forum(Scripted(changed, spec="scripted:changed"), together=8))
     same = [opening for opening in before if after.get(opening) == before[opening]]
@@ -286,12 +294,12 @@ def test_a_change_in_one_thread_changes_nothing_in_another() -> None:
 
 def test_rules_that_contradict_each_other_are_shown_with_the_result() -> None:
     run = forum(rules=["Adverts are welcome", "Adverts are not welcome"])
-    shown = Forum.report(run)[0]
-    assert shown.title == "Rules that may contradict each other"
-    assert "rule 1 ('Adverts are welcome') and rule 2" in shown.table["warning"][0]
+    warnings = Forum.report(run)[0]
+    assert warnings.title == "Rules that may contradict each other"
+    assert "rule 1 ('Adverts are welcome') and rule 2" in warnings.table["warning"][0]
 
 
-def test_an_utterance_that_is_not_there_cannot_be_answered() -> None:
+def test_a_what_if_needs_a_post_that_exists() -> None:
     with pytest.raises(UsageError, match="no post 3"):
         simulate(
             Forum(design=SMALL, expand=False, whatif={"post": 3, "as_": "a troll"}), model=writer(), keep="nothing"

@@ -19,25 +19,25 @@ def test_a_design_is_read_from_a_file(tmp_path: Path) -> None:
     path.write_text(
         "name: Hives\ngoal: keep bees\npersonas: [one, two]\nrules:\n  - be kind\n  - no adverts\nposts: 3\n"
     )
-    read = Forum(design=str(path)).design
-    assert (read.name, read.posts, read.replies) == ("Hives", 3, 8)
-    assert [(rule.text, rule.kind) for rule in read.rules] == [
+    parsed = Forum(design=str(path)).design
+    assert (parsed.name, parsed.posts, parsed.replies) == ("Hives", 3, 8)
+    assert [(rule.text, rule.kind) for rule in parsed.rules] == [
         ("be kind", "prescriptive"),
         ("no adverts", "restrictive"),
     ]
 
 
 def test_the_content_of_a_design_is_among_the_parameters_and_gives_the_same_design() -> None:
-    made = Forum(design=SMALL)
-    assert made.parameters["design"]["goal"] == SMALL["goal"]
-    assert Forum(**made.parameters).design == made.design
+    scenario = Forum(design=SMALL)
+    assert scenario.parameters["design"]["goal"] == SMALL["goal"]
+    assert Forum(**scenario.parameters).design == scenario.design
 
 
 @pytest.mark.parametrize("name", shipped_designs())
 def test_shipped_designs_are_whole_and_do_not_contradict_themselves(name: str) -> None:
-    found = ForumDesign.read(name)
-    assert len(found.personas) >= 5 and len(found.rules) >= 3
-    assert found.contradictions() == []
+    shipped = ForumDesign.read(name)
+    assert len(shipped.personas) >= 5 and len(shipped.rules) >= 3
+    assert shipped.contradictions() == []
 
 
 @pytest.mark.parametrize(

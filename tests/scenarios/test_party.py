@@ -182,10 +182,10 @@ def test_two_people_of_one_name_are_refused() -> None:
 
 def test_the_chain_of_evidence_leads_back_to_the_origin() -> None:
     news = Diffusion(re.compile("fair"))
-    news.told("a", 0)
-    news.said("a", ["b"], "the fair", 1)
-    news.said("b", ["c", "a"], "a fair!", 2)
-    news.said("c", ["b"], "fair", 3)
+    news.tell("a", 0)
+    news.add_utterance("a", ["b"], "the fair", 1)
+    news.add_utterance("b", ["c", "a"], "a fair!", 2)
+    news.add_utterance("c", ["b"], "fair", 3)
     assert [news.chain(who) for who in "abc"] == [["a"], ["a", "b"], ["a", "b", "c"]]
 
 

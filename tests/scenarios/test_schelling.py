@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from populace.scenarios.schelling.words import GROUPS
 
 from populace import Run, simulate
 from populace.models import Request, Scripted
 from populace.scenarios.schelling import Schelling
+from populace.scenarios.schelling.wordings import GROUPS
 from support.models import Counting
 
 SEEDS = 6

@@ -12,10 +12,10 @@ from populace.base.errors import BudgetError
 from populace.broker import Budget
 from populace.engine.workspace import Workspace
 from populace.models import Scripted
+from populace.runs.biography import biography, memory_stream
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
-from populace.studio.pages.person.data import happenings, portrait, stream, talk
 from support.hostile import hostile
 from support.society import debater, resident
 from support.studio import Visit, another, visiting
@@ -147,13 +147,13 @@ def party(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_a_life_in_a_town_has_plans_talk_and_memories(party: Run) -> None:
-    host = portrait(party, "0")
+    host = biography(party, "0")
     last = party.steps[-1]
-    assert set(happenings(host, last)["what"]) >= {"planned"}
-    lines = talk(host, last)
+    assert set(host.events_until(last)["what"]) >= {"planned"}
+    lines = host.talk_until(last)
     assert lines and lines == sorted(lines, key=lambda part: -part[0])
     assert all(host.name in who for _, part in lines for who, _ in part)
-    assert stream(party, host, last).height > stream(party, host, last // 2).height
+    assert memory_stream(party, host, last).height > memory_stream(party, host, last // 2).height
 
 
 def test_memories_are_filtered_by_kind_and_text(party: Run) -> None:

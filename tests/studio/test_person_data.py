@@ -8,19 +8,17 @@ import pytest
 from populace import People, RemovePeople, Run, Scenario, Selection, simulate
 from populace.base.errors import DamagedRunError, UnknownNameError
 from populace.questions import Choice, Text
+from populace.runs.biography import (
+    biography,
+    biography_document,
+    changing_columns,
+    decisions_of,
+    memory_stream,
+    spells,
+    states_of,
+)
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
-from populace.studio.pages.person.data import (
-    changing,
-    decided,
-    described,
-    happenings,
-    portrait,
-    spells,
-    stream,
-    talk,
-    trajectory,
-)
 from support.models import Counting
 from support.scenarios import Forms, Shirts
 from support.society import debater
@@ -38,7 +36,7 @@ def discussion(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_a_trajectory_is_what_the_population_says_step_by_step(shirts_run: Run) -> None:
     for who in shirts_run.people().ids.to_list():
-        states = trajectory(shirts_run, who)
+        states = states_of(shirts_run, who)
         whole = [dict(shirts_run.people(step).person(who)) for step in shirts_run.steps]
         assert states.drop("step").to_dicts() == whole
 
@@ -46,7 +44,7 @@ def test_a_trajectory_is_what_the_population_says_step_by_step(shirts_run: Run) 
 def test_somebody_who_leaves_is_shown_as_long_as_they_were_there() -> None:
     gone = RemovePeople(at=2, to=Selection(where={"id": 3}))
     run = simulate(Shirts(), model=Counting(), seed=1, interventions=[gone])
-    person = portrait(run, "3")
+    person = biography(run, "3")
     assert person.steps == [0, 1]
     assert person.at(4)["id"] == 3
     assert set(person.decisions["step"]) == {1}
@@ -56,13 +54,13 @@ def test_only_what_changes_is_drawn_and_words_become_spells(shirts_run: Run) -> 
     states = pl.DataFrame(
         {"step": [0, 1, 2], "id": [1, 1, 1], "age": [3, 3, 3], "mood": [1, 2, 2], "shirt": ["blue", "blue", "green"]}
     )
-    assert changing(states) == (["mood"], ["shirt"])
+    assert changing_columns(states) == (["mood"], ["shirt"])
     assert spells(states, "shirt").select("from", "to", "value").rows() == [(0, 1, "blue"), (2, 2, "green")]
 
 
 def test_every_decision_of_a_person_is_listed_with_its_question() -> None:
     run = simulate(Forms(), model=Counting(), seed=1)
-    found = decided(run, 1)
+    found = decisions_of(run, 1)
     assert found["path"].to_list() == [f"{step}/{ask}" for step in (1, 2) for ask in range(5)]
     assert found["question"][:4].to_list() == ["Tea?", "Coffee?", "How many cups?", "Why?"]
     assert found["kind"][:5].to_list() == ["choice", "choice", "number", "text", "form"]
@@ -73,10 +71,10 @@ def test_every_decision_of_a_person_is_listed_with_its_question() -> None:
 
 def test_people_without_memories_and_plans_have_a_page_too() -> None:
     run = simulate(Norms(workers=4, days=2), model="scripted:uniform", seed=1)
-    person = portrait(run, "2")
-    assert not stream(run, person, 2).height
-    assert not happenings(person, 2).height
-    assert talk(person, 2) == []
+    person = biography(run, "2")
+    assert not memory_stream(run, person, 2).height
+    assert not person.events_until(2).height
+    assert person.talk_until(2) == []
     assert person.name == person.at(0)["name"]
     assert person.decisions.height == 2
 
@@ -95,21 +93,21 @@ def test_people_without_a_name_are_called_by_their_id() -> None:
             await self.ask(self.people, Choice("Tea?", options=("yes", "no")))
 
     run = simulate(Nameless(), model="scripted:uniform", seed=1)
-    assert portrait(run, "a/1").name == "a/1"
+    assert biography(run, "a/1").name == "a/1"
     with pytest.raises(UnknownNameError, match="no person named 'c'"):
-        portrait(run, "c")
+        biography(run, "c")
 
 
 def test_an_unknown_person_is_told_the_nearest_name(shirts_run: Run) -> None:
     name = shirts_run.people()["name"][0]
     with pytest.raises(UnknownNameError) as caught:
-        portrait(shirts_run, name[:-1] + "x")
+        biography(shirts_run, name[:-1] + "x")
     assert caught.value.nearest == name
 
 
 def test_memories_are_those_up_to_the_step_with_the_scores_of_that_step(discussion: Run) -> None:
-    person = portrait(discussion, "1")
-    first, last = stream(discussion, person, 1), stream(discussion, person, 2)
+    person = biography(discussion, "1")
+    first, last = memory_stream(discussion, person, 1), memory_stream(discussion, person, 2)
     assert 0 < first.height < last.height
     assert set(first["step"]) == {1}
     assert last["used"].max() > 0  # type: ignore[operator]
@@ -124,13 +122,13 @@ def test_memories_are_those_up_to_the_step_with_the_scores_of_that_step(discussi
 def test_interviews_are_those_held_with_the_person(shirts_run: Run) -> None:
     shirts_run.interview(Text("Are you well?"), people=[1], at=2, model=Counting())
     shirts_run.interview(Text("And you?"), people=[2], at=2, model=Counting())
-    (held,) = portrait(shirts_run, "1").interviews
+    (held,) = biography(shirts_run, "1").interviews
     assert (held["step"], held["question"], held["status"]) == (2, "Are you well?", "ok")
 
 
 def test_a_portrait_becomes_plain_data(shirts_run: Run) -> None:
-    person = portrait(shirts_run, "1")
-    told = described(person, 2, memories=stream(shirts_run, person, 2))
+    person = biography(shirts_run, "1")
+    told = biography_document(person, 2, memory_stream(shirts_run, person, 2))
     assert json.loads(json.dumps(told))["profile"]["name"] == person.name
     assert [row["step"] for row in told["decisions"]] == [1, 2]
 
@@ -139,4 +137,4 @@ def test_a_table_that_was_edited_is_told_as_damage(shirts_run: Run) -> None:
     path = shirts_run.folder / "steps" / "00002" / "answers.parquet"
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(DamagedRunError, match="cannot be read"):
-        portrait(Run.open(shirts_run.folder), "1")
+        biography(Run.open(shirts_run.folder), "1")

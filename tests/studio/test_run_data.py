@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from populace import Choice, People, Run, Scenario, simulate
 from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
 from populace.models import Capabilities, Request, Scripted
+from populace.runs import step_answers, step_events, step_people
+from populace.runs import usage as run_usage
 from populace.studio.metrics import chart_metrics, metric_info
-from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
 from populace.studio.pages.run.metrics_data import metrics_at
 from support.models import leaning, varied
 from support.scenarios import Shirts, Talk
@@ -80,29 +81,29 @@ def test_a_scenario_in_a_file_is_read_and_not_run(tmp_path: Path) -> None:
 
 def test_people_are_those_of_the_step(shirts: Run) -> None:
     for step in shirts.steps:
-        page = people_data.people_rows(shirts, step, size=100)
+        page = step_people.people_page(shirts, step, size=100)
         assert page.table.equals(shirts.people(step).frame)
         assert page.total == 40
 
 
 def test_pages_of_people_follow_each_other(shirts: Run) -> None:
-    pages = [people_data.people_rows(shirts, 3, page=page, size=15).table for page in (1, 2, 3, 4)]
+    pages = [step_people.people_page(shirts, 3, page=page, size=15).table for page in (1, 2, 3, 4)]
     assert [page.height for page in pages] == [15, 15, 10, 0]
     assert pl.concat(pages).equals(shirts.people(3).frame)
 
 
 def test_people_are_sorted_on_all_pages(shirts: Run) -> None:
-    first = people_data.people_rows(shirts, 3, sort="name", descending=True, size=3).table
+    first = step_people.people_page(shirts, 3, sort="name", descending=True, size=3).table
     assert first["name"].to_list() == sorted(shirts.people(3)["name"], reverse=True)[:3]
 
 
 def test_people_are_found_by_words_and_by_conditions(shirts: Run) -> None:
     frame = shirts.people(2).frame
     name = frame["name"][7]
-    assert name in people_data.people_rows(shirts, 2, search=name.upper()).table["name"]
-    blue = people_data.people_rows(shirts, 2, where="shirt = blue and id < 20", size=100)
+    assert name in step_people.people_page(shirts, 2, search=name.upper()).table["name"]
+    blue = step_people.people_page(shirts, 2, where="shirt = blue and id < 20", size=100)
     assert blue.table.equals(frame.filter(pl.col("shirt") == "blue", pl.col("id") < 20))
-    both = people_data.people_rows(shirts, 2, where='group ~ "group 1"', sort="id", descending=True, size=2)
+    both = step_people.people_page(shirts, 2, where='group ~ "group 1"', sort="id", descending=True, size=2)
     assert both.table["id"].to_list() == [37, 34] and both.total == 13
 
 
@@ -117,53 +118,53 @@ def test_people_are_found_by_words_and_by_conditions(shirts: Run) -> None:
 )
 def test_a_condition_that_cannot_be_read_is_told(shirts: Run, where: str, error: type[UsageError], told: str) -> None:
     with pytest.raises(error, match=told):
-        people_data.people_rows(shirts, 1, where=where)
+        step_people.people_page(shirts, 1, where=where)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=40))
 def test_whatever_is_typed_as_a_condition_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(UsageError):
-        assert all(name for name, _, _ in people_data.parse_conditions(text))
+        assert all(name for name, _, _ in step_people.parse_conditions(text))
 
 
 def test_events_come_newest_first() -> None:
     run = diary()
-    page = events_data.event_rows(run, 2, until=True, size=6)
+    page = step_events.event_page(run, 2, until=True, size=6)
     assert page.total == 2 * 5
     assert page.table["step"].to_list() == [2, 2, 2, 2, 2, 1]
     assert page.table["kind"][0] == "rain" and page.table["details"][0] == "heavy: yes"
     assert page.table["details"][1] == "words: hello · pages: 2"
-    rest = events_data.event_rows(run, 2, until=True, page=2, size=6)
+    rest = step_events.event_page(run, 2, until=True, page=2, size=6)
     assert rest.table.height == 4
 
 
 def test_events_are_filtered_by_kind_person_and_words() -> None:
     run = diary()
-    assert events_data.kind_counts(run, 3, until=True).rows() == [("noted", 12), ("rain", 3)]
-    assert events_data.event_rows(run, 3, kind="rain", until=True).total == 3
+    assert step_events.event_kinds(run, 3, until=True).rows() == [("noted", 12), ("rain", 3)]
+    assert step_events.event_page(run, 3, kind="rain", until=True).total == 3
     name = run.people(3)["name"][6]
-    mine = events_data.event_rows(run, 3, person=name, until=True)
+    mine = step_events.event_page(run, 3, person=name, until=True)
     assert mine.total == 3 and set(mine.table["name"]) == {name}
-    assert events_data.event_rows(run, 3, search='PAGES":2', until=True).total == 4
-    assert events_data.event_rows(run, 3, person="nobody", until=True).total == 0
+    assert step_events.event_page(run, 3, search='PAGES":2', until=True).total == 4
+    assert step_events.event_page(run, 3, person="nobody", until=True).total == 0
 
 
 def test_a_step_without_events_or_questions_is_empty(shirts: Run) -> None:
-    assert events_data.event_rows(shirts, 2).total == 0
-    assert answers_data.question_summaries(shirts, 0) == []
-    assert answers_data.invalid_replies(shirts, 0).height == 0
+    assert step_events.event_page(shirts, 2).total == 0
+    assert step_answers.question_summaries(shirts, 0) == []
+    assert step_answers.invalid_replies(shirts, 0).height == 0
 
 
 def test_shares_of_answers_have_an_interval_and_what_was_predicted(shirts: Run) -> None:
-    (asked,) = answers_data.question_summaries(shirts, 2)
+    (asked,) = step_answers.question_summaries(shirts, 2)
     assert (asked.text, asked.kind, asked.asked, asked.valid) == ("Which shirt?", "choice", 40, 40)
     counts = dict(shirts.answers(2).group_by("value").len().iter_rows())
     for row in asked.values.iter_rows(named=True):
         assert row["people"] == counts.get(row["value"], 0)
         assert row["low"] <= row["share"] == row["people"] / 40 <= row["high"]
         assert shirts.decisions(2, row["person"])[0].value == row["value"]
-    expected = [d.tempered["blue"] for i in range(40) for d in shirts.decisions(2, i) if d.tempered]
+    expected = [d.draw_distribution["blue"] for i in range(40) for d in shirts.decisions(2, i) if d.draw_distribution]
     assert asked.values["predicted"][0] == pytest.approx(sum(expected) / 40)
     assert asked.values["predicted"].sum() == pytest.approx(1)
 
@@ -171,21 +172,26 @@ def test_shares_of_answers_have_an_interval_and_what_was_predicted(shirts: Run) 
 def test_what_was_predicted_counts_orders_and_temperature() -> None:
     model = Scripted(varied, spec="scripted:varied")
     run = simulate(Talk(people_count=5, days=1), model=model, seed=2, temperature=0.4)
-    for asked in answers_data.question_summaries(run, 1, limit=100):
+    for asked in step_answers.question_summaries(run, 1, limit=100):
         if asked.values["predicted"].null_count():
             continue
-        made = [d for i in range(5) for d in run.decisions(1, i) if d.question["text"] == asked.text and d.tempered]
-        expected = [sum(d.tempered[value] for d in made if d.tempered) / len(made) for value in asked.values["value"]]
+        made = [
+            d for i in range(5) for d in run.decisions(1, i) if d.question["text"] == asked.text and d.draw_distribution
+        ]
+        expected = [
+            sum(d.draw_distribution[value] for d in made if d.draw_distribution) / len(made)
+            for value in asked.values["value"]
+        ]
         assert asked.values["predicted"].to_list() == pytest.approx(expected)
 
 
 def test_invalid_answers_are_counted_by_step_and_question_with_what_was_said() -> None:
     run = diary()
-    table = answers_data.invalid_by_step(run, 2)
+    table = step_answers.invalid_by_step(run, 2)
     assert table["invalid"].to_list() == [0, 3, 3]
-    assert answers_data.status_counts(run, 2, until=True) == {"ok": 12, "unparseable": 6}
-    assert answers_data.invalid_by_question(run, 2, until=True).rows() == [("Tea or coffee?", "unparseable", 6)]
-    replies = answers_data.invalid_replies(run, 2)
+    assert step_answers.status_counts(run, 2, until=True) == {"ok": 12, "unparseable": 6}
+    assert step_answers.invalid_by_question(run, 2, until=True).rows() == [("Tea or coffee?", "unparseable", 6)]
+    replies = step_answers.invalid_replies(run, 2)
     assert replies["person"].to_list() == [0, 3, 6]
     assert all("Perhaps." in reply for reply in replies["reply"])
     assert replies["name"].to_list() == [run.people(2)["name"][i] for i in (0, 3, 6)]
@@ -193,7 +199,7 @@ def test_invalid_answers_are_counted_by_step_and_question_with_what_was_said() -
 
 def test_usage_is_counted_by_purpose_up_to_a_step() -> None:
     run = diary()
-    seen = usage_data.usage_summary(run, 2)
+    seen = run_usage.usage_until(run, 2)
     assert seen.total.calls == run.usage(until=3).calls
     rows = {row["purpose"]: row for row in seen.purposes.to_dicts()}
     row = rows["breakfast"]
@@ -206,12 +212,12 @@ def test_usage_is_counted_by_purpose_up_to_a_step() -> None:
 
 def test_a_fork_shows_its_parents_steps_and_pays_for_its_own(shirts: Run) -> None:
     fork = shirts.fork(3, seed=9, model=leaning(0.5))
-    assert people_data.people_rows(fork, 2).table.equals(people_data.people_rows(shirts, 2).table)
-    assert usage_data.usage_summary(fork, 2).total.calls == 0
+    assert step_people.people_page(fork, 2).table.equals(step_people.people_page(shirts, 2).table)
+    assert run_usage.usage_until(fork, 2).total.calls == 0
 
 
 def test_a_run_that_is_gone_is_told() -> None:
     run = simulate(Shirts(people_count=17), decider="rule", seed=99)
     shutil.rmtree(run.folder)
     with pytest.raises(DamagedRunError, match="missing"):
-        people_data.people_rows(run, 2)
+        step_people.people_page(run, 2)

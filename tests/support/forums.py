@@ -26,37 +26,39 @@ WORDS = (
 )
 
 
-def said(request: Request) -> str:
-    """Some words that depend on the request and its seed alone."""
+def scripted_text(request: Request) -> str:
+    """Words that depend only on the request and its seed."""
     text = f"{request.messages}{request.seed}"
     digest = hashlib.blake2b(text.encode(), digest_size=12).digest()
     return "Here " + " ".join(WORDS[byte % len(WORDS)] for byte in digest) + " again."
 
 
-def writes(request: Request) -> dict[str, float] | str:
-    """Somebody who writes, and takes every option with the same chance."""
-    return {option: 1 / len(request.options) for option in request.options} if request.options else said(request)
+def scripted_reply(request: Request) -> dict[str, float] | str:
+    """A text, or every option with the same probability where there are options."""
+    return (
+        {option: 1 / len(request.options) for option in request.options} if request.options else scripted_text(request)
+    )
 
 
 def writer() -> Scripted:
-    return Scripted(writes, spec="scripted:writer")
+    return Scripted(scripted_reply, spec="scripted:writer")
 
 
 def forum(model: Scripted | None = None, *, seed: int = 3, keep: Any = "nothing", **design: Any) -> Run:
     """A run of a small forum, with some entries of its design changed."""
-    made = Forum(design=SMALL | design, expand=False)
-    return simulate(made, model=model or writer(), seed=seed, keep=keep)
+    scenario = Forum(design=SMALL | design, expand=False)
+    return simulate(scenario, model=model or writer(), seed=seed, keep=keep)
 
 
 def threads(run: Run) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
-    """What was said in each thread, by its opening: author, text, and the place in the thread of what it answers."""
-    found: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+    """The posts of each thread by its opening: author, text, position of the parent, step, time and trimmed."""
+    by_opening: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
     for part in run.history("posts").partition_by("thread", maintain_order=True):
         place = {post: number for number, post in enumerate(part["post"])}
         rows = part.select("author", "text", "parent", "step", "time", "trimmed").rows()
         lines = [(author, text, place.get(parent), *rest) for author, text, parent, *rest in rows]
-        found[part["author"][0], part["text"][0]] = lines
-    return found
+        by_opening[part["author"][0], part["text"][0]] = lines
+    return by_opening
 
 
 def posts(run: Run) -> pl.DataFrame:

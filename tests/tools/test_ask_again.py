@@ -128,7 +128,7 @@ def test_another_temperature_costs_nothing_and_uses_the_same_draw(shirts_run: Ru
     made = ask(shirts_run, temperature=0.0)
     assert made.calls == 0
     assert made.asked.distribution == made.recorded.distribution
-    assert sorted((made.asked.tempered or {}).values()) == [0.0, 1.0]
+    assert sorted((made.asked.draw_distribution or {}).values()) == [0.0, 1.0]
     assert made.asked.draw == made.recorded.draw
 
 

@@ -22,8 +22,8 @@ def test_the_doctor_finds_what_differs_and_why(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     found = diagnose("support.scenarios:Clockwork", Clockwork)
     assert not found.deterministic
-    assert found.comparison.parting is not None
-    assert (found.comparison.parting.step, found.comparison.parting.what) == (1, "prompt")
+    assert found.comparison.first_difference is not None
+    assert (found.comparison.first_difference.step, found.comparison.first_difference.what) == (1, "prompt")
     assert any("hash()" in suspect.why for suspect in found.suspects)
 
 

@@ -45,9 +45,9 @@ def test_posts_are_numbered_in_the_order_of_their_times() -> None:
 
 
 def test_a_long_thread_is_trimmed_from_its_middle() -> None:
-    shown = a_thread(50, 60, 60, 60, 60).transcripts(np.array([0]), room=200)
-    assert shown["trimmed"].to_list() == [2]
-    lines = shown["transcript"][0].split("\n")
+    transcript = a_thread(50, 60, 60, 60, 60).transcripts(np.array([0]), room=200)
+    assert transcript["trimmed"].to_list() == [2]
+    lines = transcript["transcript"][0].split("\n")
     assert lines[0] == "P0: T" and lines[2] == "[2 posts are left out here]"
     assert len(lines) == 5
 
@@ -55,12 +55,12 @@ def test_a_long_thread_is_trimmed_from_its_middle() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 80), min_size=1, max_size=12), st.integers(1, 400))
 def test_trimming_keeps_opening_and_latest_and_counts_what_is_left_out(lengths: list[int], room: int) -> None:
-    shown = a_thread(*lengths).transcripts(np.array([0]), room).row(0, named=True)
-    kept = shown["transcript"].count("P")
-    assert kept + shown["trimmed"] == len(lengths)
+    transcript = a_thread(*lengths).transcripts(np.array([0]), room).row(0, named=True)
+    kept = transcript["transcript"].count("P")
+    assert kept + transcript["trimmed"] == len(lengths)
     assert kept >= min(2, len(lengths))
-    if shown["trimmed"]:
-        assert len(shown["transcript"]) <= room + lengths[0] + lengths[-1] + 60
+    if transcript["trimmed"]:
+        assert len(transcript["transcript"]) <= room + lengths[0] + lengths[-1] + 60
 
 
 def test_removed_posts_are_not_shown_and_keep_their_numbers() -> None:

@@ -16,7 +16,8 @@ from populace.cli.output import emit, facts, out, table
 from populace.cli.running import fetch_if_needed
 from populace.engine.event_loop import finish
 from populace.engine.workspace import Workspace
-from populace.runs.reader import Decision, RunReader
+from populace.runs.decision import Decision
+from populace.runs.reader import RunReader
 from populace.tools.ask_again import Again, Changes, again
 
 
@@ -87,8 +88,8 @@ def _document(run: RunReader, made: Again) -> dict[str, Any]:
 
 
 def _opened(decision: Decision) -> dict[str, Any]:
-    kept = ("value", "status", "temperature", "draw", "question", "prompts", "distribution", "tempered")
-    return {name: getattr(decision, name) for name in kept}
+    names = ("value", "status", "temperature", "draw", "question", "prompts", "distribution")
+    return {name: getattr(decision, name) for name in names} | {"tempered": decision.draw_distribution}
 
 
 def _show(run: RunReader, made: Again) -> None:
@@ -96,7 +97,7 @@ def _show(run: RunReader, made: Again) -> None:
     out.print("\n[bold]What differs from the record[/bold], which stays as it is")
     for line in made.lines:
         out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
-    then, now = made.recorded.tempered, made.asked.tempered
+    then, now = made.recorded.draw_distribution, made.asked.draw_distribution
     if then and now:
         rows = [(option, share, now[option], made.differences[option]) for option, share in then.items()]
         table(pl.DataFrame(rows, schema=["option", "recorded", "again", "difference"], orient="row"))

@@ -7,7 +7,8 @@ from rich.text import Text
 
 from populace.base.formatting import percent
 from populace.cli.output import facts, out
-from populace.runs.reader import Decision, RunReader
+from populace.runs.decision import Decision
+from populace.runs.reader import RunReader
 
 
 def show_decision(run: RunReader, decision: Decision) -> None:
@@ -35,12 +36,12 @@ def _behind(decision: Decision) -> list[tuple[str, str]]:
     if not decision.prompts:
         return [*rows, ("decided by", "a rule or a recording: there is no prompt")]
     first = decision.prompts[0]
-    if decision.distribution and decision.tempered:
+    if decision.distribution and decision.draw_distribution:
         how = "labels" if first["labels"] else "words"
         rows.append(
             ("scored by", f"the {how} of the options, {percent(first['mass'] or 0)} of the probability fell on them")
         )
-        after = decision.tempered
+        after = decision.draw_distribution
         for option, probability in decision.distribution.items():
             bar = "█" * round(probability * 30)
             also = (

@@ -27,8 +27,9 @@ from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.validation import validity
+from populace.experiments.validation.basis import validity_basis
 from populace.models import model_kind
-from populace.questions import VALID
+from populace.runs.caveats import basis_caveats
 from populace.tools.estimate import estimate
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -166,12 +167,8 @@ def warnings(results: Results) -> list[str]:
             f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
             f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
         )
-    counts = {name: int(results.runs[name].sum()) for name in results.runs.columns if name.startswith("answers_")}
-    bad = sum(count for name, count in counts.items() if name.removeprefix("answers_") not in VALID)
-    if bad:
-        found.append(f"{percent(bad / sum(counts.values()))} of the answers are invalid; they changed nothing.")
-    if results.state != "complete":
-        found.append(f"the experiment is not complete: {results.reason}.")
+    basis = validity_basis(results)
+    found += [each.text for each in basis_caveats(basis) if each.severity == "defect" or each.id == "unfinished"]
     return found
 
 
@@ -183,14 +180,16 @@ def show_results(results: Results, command: str) -> None:
     for outcome in results.experiment.outcomes:
         out.print()
         _show_outcome(results, outcome.name)
+    card = validity(results)
     for text in warnings(results):
-        warn(text)
+        if text not in card.warnings:
+            warn(text)
     rate = percent(results.failure_rate)
     out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
         out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
-    show_card(validity(results))
+    show_card(card)
     out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import Any
 
@@ -14,41 +13,34 @@ from populace.cli.decision import show_decision
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.engine.workspace import Workspace
-from populace.runs.biography import SCORES, UNRECORDED, Life, behind, in_words, recalled, unrecorded
+from populace.runs.biography import Biography
+from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
 from populace.runs.reader import RunReader
+from populace.runs.step_events import event_text
 
 
-def show_life(run: RunReader, life: Life) -> None:
-    """Print a life: plans and actions, conversations, memories and what was concluded from them."""
-    person = life.person
+def show_biography(run: RunReader, person: Biography) -> None:
+    """Print what happened to a person, what they said and heard, and what they remember."""
     out.print(f"[bold]{person.name}[/bold] in {run.name}")
-    for kind in life.events["kind"].unique(maintain_order=True):
-        rows = life.events.filter(pl.col("kind") == kind)
-        details = [json.loads(data) for data in rows["data"]]
-        shown = pl.DataFrame({"step": rows["step"], "": [in_words(detail, life.names) for detail in details]})
-        table(shown, kind.capitalize(), limit=20)
-    if life.said.height:
-        table(life.said, "Conversations", limit=40)
+    for kind in person.events["kind"].unique(maintain_order=True):
+        rows = person.events.filter(pl.col("kind") == kind)
+        details = [event_text(data, person.names) for data in rows["data"]]
+        table(pl.DataFrame({"step": rows["step"], "": details}), kind.capitalize(), limit=20)
+    if person.talk.height:
+        table(person.talk, "Conversations", limit=40)
     for kind, title in (
         ("reflection", "Conclusions"),
         ("dialogue", "Heard"),
         ("observation", "Seen"),
         ("plan", "Plans"),
     ):
-        rows = life.memories.filter(pl.col("kind") == kind)
+        rows = person.memories.filter(pl.col("kind") == kind)
         if rows.height:
             best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
             table(best.select("memory", "step", "importance", "text", "evidence"), f"{title}: {rows.height}", limit=8)
-    who = shlex.quote(str(person.name))
-    out.print(
-        f"  [dim]why did they decide so:[/dim]  populace why {run.name} --step {_asked(run, life)} --person {who}"
-    )
-
-
-def _asked(run: RunReader, life: Life) -> int:
-    """A step in which the person was asked something."""
-    answers = run.answers().filter(pl.col("person") == life.person.id)
-    return int(answers["step"][0]) if answers.height else 1
+    step = int(person.decisions["step"][0]) if person.decisions.height else 1
+    command = f"populace why {run.name} --step {step} --person {shlex.quote(person.name)}"
+    out.print(f"  [dim]why did they decide so:[/dim]  {command}")
 
 
 @click.command("why", help=COMMANDS["why"][1])
@@ -61,11 +53,14 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
     found = RunReader(Workspace(workspace).open(run))
     who: Any = int(person) if person.isdigit() and found.people().ids.dtype.is_integer() else person
     decisions = found.decisions(step, who)
-    mine = recalled(found, step, decisions[0].person["id"]) if decisions else pl.DataFrame()
     if as_json:
         emit(
             [
-                {**decision.__dict__, "distribution": decision.distribution, "recalled": behind(mine, decision)}
+                {
+                    **decision.__dict__,
+                    "distribution": decision.distribution,
+                    "recalled": recalled_memories(found, decision),
+                }
                 for decision in decisions
             ]
         )
@@ -73,10 +68,10 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
     if not decisions:
         out.print(f"{person} decided nothing in step {step}.")
     for decision in decisions:
-        memories = behind(mine, decision)
+        memories = recalled_memories(found, decision)
         if memories.height:
             shown = memories.select("memory", "about", *SCORES, "text")
             table(shown, f"What came to mind ({decision.purpose})", limit=40)
-        elif unrecorded(mine, decision):
+        elif memories_note(found, decision) == UNRECORDED:
             out.print(f"[dim]{UNRECORDED}[/dim]")
         show_decision(found, decision)

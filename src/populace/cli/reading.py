@@ -14,13 +14,13 @@ from populace.base.errors import PopulaceError, UsageError
 from populace.base.formatting import percent
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
-from populace.cli.lives import show_life
+from populace.cli.lives import show_biography
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table
 from populace.cli.summary import report_tables, run_document, show_run
 from populace.engine.workspace import Workspace
 from populace.runs import charts
-from populace.runs.biography import life_of, remembers
+from populace.runs.biography import biography, has_memories
 from populace.runs.caveats import caveats
 from populace.runs.compare import compare
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
@@ -86,8 +86,8 @@ def _show_person(run: RunReader, step: int | None, person: str, as_json: bool) -
         out.print(f"{person} decided nothing in {'any step' if step is None else f'step {step}'}.")
     if as_json:
         emit([{**decision.__dict__, "distribution": decision.distribution} for decision in opened])
-    elif step is None and remembers(run):
-        show_life(run, life_of(run, person))
+    elif step is None and has_memories(run):
+        show_biography(run, biography(run, person))
     elif step is None and opened:
         rows = [(d.step, d.question["text"], d.value, d.status) for d in opened]
         who = opened[0].person.get("name", person)
@@ -150,7 +150,7 @@ def compare_command(first: str, second: str, workspace: str | None, as_json: boo
     place = Workspace(workspace)
     one, two = RunReader(place.open(first)), RunReader(place.open(second))
     found = compare(one, two)
-    parting = found.parting
+    parting = found.first_difference
     if as_json:
         emit(
             {

@@ -16,8 +16,8 @@ from populace.cli.running import fetch_if_needed
 from populace.engine.workspace import Workspace
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness, repetition
-from populace.experiments.structure import StructureStudy, run_structure
-from populace.experiments.structure_design import StructureDesign, design_structure
+from populace.experiments.structure import StructureStudy, structure_or_data
+from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
 from populace.experiments.wordings import STANDARD
 from populace.runs.reader import RunReader
 
@@ -172,7 +172,7 @@ def structure_command(
     workspace: str | None,
     as_json: bool,
 ) -> int:
-    design = design_structure(
+    settings = StructureSettings(
         scenario,
         outcomes=list(outcomes),
         structure={key: _levels(value) for key, value in map(_pair, vary)},
@@ -187,6 +187,7 @@ def structure_command(
         name=name,
         calls=max_calls,
     )
+    design = design_structure(settings)
     calls = design.calls()
     if not as_json:
         out.print(str(design))
@@ -198,7 +199,7 @@ def structure_command(
         return 0
     for model in models:
         fetch_if_needed(model)
-    study = run_structure(design, margin=margin, workspace=workspace, workers=workers, observer=Bar())
+    study = structure_or_data(design, margin=margin, workspace=workspace, workers=workers, observer=Bar())
     if as_json:
         emit(_designed(design) | describe_structure(study), study.notes)
     else:

@@ -220,7 +220,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 
 def fetch_if_needed(model: str) -> None:
     """Fetch the embedded model with a progress bar, where it will be needed and is not there."""
-    artifact = model_kind(model).artifact
+    artifact = model_kind(model).artifact if model else None
     if artifact is None or artifact.present():
         return
     from populace.cli.setting_up import fetch

@@ -180,7 +180,7 @@ def doctor_command(scenario: str | None, workspace: str | None, as_json: bool, *
 
 
 def _show_diagnosis(name: str, found: Diagnosis, as_json: bool) -> None:
-    parting = found.comparison.parting
+    parting = found.comparison.first_difference
     if as_json:
         emit(
             {

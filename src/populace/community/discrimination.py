@@ -20,8 +20,9 @@ import polars as pl
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.community.community import Community
-from populace.community.conversations import Conversation, community_names, read_json_lines
+from populace.community.conversations import Conversation, community_names
 from populace.community.display import safe_text
+from populace.community.files import read_json_lines
 
 ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
 """How a generated conversation was made: by the whole method, by an ablation of it, or by crowd workers."""
@@ -167,9 +168,9 @@ class Ratings:
 
     def unrated(self, pairs: Sequence[Pair], rater: str) -> list[Pair]:
         """The pairs that a rater has not answered yet, in a random order that differs between raters."""
-        done = {row["pair"] for row in self._rows if row["rater"] == rater}
+        rated_keys = {row["pair"] for row in self._rows if row["rater"] == rater}
         order = stream(pairs[0].seed if pairs else 0, f"discern/order/{rater}").permutation(len(pairs))
-        return [pairs[index] for index in order.tolist() if pairs[index].key not in done]
+        return [pairs[index] for index in order.tolist() if pairs[index].key not in rated_keys]
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add answers, and write them to the file at once."""

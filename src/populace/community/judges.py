@@ -107,12 +107,12 @@ def violation_share(run: RunReader, posts: Sequence[int] | None = None) -> float
     return float(rates.to_numpy().mean()) if rates.len() else None
 
 
-def _selection(known: tuple[Criterion, ...], names: Sequence[str] | None) -> tuple[Criterion, ...]:
-    by_name = {criterion.name: criterion for criterion in known}
+def _selection(available: tuple[Criterion, ...], names: Sequence[str] | None) -> tuple[Criterion, ...]:
+    by_name = {criterion.name: criterion for criterion in available}
     for name in names or ():
         if name not in by_name:
             raise UnknownNameError("question for judges", name, by_name)
-    return known if names is None else tuple(by_name[name] for name in names)
+    return available if names is None else tuple(by_name[name] for name in names)
 
 
 def _rows(community: Community, questions: tuple[Criterion, ...], numbers: Sequence[int] | None) -> pl.DataFrame:

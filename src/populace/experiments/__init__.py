@@ -11,7 +11,7 @@ from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
 from populace.experiments.structure import StructureStudy, structure_or_data
-from populace.experiments.structure_design import StructureDesign, design_structure
+from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
 from populace.experiments.validation import Check, ValidityCard, validity
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Robustness",
     "Stop",
     "StructureDesign",
+    "StructureSettings",
     "StructureStudy",
     "ValidityCard",
     "calibrate",

@@ -7,18 +7,16 @@ parameters varied across them all; its rule twin is run beside. What the outcome
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.engine.scenario import Scenario
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.results import Results
-from populace.experiments.structure_design import StructureDesign, design_structure
+from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
 from populace.experiments.verdict import (
     TWIN,
     StructureVerdict,
@@ -108,22 +106,8 @@ class StructureStudy:
 
 
 def structure_or_data(
-    scenario: Scenario | type[Scenario] | str,
+    study: StructureSettings | StructureDesign,
     *,
-    outcomes: Sequence[Any] | str,
-    structure: Mapping[str, Any],
-    models: Sequence[str] | Mapping[str, str] = ("embedded",),
-    wordings: Sequence[str] | Mapping[str, Any] | None = ("polite", "headed"),
-    swaps: bool | Mapping[str, Any] = True,
-    orders: bool | Mapping[str, Any] = True,
-    twin: bool = True,
-    replicates: int = 20,
-    parameters: Mapping[str, Any] | None = None,
-    temperature: float = 1.0,
-    seed: int = 0,
-    name: str = "structure",
-    question: str = "",
-    calls: int | None = None,
     margin: float | None = None,
     level: float = 0.95,
     workspace: str | Path | None = None,
@@ -132,63 +116,17 @@ def structure_or_data(
 ) -> StructureStudy:
     """Run a scenario under several models, ways of asking and its rule twin, and say what its outcome owes to which.
 
-    `design_structure` takes the same arguments and says how large the study is, before anything is run. What ran
-    before is not run again.
+    Runs that ended before are not run again.
 
     Args:
-        scenario: By name, file, class, or made with its parameters.
-        outcomes: What runs are judged by; see `Outcome`.
-        structure: The parameters that make the structure, each with its levels.
-        models: The models, or names for them.
-        wordings: Paraphrases beside the wording as it is: names of those made by rule (`polite`, `headed`,
-            `asked first`, `role`), or named changes such as `{"short": {"variation": {"phrases": {…}}}}`; changes may
-            also name parameters of the scenario.
-        swaps: Whether to exchange the names of options; or the parameters with which the scenario does so itself.
-        orders: Whether to reverse options; or the parameters with which the scenario does so itself.
-        twin: Whether to run the rule twin beside.
-        replicates: Runs of each structure arm under each model, spread over the ways of asking (two of each at least).
-        parameters: Parameters that stay the same.
-        temperature: Applied to the distributions.
-        seed: From which all seeds come.
-        name: The name of the experiment.
-        question: What it is to answer.
-        calls: Stop after so many calls to models.
+        study: What to compare, or the design of it by `design_structure`, which says how large the study is.
         margin: The largest difference between models that does not matter; without it agreement cannot be shown.
         level: The confidence level.
         workspace: Where experiments and the call store are.
-        workers: Processes.
-        observer: Somebody who looks on.
+        workers: The number of processes.
+        observer: Receives the progress.
     """
-    design = design_structure(
-        scenario,
-        outcomes=outcomes,
-        structure=structure,
-        models=models,
-        wordings=wordings,
-        swaps=swaps,
-        orders=orders,
-        twin=twin,
-        replicates=replicates,
-        parameters=parameters,
-        temperature=temperature,
-        seed=seed,
-        name=name,
-        question=question,
-        calls=calls,
-    )
-    return run_structure(design, margin=margin, level=level, workspace=workspace, workers=workers, observer=observer)
-
-
-def run_structure(
-    design: StructureDesign,
-    *,
-    margin: float | None = None,
-    level: float = 0.95,
-    workspace: str | Path | None = None,
-    workers: int | None = None,
-    observer: ExperimentObserver | None = None,
-) -> StructureStudy:
-    """Run of a design what is not run yet, and judge; see `structure_or_data`."""
+    design = design_structure(study) if isinstance(study, StructureSettings) else study
     results = design.experiment.run(workspace=workspace, workers=workers, observer=observer)
     twin, notes = None, list(design.notes)
     if design.twin is not None:

@@ -26,6 +26,60 @@ _EXCHANGED: Bundle = {"variation": {"labels": True}}
 
 
 @dataclass(frozen=True)
+class StructureSettings:
+    """What a structure-or-data study compares.
+
+    Attributes:
+        scenario: By name, file, class, or an instance with its parameters.
+        outcomes: The outcomes to compare; see `Outcome`.
+        structure: The parameters that make the structure, each with its levels.
+        models: The models, or a mapping from names to models.
+        wordings: Paraphrases beside the wording as it is: names of those made by rule (`polite`, `headed`,
+            `asked first`, `role`), or named changes such as `{"short": {"variation": {"phrases": {…}}}}`; changes may
+            also name parameters of the scenario.
+        swaps: Whether to exchange the names of options; or the parameters with which the scenario does so itself.
+        orders: Whether to reverse options; or the parameters with which the scenario does so itself.
+        twin: Whether to run the rule twin beside the models.
+        replicates: Runs of each structure arm under each model, spread over the ways of asking (two of each at least).
+        parameters: Parameters that stay the same.
+        temperature: Applied to the distributions.
+        seed: The seed from which all other seeds are derived.
+        name: The name of the experiment.
+        question: The question that the study answers.
+        calls: Stop after this number of calls to models.
+    """
+
+    scenario: Scenario | type[Scenario] | str
+    outcomes: Sequence[Any] | str
+    structure: Mapping[str, Any]
+    models: Sequence[str] | Mapping[str, str] = ("embedded",)
+    wordings: Sequence[str] | Mapping[str, Any] | None = ("polite", "headed")
+    swaps: bool | Mapping[str, Any] = True
+    orders: bool | Mapping[str, Any] = True
+    twin: bool = True
+    replicates: int = 20
+    parameters: Mapping[str, Any] | None = None
+    temperature: float = 1.0
+    seed: int = 0
+    name: str = "structure"
+    question: str = ""
+    calls: int | None = None
+
+    @property
+    def scenario_class(self) -> type[Scenario]:
+        """The class of the scenario."""
+        if isinstance(self.scenario, Scenario):
+            return type(self.scenario)
+        return find_scenario(self.scenario) if isinstance(self.scenario, str) else self.scenario
+
+    @property
+    def fixed_parameters(self) -> dict[str, Any]:
+        """The parameters that stay the same in all arms."""
+        own = self.scenario.parameters if isinstance(self.scenario, Scenario) else {}
+        return {name: value for name, value in {**own, **(self.parameters or {})}.items() if name not in self.structure}
+
+
+@dataclass(frozen=True)
 class StructureDesign:
     """What a structure-or-data study will run.
 
@@ -62,11 +116,11 @@ class StructureDesign:
         """Calls to models, from a trial run of the first arm on stand-in answers; None where it cannot be tried."""
         arm = self.experiment.arms()[0]
         try:
-            found = finish(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
+            calls = finish(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)).calls
         except PopulaceError:
             return None
         # Runs of one arm share prompts, so that the calls of one run are the fewest and those of all runs the most.
-        return Range(found.calls.low, found.calls.high * self.runs)
+        return Range(calls.low, calls.high * self.runs)
 
     def __str__(self) -> str:
         sizes = {name: factor.count or 0 for name, factor in self.experiment.factors.items()}
@@ -80,99 +134,86 @@ class StructureDesign:
         return "\n".join([f"{text}{twin}.", *self.notes])
 
 
-def design_structure(
-    scenario: Scenario | type[Scenario] | str,
-    *,
-    outcomes: Sequence[Any] | str,
-    structure: Mapping[str, Any],
-    models: Sequence[str] | Mapping[str, str] = ("embedded",),
-    wordings: Sequence[str] | Mapping[str, Any] | None = ("polite", "headed"),
-    swaps: bool | Mapping[str, Any] = True,
-    orders: bool | Mapping[str, Any] = True,
-    twin: bool = True,
-    replicates: int = 20,
-    parameters: Mapping[str, Any] | None = None,
-    temperature: float = 1.0,
-    seed: int = 0,
-    name: str = "structure",
-    question: str = "",
-    calls: int | None = None,
-) -> StructureDesign:
-    """The design of a study, with its size; nothing is run. See `structure_or_data` for the arguments."""
-    found, fixed = _scenario(scenario, parameters)
-    written = reference(found)
-    clash = next((each for each in structure if each in (WORDING, ORDER, LABELS, "model")), None)
-    if clash is not None:
-        raise UsageError(f"{clash!r} cannot be a structure parameter.", "It has a place of its own.")
-    base = {key: value for key, value in fixed.items() if key not in structure}
-    asked = {
-        "wording": {WORDING: read_wordings(wordings, found)},
-        "order and labels": {
-            ORDER: _one("reversed", orders, _REVERSED, found),
-            LABELS: _one("exchanged", swaps, _EXCHANGED, found),
-        },
-    }
-    factors: dict[str, Any] = dict(structure)
-    shared = [*structure]
+def design_structure(settings: StructureSettings) -> StructureDesign:
+    """The design of a study, with its size; nothing is run."""
+    reserved = next((name for name in settings.structure if name in (WORDING, ORDER, LABELS, "model")), None)
+    if reserved is not None:
+        raise UsageError(f"{reserved!r} cannot be a structure parameter.", "It is a factor of every study.")
+    if not settings.models:
+        raise UsageError("a study needs at least one model.")
+    asking, asking_factors, notes = _ways_of_asking(settings)
+    factors: dict[str, Any] = dict(settings.structure)
+    models = settings.models
     if len(models) > 1:
         factors["model"] = dict(models) if isinstance(models, Mapping) else list(models)
-        shared.append("model")
-    elif not models:
-        raise UsageError("a study needs at least one model.")
-    known = found.parameter_model().model_fields
-    trial = base | {key: Factor.read(key, given).level(0)[1] for key, given in structure.items() if key in known}
-    notes: list[str] = []
-    asking: dict[str, tuple[str, ...]] = {}
-    for part, by_factor in asked.items():
-        for factor, options in by_factor.items():
-            kept = {}
-            for title, changes in options.items():
-                if changes_prompts(written, trial, changes, seed=seed):
-                    kept[title] = changes
-                else:
-                    notes.append(f"{factor} = {title} changes nothing that anybody is asked, and is left out.")
-            if kept:
-                factors[factor] = {AS_WRITTEN: {"variation": {}}} | kept
-                asking[part] = (*asking.get(part, ()), factor)
-    combinations = math.prod(len(factors[factor]) for names in asking.values() for factor in names)
-    each = max(2, math.ceil(replicates / combinations))
+    shared = list(factors)
+    combinations = math.prod(map(len, asking_factors.values()))
+    replicates = max(2, math.ceil(settings.replicates / combinations))
     common: dict[str, Any] = {
-        "scenario": written,
-        "parameters": base,
-        "temperature": temperature,
-        "outcomes": outcomes,
-        "seed": seed,
-        "question": question,
+        "scenario": reference(settings.scenario_class),
+        "parameters": settings.fixed_parameters,
+        "temperature": settings.temperature,
+        "outcomes": settings.outcomes,
+        "seed": settings.seed,
+        "question": settings.question,
+        "model": next(iter(models.values() if isinstance(models, Mapping) else models)),
     }
-    only = next(iter(models.values() if isinstance(models, Mapping) else models))
     experiment = Experiment(
-        name=name,
-        factors=factors,
-        model=only,
-        replicates=each,
+        name=settings.name,
+        factors=factors | asking_factors,
+        replicates=replicates,
         pairing=shared if asking else True,
-        stop=Stop(calls=calls),
+        stop=Stop(calls=settings.calls),
         **common,
     )
-    twins = None
-    if twin:
-        named = f"{name}-twin"
-        twins = Experiment(
-            name=named, factors=dict(structure), decider="rule", model=only, replicates=each * combinations, **common
+    twin = None
+    if settings.twin:
+        twin = Experiment(
+            name=f"{settings.name}-twin",
+            factors=dict(settings.structure),
+            decider="rule",
+            replicates=replicates * combinations,
+            **common,
         )
-    return StructureDesign(experiment, twins, tuple(structure), asking, tuple(notes))
+    return StructureDesign(experiment, twin, tuple(settings.structure), asking, tuple(notes))
 
 
-def _scenario(
-    scenario: Scenario | type[Scenario] | str, parameters: Mapping[str, Any] | None
-) -> tuple[type[Scenario], dict[str, Any]]:
-    if isinstance(scenario, Scenario):
-        return type(scenario), {**scenario.parameters, **(parameters or {})}
-    return find_scenario(scenario) if isinstance(scenario, str) else scenario, dict(parameters or {})
+def _ways_of_asking(settings: StructureSettings) -> tuple[dict[str, tuple[str, ...]], dict[str, Any], list[str]]:
+    """The factors of the way of asking by part, their levels, and a note for each level that changes no prompt."""
+    scenario = settings.scenario_class
+    parts = {
+        "wording": {WORDING: read_wordings(settings.wordings, scenario)},
+        "order and labels": {
+            ORDER: _other_level("reversed", settings.orders, _REVERSED, scenario),
+            LABELS: _other_level("exchanged", settings.swaps, _EXCHANGED, scenario),
+        },
+    }
+    known = scenario.parameter_model().model_fields
+    first_levels = {
+        name: Factor.read(name, levels).level(0)[1] for name, levels in settings.structure.items() if name in known
+    }
+    parameters = settings.fixed_parameters | first_levels
+    asking: dict[str, tuple[str, ...]] = {}
+    factors: dict[str, Any] = {}
+    notes: list[str] = []
+    for part, by_factor in parts.items():
+        for factor, options in by_factor.items():
+            effective = {}
+            for title, changes in options.items():
+                if changes_prompts(reference(scenario), parameters, changes, seed=settings.seed):
+                    effective[title] = changes
+                else:
+                    notes.append(f"{factor} = {title} changes nothing that anybody is asked, and is left out.")
+            if effective:
+                factors[factor] = {AS_WRITTEN: {"variation": {}}} | effective
+                asking[part] = (*asking.get(part, ()), factor)
+    return asking, factors, notes
 
 
-def _one(title: str, given: bool | Mapping[str, Any], usual: Bundle, scenario: type[Scenario]) -> dict[str, Bundle]:
-    """One other level of a factor of the way of asking, or none."""
-    if isinstance(given, Mapping):
-        return read_wordings({title: given}, scenario)
-    return {title: usual} if given else {}
+def _other_level(
+    title: str, setting: bool | Mapping[str, Any], default: Bundle, scenario: type[Scenario]
+) -> dict[str, Bundle]:
+    """The level of a factor of the way of asking beside `as written`; empty where the setting is False."""
+    if isinstance(setting, Mapping):
+        return read_wordings({title: setting}, scenario)
+    return {title: default} if setting else {}

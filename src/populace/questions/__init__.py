@@ -1,4 +1,4 @@
-"""What can be asked, and how replies are read."""
+"""Question types, and how replies are read as answers."""
 
 from populace.questions.answers import Answers
 from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, Question, Status

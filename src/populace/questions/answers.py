@@ -1,4 +1,4 @@
-"""Decisions as data: the answers of many people to one question."""
+"""The answers of many people to one question, as columns."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from populace.questions.form import Form
 
 @dataclass(frozen=True)
 class Answers:
-    """What people answered, aligned with the people asked.
+    """The answers of the people who were asked one question, in their order.
 
-    An answer that failed, was refused or could not be read is empty in `values` and says why in
-    `status`. Assigned to a column, an empty answer leaves the person's old value in place.
+    An answer that failed, was refused or could not be read is null in `values`, and `status` says why. Assigned to a
+    column of people, a null answer leaves the person's old value in place.
 
     Attributes:
-        question: What was asked.
-        ids: Who was asked.
-        values: A value for each, empty where there is none.
-        status: `ok`, `repaired`, `refused`, `unparseable`, `timeout`, `over_budget` or `unanswered`.
-        prompt: For each person, the row of the distinct prompt that was put; -1 where there was none.
-        probabilities: For each distinct prompt, the distribution over options, before temperature.
-        mass: For each distinct prompt, the share of probability that fell on any option.
+        question: The question.
+        ids: The ids of the people asked.
+        values: A value for each person; null where the answer is invalid.
+        status: `ok`, `repaired`, `refused`, `unparseable`, `timeout`, `over_budget` or `unanswered`, for each person.
+        prompt: The row of each person's prompt in the table of distinct prompts; -1 for a person without one.
+        probabilities: The distribution over options for each distinct prompt, before temperature.
+        mass: The share of probability that fell on any option, for each distinct prompt.
 
     Example:
         >>> from populace import Choice, Scripted, simulate
@@ -64,36 +64,36 @@ class Answers:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A table of id, value and status."""
+        """A table with the columns `id`, `value` and `status`."""
         return pl.DataFrame({"id": self.ids, "value": self.values, "status": self.status})
 
     @property
     def valid(self) -> pl.Series:
-        """True where there is an answer."""
+        """True for each valid answer."""
         return self.status.is_in(list(VALID)).alias("valid")
 
     @property
     def one(self) -> Any:
-        """The value, when one person was asked; None where it is invalid."""
+        """The value if one person was asked; None if it is invalid."""
         if len(self) != 1:
             raise QuestionError(f"{len(self)} people were asked, so there is not one answer.")
         return self.values[0]
 
     def of(self, who: Id) -> Any:
-        """The value of one person; None where it is invalid."""
+        """The value of one person; None if it is invalid."""
         row = self.ids.index_of(who) if isinstance(who, str) != self.ids.dtype.is_integer() else None
         if row is None:
             raise UnknownNameError("person asked", str(who), [])
         return self.values[row]
 
     def count(self, value: Any) -> int:
-        """How many gave this value."""
+        """How many people gave this value."""
         return int((self.values == value).sum() or 0)
 
     def share(self, value: Any) -> float:
-        """The share of valid answers with this value; 0 where none is valid."""
-        answered = len(self) - self.values.null_count()
-        return self.count(value) / answered if answered else 0.0
+        """The share of valid answers with this value; 0 if none is valid."""
+        valid = len(self) - self.values.null_count()
+        return self.count(value) / valid if valid else 0.0
 
     def statuses(self) -> dict[str, int]:
         """How many answers had each status that occurred."""
@@ -102,8 +102,8 @@ class Answers:
     @functools.cached_property
     def _counts(self) -> dict[str, int]:
         if len(self) <= FEW:
-            held = self.status.to_list()
-            counts = [held.count(status) for status in STATUSES]
+            statuses = self.status.to_list()
+            counts = [statuses.count(status) for status in STATUSES]
         else:
             counts = np.bincount(self.status.to_physical().to_numpy(), minlength=len(STATUSES)).tolist()
         return {status: count for status, count in zip(STATUSES, counts, strict=True) if count}
@@ -113,9 +113,9 @@ class Answers:
         return {status: count / len(self) for status, count in self.statuses().items()}
 
     def field(self, name: str) -> pl.Series:
-        """One field of a form, for each person; empty where the form is invalid."""
+        """One field of a form for each person; null where the form is invalid."""
         if not isinstance(self.question, Form):
-            raise QuestionError(f"{self.question.text!r} is no form, so it has no fields.")
+            raise QuestionError(f"{self.question.text!r} is not a form, so it has no fields.")
         if name not in self.question.schema()["properties"]:
             raise UnknownNameError("field", name, self.question.schema()["properties"])
         rows = [None if text is None else json.loads(text).get(name) for text in self.values]
@@ -123,7 +123,7 @@ class Answers:
 
     @property
     def distribution(self) -> pl.DataFrame:
-        """For each person, the probability of every option before temperature; empty where there is none."""
+        """The probability of every option for each person, before temperature; null where there is none."""
         if not isinstance(self.question, Finite) or self.probabilities is None:
             raise QuestionError(f"{self.question.text!r} was not answered with a distribution.")
         known = self.prompt >= 0

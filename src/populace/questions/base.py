@@ -1,6 +1,6 @@
-"""What can be asked, and what becomes of a reply.
+"""The interface of a question: its wording, and how a reply is read as an answer.
 
-Parsing never invents: a reply that is not clearly an answer is `unparseable` and stays so.
+Parsing never guesses: a reply that is not clearly an answer is `unparseable` and stays so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ STATUS_DTYPE = pl.Enum(STATUSES)
 
 @dataclass(frozen=True)
 class Answer:
-    """One reply, read: the value, or None with the status that says why there is none."""
+    """A reply as it was read: the value, or None and a status that says why.
+
+    Example:
+        >>> from populace.questions import Number
+        >>> Number("How old are you?").parse("forty or so")
+        Answer(value=None, status='unparseable')
+    """
 
     value: Any
     status: Status
@@ -34,11 +40,16 @@ REFUSED = Answer(None, "refused")
 
 @dataclass(frozen=True)
 class Question:
-    """Something to ask.
+    """The base of every question type.
 
     Attributes:
-        text: The wording; it may hold `{fields}` like any template.
-        reason: Whether the person first reasons in words and then answers in the light of it.
+        text: The wording; it may have `{fields}` like any template.
+        reason: Whether the person first reasons in words and then answers.
+
+    Example:
+        >>> from populace.questions import Text
+        >>> Text("How was your {day}?").template.fields
+        ('day',)
     """
 
     text: str
@@ -51,21 +62,21 @@ class Question:
 
     @property
     def template(self) -> Template:
-        """The wording as a template."""
+        """The wording, as a template."""
         return Template(self.text)
 
     @property
     def dtype(self) -> pl.DataType:
-        """The type of the column that the values make."""
+        """The type of a column of values."""
         return pl.String()
 
     @property
     def max_tokens(self) -> int:
-        """The longest reply that is of any use."""
+        """The longest useful reply, in tokens."""
         return 64
 
     def instruction(self) -> str:
-        """What follows the wording: how to answer."""
+        """How to answer; it follows the wording in the prompt."""
         raise NotImplementedError
 
     def parse(self, reply: str) -> Answer:
@@ -73,29 +84,29 @@ class Question:
         raise NotImplementedError
 
     def read(self, reply: str, prompt: str) -> Answer:
-        """Read a reply in the light of what was put; for most questions that does not matter."""
+        """Read a reply, given the prompt that it answers; most questions ignore the prompt."""
         return self.parse(reply)
 
     def schema(self) -> dict[str, Any] | None:
-        """A JSON schema that a constrained reply must meet, or None where replies are plain text."""
+        """A JSON schema that the reply must satisfy, or None if replies are plain text."""
         return None
 
     def reminder(self) -> str:
-        """What is said when a reply could not be read and the same model is asked again."""
+        """What the model is told if its reply could not be read and it is asked again."""
         return f"That could not be read as an answer. {self.instruction()}"
 
     def encode(self, value: Any) -> str:
-        """A value as the journal writes it."""
+        """A value as the journal stores it."""
         return str(value)
 
     def decode(self, column: pl.Series) -> pl.Series:
-        """Values as the journal wrote them, back in their own type."""
+        """Values from the journal, in their own type."""
         return column.cast(self.dtype)
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is, as JSON."""
+        """Everything that defines the question, as JSON."""
         return {"kind": self.kind, "text": self.text, "reason": self.reason}
 
     def canonical(self) -> str:
-        """The description in one fixed spelling, to compare and to hash."""
+        """The description as JSON text with sorted keys, to compare and to hash."""
         return json.dumps(self.describe(), ensure_ascii=False, sort_keys=True)

@@ -1,7 +1,7 @@
-"""Questions with a fixed set of options, which have a distribution rather than an answer.
+"""Questions with a fixed set of options, whose answer is a distribution over the options.
 
-An arrangement is the order in which options are shown: a permutation of their indices. Values,
-distributions and results always speak of options in their declared order, whatever was shown.
+An arrangement is the order in which options are shown: a permutation of their indices. Values, distributions and
+results always list options in their declared order, whatever was shown.
 """
 
 from __future__ import annotations
@@ -29,13 +29,17 @@ _HEAD = re.compile(r"[\n;!()]|[.,:](?!\d)|\s[-–—]\s|[–—](?!\d)")
 
 @dataclass(frozen=True)
 class Finite(Question):
-    """A question whose possible answers are known beforehand.
+    """The base of questions with a fixed set of options.
 
     Attributes:
-        order: `fixed`; `reversed`; `random`, a different order for each person; or `rotate`, every
-            option in every place, averaged.
-        scoring: Whether options are scored by their `words` or by `labels` (A, B, C);
-            `auto` takes words where their first tokens differ.
+        order: `fixed`; `reversed`; `random`, another order for each person; or `rotate`, the average over orders in
+            which every option has every place.
+        scoring: Whether options are scored by their `words` or by `labels` (A, B, C); `auto` uses words if their first
+            tokens differ.
+
+    Example:
+        >>> Rating("How happy are you?", low=1, high=3).values
+        (1, 2, 3)
     """
 
     order: Order = field(default="fixed", kw_only=True)
@@ -70,76 +74,78 @@ class Finite(Question):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """How each value is worded to the person asked."""
+        """The wording of each value in the prompt."""
         raise NotImplementedError
 
     @property
     def max_tokens(self) -> int:
-        """Enough for the longest option and a few words around it."""
+        """Enough tokens for the longest option and a few words around it."""
         return 16 + max(len(word) for word in self.words)
 
     def arrangements(self) -> tuple[Arrangement, ...]:
-        """The orders in which `random` and `rotate` show the options: all rotations."""
+        """The arrangements that `random` and `rotate` use: all rotations."""
         count = len(self.words)
         return tuple(tuple((i + r) % count for i in range(count)) for r in range(count))
 
     @property
     def declared_order(self) -> Arrangement:
-        """The order in which options were declared."""
+        """The arrangement in which options were declared."""
         return tuple(range(len(self.words)))
 
     def options_text(self, arrangement: Arrangement, labels: bool) -> str:
-        """The options as they are shown."""
+        """The options as the prompt shows them."""
         if labels:
             return "\n".join(f"{LABELS[place]}. {self.words[i]}" for place, i in enumerate(arrangement))
         return "Options: " + ", ".join(self.words[i] for i in arrangement) + "."
 
     def instruction(self, labels: bool = False) -> str:
-        """How to answer."""
+        """How to answer; it follows the wording in the prompt."""
         if labels:
             return "Answer with the letter of one option, nothing else."
         return "Answer with one of the options, nothing else."
 
     def parse(self, reply: str, arrangement: Arrangement | None = None, labels: bool = False) -> Answer:
-        """Read a reply that was generated rather than scored.
+        """Read a reply that was generated as text, not scored.
 
-        An option counts when it is the whole reply, stands behind a marker such as `Answer:`, or
-        opens the reply and no other option follows. With labels, the letter counts likewise.
+        An option counts if it is the whole reply, follows a marker such as `Answer:`, or opens the reply and no other
+        option follows. With labels, the letter of an option counts in the same way.
         """
-        index = self._read(reply, arrangement or self.declared_order, labels)
+        index = self._parse_index(reply, arrangement or self.declared_order, labels)
         if index is not None:
             return Answer(self.values[index], "ok")
         return REFUSED if is_refusal(reply) else UNPARSEABLE
 
-    def _read(self, reply: str, arrangement: Arrangement, labels: bool) -> int | None:
+    def _parse_index(self, reply: str, arrangement: Arrangement, labels: bool) -> int | None:
         names = {index: [self.words[index]] for index in arrangement}
         if labels:
             for place, index in enumerate(arrangement):
                 names[index] += [LABELS[place], f"{LABELS[place]}. {self.words[index]}"]
                 names[index] += [f"{LABELS[place]}) {self.words[index]}", f"{LABELS[place]}: {self.words[index]}"]
         for part in (reply, text_after_marker(reply)):
-            found = None if part is None else _same(part, names)
-            if found is None and part is not None:
-                found = self._opening(part.strip().lstrip("("), names, arrangement, labels)
-            if found is not None:
-                return found
+            if part is None:
+                continue
+            option = _matching_option(part, names)
+            if option is None:
+                option = self._opening(part.strip().lstrip("("), names, arrangement, labels)
+            if option is not None:
+                return option
         return None
 
     def _opening(self, body: str, names: dict[int, list[str]], arrangement: Arrangement, labels: bool) -> int | None:
-        """The option that opens a reply, where nothing that follows speaks of another."""
+        """The option that opens a reply, if nothing after it mentions another option."""
         split = _HEAD.search(body)
         head, rest = (body[: split.start()], body[split.end() :]) if split else ("", "")
-        opening = _same(head, names) if head.strip() != "I" else None  # "I, for one" is no ninth letter
+        opening = _matching_option(head, names) if head.strip() != "I" else None  # "I, for one" is not label I.
         if opening is None:
             return None
         others = [self.words[i] for i in arrangement if i != opening]
         longer = [word for word in others if len(word) > len(self.words[opening])]
         letters = "".join(LABELS[place] for place, i in enumerate(arrangement) if i != opening)
-        lettered = labels and re.search(rf"(?<!\w)[{letters}](?!\w)", rest)
-        return None if lettered or mentions(rest, others) or mentions(body, longer) else opening
+        other_label = labels and re.search(rf"(?<!\w)[{letters}](?!\w)", rest)
+        return None if other_label or mentions(rest, others) or mentions(body, longer) else opening
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is."""
+        """Everything that defines the question, as JSON."""
         return super().describe() | {
             "values": list(self.values),
             "words": list(self.words),
@@ -148,13 +154,13 @@ class Finite(Question):
         }
 
 
-def _same(text: str, names: dict[int, list[str]]) -> int | None:
-    """The one option that the text is, exactly first and then without surrounding punctuation."""
+def _matching_option(text: str, names: dict[int, list[str]]) -> int | None:
+    """The option that equals the text in normal form, or else without surrounding punctuation; None if not just one."""
     for form in (normal_form, bare_form):
         shape = form(text)
-        found = {index for index, spellings in names.items() if shape and shape in {form(s) for s in spellings}}
-        if len(found) == 1:
-            return found.pop()
+        matches = {index for index, spellings in names.items() if shape and shape in {form(s) for s in spellings}}
+        if len(matches) == 1:
+            return matches.pop()
     return None
 
 
@@ -162,13 +168,13 @@ def _same(text: str, names: dict[int, list[str]]) -> int | None:
 class Choice(Finite):
     """One of a fixed set of options.
 
-    Case and closing punctuation are ignored. A reply that still fits no option is kept verbatim
-    and marked unparseable, never moved to the nearest.
+    Case and closing punctuation are ignored. A reply that still fits no option is `unparseable`; it is never changed to
+    the nearest option.
 
     Attributes:
         options: The possible values.
-        wordings: How an option is worded where that differs from the value; swapping the words of
-            two options is a label swap.
+        wordings: The wording of an option in the prompt, if it differs from the value; exchanging the wordings of two
+            options is a label swap.
 
     Example:
         >>> Choice("Will you vote?", options=("yes", "no")).parse("Yes.")
@@ -183,9 +189,9 @@ class Choice(Finite):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(str(option) for option in self.options))
-        stray = [option for option in self.wordings if option not in self.options]
-        if stray:
-            raise QuestionError(f"{self.text!r}: {stray[0]!r} is worded and is not an option.")
+        unknown = [option for option in self.wordings if option not in self.options]
+        if unknown:
+            raise QuestionError(f"{self.text!r}: {unknown[0]!r} has a wording and is not an option.")
         super().__post_init__()
 
     @property
@@ -206,7 +212,7 @@ class Choice(Finite):
 
 @functools.lru_cache(maxsize=256)
 def _enum(options: tuple[str, ...]) -> pl.Enum:
-    """A type that is dear to make, and asked for at every question."""
+    """Cached because an Enum type is slow to make and needed for every question."""
     return pl.Enum(options)
 
 
@@ -252,7 +258,7 @@ class Rating(Finite):
         return pl.Int64()
 
     def arrangements(self) -> tuple[Arrangement, ...]:
-        """Upwards and downwards: a scale in any other order is none."""
+        """Upwards and downwards: in any other order it would not be a scale."""
         return self.declared_order, tuple(reversed(self.declared_order))
 
     def options_text(self, arrangement: Arrangement, labels: bool) -> str:
@@ -266,9 +272,9 @@ class Rating(Finite):
         return f"Scale: a whole number from {first} to {last}.{ends}"
 
     def instruction(self, labels: bool = False) -> str:
-        """How to answer."""
+        """How to answer; it follows the wording in the prompt."""
         return super().instruction(labels=True) if labels else "Answer with the number, nothing else."
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is."""
+        """Everything that defines the question, as JSON."""
         return super().describe() | {"anchors": list(self.anchors) if self.anchors else None}

@@ -1,4 +1,4 @@
-"""Several things asked in one prompt and answered as one JSON object."""
+"""Several questions in one prompt, answered with one JSON object."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from populace.questions.reply_parsing import is_refusal
 class Form(Question):
     """A form to fill in: a pydantic model, or several questions by name.
 
-    The reply must hold exactly one JSON object that fits; a form with one bad field is unparseable
-    as a whole, because half a form is not what was asked for.
+    The reply must contain exactly one JSON object, and it must be valid. A form with one invalid field is unparseable
+    as a whole: a part of a form is never used.
 
     Attributes:
         model: The pydantic model that describes the object.
         questions: In place of a model: the questions by name.
-        example: A filled-in object to show in place of the schema, which small models read badly.
-        room: How many tokens the object of a model may take.
+        example: A filled-in object, shown in place of the schema, which small models understand badly.
+        room: How many tokens the JSON object of a pydantic model may have.
 
     Example:
         >>> age, vote = Number("Your age?", whole=True), Choice("Vote?", options=("yes", "no"))
@@ -54,21 +54,21 @@ class Form(Question):
                     f"{self.text!r}: {name!r} holds the field {{{question.template.fields[0]}}}.",
                     "Put fields into the text of the form, or into what is given.",
                 )
-            ordered = isinstance(question, Finite) and question.order != "fixed"
-            if isinstance(question, Form) or question.reason or ordered:
+            changes_order = isinstance(question, Finite) and question.order != "fixed"
+            if isinstance(question, Form) or question.reason or changes_order:
                 raise QuestionError(
                     f"{self.text!r}: {name!r} cannot be part of a form.", "Forms do not nest, reason or change orders."
                 )
 
     @property
     def max_tokens(self) -> int:
-        """Room for every field."""
+        """Enough tokens for every field."""
         if self.questions:
             return 16 + sum(question.max_tokens + 12 for question in self.questions.values())
         return self.room
 
     def instruction(self) -> str:
-        """The fields and the form of the reply."""
+        """The fields and the format of the reply."""
         if self.example:
             return f"Answer with one JSON object like this one, nothing else:\n{self.example}"
         if self.model is not None:
@@ -76,10 +76,10 @@ class Form(Question):
             return f"Answer with one JSON object that fits this schema, nothing else:\n{shape}"
         lines = []
         for name, question in self.questions.items():
-            shown = f" ({question.expected_format()})" if isinstance(question, Number) else ""
+            hint = f" ({question.expected_format()})" if isinstance(question, Number) else ""
             if isinstance(question, Finite):
-                shown = " " + question.options_text(question.declared_order, labels=False)
-            lines.append(f'- "{name}": {question.text}{shown}')
+                hint = " " + question.options_text(question.declared_order, labels=False)
+            lines.append(f'- "{name}": {question.text}{hint}')
         names = ", ".join(f'"{name}"' for name in self.questions)
         return "\n".join([*lines, f"Answer with one JSON object with the keys {names}, nothing else."])
 
@@ -91,32 +91,33 @@ class Form(Question):
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
     def parse(self, reply: str) -> Answer:
-        """Read the one object of a reply and check every field."""
-        found = _objects(reply)
-        if len(found) != 1:
-            return REFUSED if not found and is_refusal(reply) else UNPARSEABLE
+        """Read the only JSON object of a reply and check every field."""
+        objects = _json_objects(reply)
+        if len(objects) != 1:
+            return REFUSED if not objects and is_refusal(reply) else UNPARSEABLE
+        values = objects[0]
         if self.model is not None:
             try:
-                return Answer(self.model.model_validate(found[0], strict=False).model_dump(mode="json"), "ok")
+                return Answer(self.model.model_validate(values, strict=False).model_dump(mode="json"), "ok")
             except pydantic.ValidationError:
                 return UNPARSEABLE
-        if set(found[0]) != set(self.questions):
+        if set(values) != set(self.questions):
             return UNPARSEABLE
-        if not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in found[0].values()):
+        if not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in values.values()):
             return UNPARSEABLE
-        read = {name: question.parse(str(found[0][name])) for name, question in self.questions.items()}
-        worst = next((answer for answer in read.values() if answer.status != "ok"), None)
-        return worst or Answer({name: answer.value for name, answer in read.items()}, "ok")
+        answers = {name: question.parse(str(values[name])) for name, question in self.questions.items()}
+        invalid = next((answer for answer in answers.values() if answer.status != "ok"), None)
+        return invalid or Answer({name: answer.value for name, answer in answers.items()}, "ok")
 
     def encode(self, value: Any) -> str:
         """The object as JSON."""
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is."""
+        """Everything that defines the question, as JSON."""
         parts = {name: question.describe() for name, question in self.questions.items()}
-        shown = {"example": self.example, "room": self.room} if self.example or self.room != 512 else {}
-        return super().describe() | {"schema": self.schema(), "questions": parts} | shown
+        options = {"example": self.example, "room": self.room} if self.example or self.room != 512 else {}
+        return super().describe() | {"schema": self.schema(), "questions": parts} | options
 
 
 def _schema(question: Question) -> dict[str, Any]:
@@ -130,16 +131,16 @@ def _schema(question: Question) -> dict[str, Any]:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a key stands twice")
-    return made
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return result
 
 
-def _objects(reply: str) -> list[dict[str, Any]]:
-    """The JSON objects that stand in a reply, outermost ones only."""
+def _json_objects(reply: str) -> list[dict[str, Any]]:
+    """The outermost JSON objects in a reply."""
     decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     at = reply.find("{")
     while at != -1:
         try:
@@ -147,6 +148,6 @@ def _objects(reply: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             at = reply.find("{", at + 1)
             continue
-        found.append(value)
+        objects.append(value)
         at = reply.find("{", end)
-    return found
+    return objects

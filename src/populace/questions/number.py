@@ -33,21 +33,21 @@ _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _NO_UNIT = frozenset(
     "or and in for a an per because is as so at on of to if but i that which would please total".split()
 )
-"""Words that may follow a number without being what is counted."""
+"""Words that may follow a number and are not a unit."""
 
 
 @dataclass(frozen=True)
 class Number(Question):
     """A number within bounds.
 
-    A reply counts when it holds exactly one number, with the unit or without. Thousands separators,
-    signs and Unicode digits are read; a range, two numbers, another unit or a word of magnitude
-    ("5 thousand") is unparseable, and so is a number out of bounds.
+    A reply counts if it has exactly one number, with or without the unit. Thousands separators, signs and Unicode
+    digits are read. A range, two numbers, another unit, a word of magnitude ("5 thousand") and a number out of bounds
+    are unparseable.
 
     Attributes:
         low: The smallest number allowed.
         high: The largest number allowed.
-        unit: What is counted, such as "dollars" or "%"; it is named in the question.
+        unit: The unit, such as "dollars" or "%"; the instruction names it.
         whole: Whether only whole numbers count.
 
     Example:
@@ -77,39 +77,39 @@ class Number(Question):
 
     @property
     def max_tokens(self) -> int:
-        """A number and a few words."""
+        """Enough tokens for a number and a few words."""
         return 24
 
     def expected_format(self) -> str:
-        """What is asked for, with bounds and unit."""
-        what = "a whole number" if self.whole else "a number"
+        """The kind of number that is expected, with bounds and unit, in words."""
+        text = "a whole number" if self.whole else "a number"
         if self.low > -math.inf and self.high < math.inf:
-            what += f" from {self.low:g} to {self.high:g}"
+            text += f" from {self.low:g} to {self.high:g}"
         elif self.low > -math.inf:
-            what += f" of at least {self.low:g}"
+            text += f" of at least {self.low:g}"
         elif self.high < math.inf:
-            what += f" of at most {self.high:g}"
-        return f"{what}{f' ({self.unit})' if self.unit else ''}"
+            text += f" of at most {self.high:g}"
+        return f"{text}{f' ({self.unit})' if self.unit else ''}"
 
     def instruction(self) -> str:
-        """How to answer."""
+        """How to answer; it follows the wording in the prompt."""
         return f"Answer with {self.expected_format()}, nothing else."
 
     def parse(self, reply: str) -> Answer:
-        """Read the one number of a reply."""
-        told = text_after_marker(reply)
-        value = self._read(told) if told is not None else None
+        """Read the only number of a reply."""
+        marked_text = text_after_marker(reply)
+        value = self._parse_number(marked_text) if marked_text is not None else None
         if value is None and is_refusal(reply):
             return REFUSED
-        value = self._read(reply) if value is None else value
+        value = self._parse_number(reply) if value is None else value
         return UNPARSEABLE if value is None else Answer(value, "ok")
 
-    def _read(self, reply: str) -> float | int | None:
+    def _parse_number(self, reply: str) -> float | int | None:
         text = _western(reply)
-        found = list(_NUMBER.finditer(text))
-        if len(found) != 1 or not self._stands_alone(text, found[0]):
+        matches = list(_NUMBER.finditer(text))
+        if len(matches) != 1 or not self._stands_alone(text, matches[0]):
             return None
-        match = found[0]
+        match = matches[0]
         digits = re.sub(_GROUP, "", match.group("digits"))
         sign = "-" if "-" in f"{match.group('sign')}{match.group('sign2')}" else ""
         if self.whole and not match.group("fraction") and not match.group("exponent"):
@@ -123,7 +123,7 @@ class Number(Question):
         return value
 
     def _stands_alone(self, text: str, match: re.Match[str]) -> bool:
-        """Whether nothing around the number makes it another: a further digit, a magnitude, another unit."""
+        """Whether nothing around the number changes its meaning: a further digit, a magnitude, another unit."""
         before, after = text[: match.start()], text[match.end() :]
         if re.search(r"\d", before + after) or _BEFORE.search(before) or match.group("gap") or _MAGNITUDE.match(after):
             return False
@@ -142,11 +142,11 @@ class Number(Question):
         return not rest or (bool(unit) and (unit.startswith(rest.casefold()) or rest.casefold().startswith(unit)))
 
     def encode(self, value: Any) -> str:
-        """The shortest digits that give the same number back."""
+        """The shortest decimal text that is read back as the same number."""
         return repr(int(value) if self.whole else float(value))
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is."""
+        """Everything that defines the question, as JSON."""
         bounds = {
             "low": None if self.low == -math.inf else self.low,
             "high": None if self.high == math.inf else self.high,
@@ -155,7 +155,7 @@ class Number(Question):
 
 
 def _western(text: str) -> str:
-    """Digits of any script as 0–9 and every dash as a hyphen; raised digits, fractions and thin spaces stay."""
+    """Text with digits of any script as 0–9 and every dash as a hyphen; superscripts and fractions stay."""
     normal = "".join(c if c.isnumeric() or c.isspace() else unicodedata.normalize("NFKC", c) for c in text)
     digits = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in normal)
     return digits.translate(dict.fromkeys(map(ord, "−﹣‑–—"), "-"))

@@ -1,4 +1,4 @@
-"""Whether what was to be a post is a model's refusal to write one."""
+"""Recognises a model's refusal to write a post."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _REFUSES = re.compile(
 
 
 _REFUSAL_HINTS = (" ai", "\nai", "model", "intelligence", "can", "won", "not", "decline", "unable", "personal")
-"""Every refusal holds one of these, and most posts hold none, which is soon seen."""
+"""Every refusal contains one of these and most posts contain none: a quick test before the slow one."""
 
 
 def is_refused_post(text: str) -> bool:
-    """Whether a post is a refusal to write one; being sorry about something is none.
+    """Whether a post is a refusal to write one; an apology alone is not.
 
     Example:
         >>> is_refused_post("As an AI, I cannot help with that."), is_refused_post("I'm sorry to hear that.")

@@ -1,6 +1,6 @@
-"""How replies are read: what counts as the same words, and what counts as a refusal.
+"""Parsing of replies: which texts count as equal, and which as a refusal.
 
-Reading is conservative on purpose. Whatever is not clearly an answer is not turned into one.
+Parsing is conservative on purpose: whatever is not clearly an answer is not read as one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _OUTER = " \t\r\n\"'`*_“”‘’«»„‚…"
 _OUTER_PUNCTUATION = _OUTER + ".,;:!()[]{}<>-–—"
 _DASHES = "-–—−"
 _OPENING = 40
-"""A refusal begins within so many characters; later on the same words mean something else."""
+"""A refusal begins within this many characters; later in a reply the same words mean something else."""
 _SPACES = re.compile(r"\s+")
 _MARKER = re.compile(
     r"(?:^|[.!]\s)\W*(?:(?:so|thus|hence|therefore|my|the|and|final)\W+)*"
@@ -34,12 +34,22 @@ _REFUSAL = re.compile(
 
 
 def normal_form(text: str) -> str:
-    """Text in one form: Unicode compatibility form, lower case, single spaces, no surrounding quotes or marks."""
+    """Text in a normal form: Unicode NFKC, lower case, single spaces, no surrounding quotes or emphasis.
+
+    Example:
+        >>> normal_form(" *Very   Good* ")
+        'very good'
+    """
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip(_OUTER).casefold()
 
 
 def bare_form(text: str) -> str:
-    """As `normal_form`, without surrounding punctuation either; a minus before a digit is not punctuation."""
+    """As `normal_form`, and without surrounding punctuation; a minus before a digit is not punctuation.
+
+    Example:
+        >>> bare_form("Yes!"), bare_form("-3.")
+        ('yes', '-3')
+    """
     shape = normal_form(text)
     core = shape.strip(_OUTER_PUNCTUATION)
     before = shape[: shape.find(core)]
@@ -49,13 +59,9 @@ def bare_form(text: str) -> str:
 
 
 def text_after_marker(text: str) -> str | None:
-    """What stands behind the last marker such as `Answer:` or `Response:`, or None."""
-    found = None
-    for line in text.splitlines():
-        match = _MARKER.search(line)
-        if match:
-            found = match.group(1)
-    return found
+    """The text after the last marker such as `Answer:` or `Response:`, or None."""
+    matches = [match for line in text.splitlines() if (match := _MARKER.search(line))]
+    return matches[-1].group(1) if matches else None
 
 
 def is_refusal(text: str) -> bool:
@@ -65,17 +71,17 @@ def is_refusal(text: str) -> bool:
         >>> is_refusal("I'm sorry, but I can't choose."), is_refusal("Blue, as I am not sorry")
         (True, False)
     """
-    found = _REFUSAL.search(unicodedata.normalize("NFKC", text))
-    return found is not None and found.start() <= _OPENING
+    match = _REFUSAL.search(unicodedata.normalize("NFKC", text))
+    return match is not None and match.start() <= _OPENING
 
 
 def mentions(text: str, words: list[str]) -> set[int]:
-    """Which of the words stand in the text as whole words; a longer one hides those inside it."""
+    """The indices of the words that occur in the text as whole words; a longer word hides those inside it."""
     rest = normal_form(text)
-    found = set()
+    indices = set()
     for index in sorted(range(len(words)), key=lambda i: -len(words[i])):
         pattern = re.compile(rf"(?<!\w){re.escape(normal_form(words[index]))}(?!\w)")
         if pattern.search(rest):
-            found.add(index)
+            indices.add(index)
             rest = pattern.sub(" ", rest)
-    return found
+    return indices

@@ -1,7 +1,7 @@
-"""From the probabilities of a first token to a distribution over options.
+"""From the probabilities of the first token to a distribution over options.
 
-Only tokens that belong to exactly one option count. What falls on none of them is not given to
-any: the share that fell on options at all, the mass, is kept beside the distribution.
+Only tokens that belong to exactly one option count. Probability on other tokens is given to no option: the share that
+fell on any option, the mass, is recorded with the distribution.
 """
 
 from __future__ import annotations
@@ -17,32 +17,37 @@ from populace.questions.reply_parsing import bare_form, normal_form
 Mode = Literal["words", "labels"]
 Tokens = Sequence[tuple[str, float]]
 Owner = Callable[[str], int | None]
-"""From a token to the option that it begins, or None."""
+"""A function from a token to the index of the option that it begins, or None."""
 
 _MARKS = " \t\n▁Ġ("
 
 LOW_MASS = 0.5
 """Below this share of probability on the options, a result carries a warning."""
 NO_MASS = 1e-3
-"""Below this share the model cannot be said to have answered at all."""
+"""Below this share the model did not answer the question at all."""
 
 
 class Scores(NamedTuple):
-    """A distribution over options in declared order, and the share of probability it rests on."""
+    """A distribution over options in declared order, and the share of probability that fell on them."""
 
     probabilities: tuple[float, ...]
     mass: float
 
 
 def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
-    """Whether options are scored by their words or by label.
+    """Whether the options of a question are scored by their words or by their labels.
 
-    Words need first tokens that differ. Where the model's tokens are not known, words count as
-    different only if they begin with different letters, which holds for every tokeniser.
+    Words can be used if their first tokens differ. If the model's tokens are not known, the words must begin with
+    different letters: then their first tokens differ for every tokeniser.
 
     Args:
-        question: What is asked.
-        first_tokens: How the model begins to write each option, where it can tell.
+        question: The question.
+        first_tokens: The first token of each option as the model writes it, or None if that is not known.
+
+    Example:
+        >>> from populace.questions import Choice
+        >>> words_or_labels(Choice("Agree?", options=("agree", "agree strongly")), None)
+        'labels'
     """
     if question.scoring != "auto":
         return question.scoring
@@ -57,7 +62,7 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
 
 
 def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens) -> Scores:
-    """Read the distribution over options from the most likely first tokens and their log-probabilities.
+    """The distribution over options, from the most likely first tokens and their log-probabilities.
 
     Example:
         >>> from populace.questions import Choice
@@ -70,21 +75,31 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
 
 
 def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
-    """Give the probability of each token to the option that owns it."""
-    found = [0.0] * count
+    """Add the probability of each token to the option to which it belongs, and normalise.
+
+    Args:
+        owner: The index of the option to which a token belongs.
+        count: The number of options.
+        tokens: The most likely first tokens with their log-probabilities.
+
+    Example:
+        >>> tally({"A": 0, "B": 1}.get, 2, [("A", math.log(0.5)), ("B", math.log(0.25)), ("I", math.log(0.125))]).mass
+        0.75
+    """
+    sums = [0.0] * count
     for token, logprob in tokens:
         index = owner(token)
         if index is not None:
-            found[index] += math.exp(logprob)
-    total = sum(found)
+            sums[index] += math.exp(logprob)
+    total = sum(sums)
     if not total:
-        return Scores(tuple(found), 0.0)
-    return Scores(tuple([p / total for p in found]), total if total < 1.0 else 1.0)
+        return Scores(tuple(sums), 0.0)
+    return Scores(tuple([p / total for p in sums]), total if total < 1.0 else 1.0)
 
 
 @functools.lru_cache(maxsize=256)
 def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Owner:
-    """A function from a token to the option it begins, or None; remembered for each set of words."""
+    """A function from a token to the index of the option that it begins, or None."""
     shapes = tuple(normal_form(word) for word in words)
     places = {LABELS[place]: index for place, index in enumerate(arrangement)}
 
@@ -92,9 +107,9 @@ def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) ->
     def by_word(token: str) -> int | None:
         start = token.lstrip(_MARKS)
         for form in (normal_form(start), "" if start[:1] in "-–—−" else bare_form(start)):
-            begun = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
-            if len(begun) == 1 and (len(form) > 1 or form == shapes[begun[0]]):
-                return begun[0]
+            matches = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
+            if len(matches) == 1 and (len(form) > 1 or form == shapes[matches[0]]):
+                return matches[0]
         return None
 
     def by_label(token: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Whose words a text pretends to be: "Bo: I agree" in the middle of what Ann writes."""
+"""Finds lines that speak for somebody, such as "Bo: I agree" in the middle of a post by Ann."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ ORDINARY = frozenset(
     "step result conclusion summary ingredients title subject post text body reply comment message today yesterday "
     "tomorrow also reminder advice rule http https".split()
 )
-"""Words before a colon that name nobody."""
+"""Words before a colon that are not the name of a person."""
 
 
 @dataclass(frozen=True)
 class PromptSpeakers:
-    """Who might be taken to speak.
+    """The people who may appear as speakers in a text.
 
     Attributes:
         own: The names of the writer.
-        others: The names of everybody else who is known to speak.
+        others: The names of other speakers.
 
     Example:
-        >>> known = PromptSpeakers.from_prompt("You are Ann Lee. So far:\\nBo Chen: Hello.\\nAnn Lee: Hi.")
-        >>> known
+        >>> speakers = PromptSpeakers.from_prompt("You are Ann Lee. So far:\\nBo Chen: Hello.\\nAnn Lee: Hi.")
+        >>> speakers
         PromptSpeakers(own=('Ann Lee', 'Ann'), others=('Bo Chen', 'Bo'))
-        >>> known.own_prefix("Ann: Hi Bo"), known.other_from("Hi Bo, welcome!\\nBo: Thanks.")
+        >>> speakers.own_label_end("Ann: Hi Bo"), speakers.other_start("Hi Bo, welcome!\\nBo: Thanks.")
         (5, 16)
     """
 
@@ -54,52 +54,56 @@ class PromptSpeakers:
 
     @classmethod
     def from_prompt(cls, prompt: str, names: Iterable[str] = ()) -> PromptSpeakers:
-        """The writer, from `You are NAME`, and the others, from lines such as `NAME: text`.
+        """Read the writer's name from `You are NAME` and the others' from lines such as `NAME: text`.
 
         Args:
-            prompt: What the writer was told.
-            names: Further people who might speak.
+            prompt: The prompt of the writer.
+            names: The names of further people who may speak.
         """
-        return _found(prompt, tuple(names))
+        return _read_speakers(prompt, tuple(names))
 
-    def own_prefix(self, text: str) -> int:
-        """How much of the beginning is the writer's own name as a label."""
-        found = _LABEL.match(text) if ":" in text or "：" in text else None
-        return found.end() if found and found.group(1) in self.own else 0
+    def own_label_end(self, text: str) -> int:
+        """The length of a label with the writer's own name at the beginning; 0 if there is none."""
+        match = _LABEL.match(text) if ":" in text or "：" in text else None
+        return match.end() if match and match.group(1) in self.own else 0
 
-    def other_from(self, text: str) -> int | None:
-        """Where another person begins to speak; the writer's own name, later in a text, is a sign of it too."""
+    def other_start(self, text: str) -> int | None:
+        """Where another person begins to speak, or None; a later label with the writer's own name counts too."""
         if ":" not in text and "：" not in text:
             return None
-        for found in _LABEL.finditer(text):
-            if self._names_somebody(found.group(1), own=found.start() > 0):
-                return found.start()
+        for match in _LABEL.finditer(text):
+            if self._is_name(match.group(1), own=match.start() > 0):
+                return match.start()
         return None
 
-    def _names_somebody(self, label: str, *, own: bool) -> bool:
+    def _is_name(self, label: str, *, own: bool) -> bool:
         if label in self.others or (own and label in self.own):
             return True
         return label not in self.own and label.casefold() not in ORDINARY and label.split()[0] in _FIRST
 
 
 @functools.lru_cache(maxsize=64)
-def _found(prompt: str, names: tuple[str, ...]) -> PromptSpeakers:
-    lines = [_in_line(line) for line in prompt.split("\n")]
-    own = dict.fromkeys(name for named, _ in lines for full in named for name in _called(full))
-    spoken = [full for _, speaks in lines for full in speaks] + list(names)
+def _read_speakers(prompt: str, names: tuple[str, ...]) -> PromptSpeakers:
+    lines = [_line_names(line) for line in prompt.split("\n")]
+    own = dict.fromkeys(name for writers, _ in lines for full in writers for name in _short_and_full(full))
+    speakers = [full for _, labels in lines for full in labels] + list(names)
     others = dict.fromkeys(
-        name for full in spoken if full.casefold() not in ORDINARY for name in _called(full) if name not in own
+        name
+        for full in speakers
+        if full.casefold() not in ORDINARY
+        for name in _short_and_full(full)
+        if name not in own
     )
     return PromptSpeakers(tuple(own), tuple(others))
 
 
 @functools.lru_cache(maxsize=16_384)
-def _in_line(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Whom one line calls "you", and who speaks in it; the prompts of a thread share most of their lines."""
-    own = tuple(found.group(1) for found in _YOU.finditer(line)) if "You" in line else ()
-    return own, tuple(found.group(1) for found in _LINE.finditer(line)) if ":" in line or "：" in line else ()
+def _line_names(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names that a line calls "you", and those that it shows as speakers; prompts of a thread share most lines."""
+    own = tuple(match.group(1) for match in _YOU.finditer(line)) if "You" in line else ()
+    return own, tuple(match.group(1) for match in _LINE.finditer(line)) if ":" in line or "：" in line else ()
 
 
-def _called(name: str) -> tuple[str, ...]:
+def _short_and_full(name: str) -> tuple[str, ...]:
     first = name.split()[0]
     return (name,) if first == name or len(first) < 2 else (name, first)

@@ -1,4 +1,4 @@
-"""Questions answered in free words."""
+"""Questions answered with free text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from populace.questions.reply_parsing import is_refusal
 class Text(Question):
     """An answer in the person's own words.
 
-    An empty reply is unparseable and a refusal is recorded as one; anything else is kept as said,
-    without surrounding white space and control characters.
+    An empty reply is `unparseable` and a refusal is `refused`. Any other reply is the answer, without surrounding white
+    space and control characters.
 
     Attributes:
         max_words: About how long the answer may be.
@@ -32,24 +32,24 @@ class Text(Question):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_words < 1:
-            raise QuestionError(f"{self.text!r}: an answer of at most {self.max_words} words is none.")
+            raise QuestionError(f"{self.text!r}: an answer cannot have at most {self.max_words} words.")
 
     @property
     def max_tokens(self) -> int:
-        """Room for the words asked for, and to finish a sentence."""
+        """Enough tokens for `max_words` words, and to finish a sentence."""
         return self.max_words * 2 + 16
 
     def instruction(self) -> str:
-        """How to answer."""
+        """How to answer; it follows the wording in the prompt."""
         return f"Answer in your own words, in at most {self.max_words} words."
 
     def parse(self, reply: str) -> Answer:
-        """Keep the words; an empty reply is no answer."""
-        said = "".join(c for c in reply if unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t").strip()
-        if not said:
+        """Read the text of a reply."""
+        text = "".join(c for c in reply if unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t").strip()
+        if not text:
             return UNPARSEABLE
-        return REFUSED if is_refusal(said) else Answer(said, "ok")
+        return REFUSED if is_refusal(text) else Answer(text, "ok")
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is."""
+        """Everything that defines the question, as JSON."""
         return super().describe() | {"max_words": self.max_words}

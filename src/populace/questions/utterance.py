@@ -1,4 +1,4 @@
-"""What somebody writes where others read it: one person's words, and nothing else that a model may write."""
+"""Posts, replies and spoken lines: one person's words, without anything else that a model may write."""
 
 from __future__ import annotations
 
@@ -27,20 +27,18 @@ _TEXT_LABEL = re.compile(r"\W*(?:post|text|body|content|message)[*_ \t]*[:：][*
 class Utterance(Question):
     """A post, a reply or a spoken line, in plain words.
 
-    Role tags, markup, invisible characters, the writer's own name in front, loops and what goes beyond
-    the limit are taken away by rule, and the status stays `ok`: the words are the writer's. What repeats
-    the prompt or goes on as another person is cut away where a good part is left, and is unparseable
-    where none is; a refusal is `refused`. `examine` says which rules did something, and
-    `cleaning_counts` counts them over what a journal holds.
+    Rules remove role tags, markup, invisible characters, the writer's own name in front, loops and what exceeds the
+    limit; the status stays `ok`, because the words are the writer's. Parts that repeat the prompt or speak for another
+    person are removed if enough is left; otherwise the reply is `unparseable`. A refusal is `refused`. `examine`
+    reports which rules removed something, and `cleaning_counts` counts them in a step of a journal.
 
-    The writer's name is known from `You are NAME` in the prompt, and the others' from lines such as
-    `NAME: text`.
+    The writer's name is read from `You are NAME` in the prompt, and the others' from lines such as `NAME: text`.
 
     Attributes:
         limit: The most characters that the text may have.
-        title: Whether a title is asked for; the value is then a JSON object with `title` and `text`,
-            which `split_titles` takes apart.
-        names: Further people who might be taken to speak.
+        title: Whether a title is asked for; the value is then a JSON object with `title` and `text`, which
+            `split_titles` separates.
+        names: The names of further people who may appear as speakers.
 
     Example:
         >>> post = Utterance("What do you write?", limit=80)
@@ -58,38 +56,40 @@ class Utterance(Question):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.limit < 20:
-            raise QuestionError(f"{self.text!r}: {self.limit} characters hold no sentence.", "Give limit=20 or more.")
+            raise QuestionError(
+                f"{self.text!r}: {self.limit} characters are too few for a sentence.", "Give limit=20 or more."
+            )
 
     @property
     def max_tokens(self) -> int:
-        """Room for the characters asked for, and to finish a sentence."""
+        """Enough tokens for `limit` characters, and to finish a sentence."""
         return self.limit // 3 + 16 + (TITLE // 4 if self.title else 0)
 
     def instruction(self) -> str:
-        """How to answer."""
+        """How to answer; it follows the wording in the prompt."""
         words = f"at most {max(5, self.limit // 6)} words"
         if self.title:
             return f"Write a short title on the first line and then the text, in {words}. Plain words only, no names."
         return f"Write only your own words, in {words}, without a name in front."
 
     def parse(self, reply: str) -> Answer:
-        """Read a reply without knowing what was put."""
+        """Read a reply without its prompt."""
         return self.read(reply, "")
 
     def read(self, reply: str, prompt: str) -> Answer:
-        """Clean a reply in the light of the prompt."""
-        cleaned = self.examine(reply, prompt)
-        if cleaned.text is not None:
-            return Answer(json.loads(cleaned.text) if self.title else cleaned.text, "ok")
-        return REFUSED if cleaned.reason == "refusal" else UNPARSEABLE
+        """Clean a reply, given its prompt."""
+        result = self.examine(reply, prompt)
+        if result.text is not None:
+            return Answer(json.loads(result.text) if self.title else result.text, "ok")
+        return REFUSED if result.reason == "refusal" else UNPARSEABLE
 
     def examine(self, reply: str, prompt: str = "") -> CleaningResult:
-        """What becomes of a reply, by which rules, and why there is nothing left of it."""
-        told = f"{prompt}\n{self.reminder()}" if prompt else self.reminder()
-        # Without a colon nobody is named as speaking, and most posts have none.
-        labelled = ":" in reply or "：" in reply or "&" in reply
-        speakers = PromptSpeakers.from_prompt(prompt, self.names) if labelled else PromptSpeakers()
-        context = CleaningContext(self.limit, speakers, EchoDetector(told))
+        """What is left of a reply, which rules removed something, and why nothing is left."""
+        prompts = f"{prompt}\n{self.reminder()}" if prompt else self.reminder()
+        # A speaker is followed by a colon, and most posts have none.
+        may_name_speakers = ":" in reply or "：" in reply or "&" in reply
+        speakers = PromptSpeakers.from_prompt(prompt, self.names) if may_name_speakers else PromptSpeakers()
+        context = CleaningContext(self.limit, speakers, EchoDetector(prompts))
         if not self.title:
             return clean(reply, context)
         whole = clean(reply, replace(context, limit=self.limit + TITLE + 20))
@@ -100,75 +100,75 @@ class Utterance(Question):
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if self.title else str(value)
 
     def split_titles(self, values: pl.Series) -> pl.DataFrame:
-        """The columns `title` and `text` of answers; without titles, the title is empty everywhere."""
+        """The columns `title` and `text` of answers; if no titles were asked for, every title is null."""
         if not self.title:
             return pl.DataFrame({"title": pl.repeat(None, values.len(), dtype=pl.String, eager=True), "text": values})
         parts = pl.Struct({"title": pl.String, "text": pl.String})
         return pl.DataFrame({"value": values.cast(pl.String).str.json_decode(parts)}).unnest("value")
 
     def describe(self) -> dict[str, Any]:
-        """Everything that makes the question what it is."""
+        """Everything that defines the question, as JSON."""
         return super().describe() | {"limit": self.limit, "title": self.title, "names": list(self.names)}
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> Self:
-        """The question that a journal describes."""
-        known = {name: description[name] for name in ("text", "reason", "limit", "title")}
-        return cls(**known, names=tuple(description["names"]))
+        """The question that a description in a journal defines."""
+        fields = {name: description[name] for name in ("text", "reason", "limit", "title")}
+        return cls(**fields, names=tuple(description["names"]))
 
 
 def cleaning_counts(asks: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
-    """What was done to the replies to utterances, from the tables of one step in a journal.
+    """How many replies to utterances each rule changed or made invalid, in one step of a journal.
 
     Args:
         asks: The questions of the step.
-        prompts: Its prompts, with the replies that they got.
+        prompts: Its prompts, with their replies.
 
     Returns:
-        The columns `outcome` (`untouched`, `cleaned`, or `invalid`), `rule` (the rule, or the reason of what is
-        invalid; empty for untouched ones) and `replies`. A reply to which several rules did something counts
-        under each of them, and once under `cleaned` with an empty rule.
+        The columns `outcome` (`untouched`, `cleaned`, or `invalid`), `rule` (the rule or, for an invalid reply, the
+        reason; empty for untouched ones) and `replies`. A reply that several rules changed counts for each of them, and
+        once as `cleaned` with an empty rule.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for ask, description in asks.select("ask", "question").iter_rows():
-        known = json.loads(description)
-        if known["kind"] != Utterance.kind:
+        fields = json.loads(description)
+        if fields["kind"] != Utterance.kind:
             continue
-        question = Utterance.from_description(known)
+        question = Utterance.from_description(fields)
         rows = prompts.filter(pl.col("ask") == ask).select("system", "user", "replies")
         for system, user, replies in rows.iter_rows():
             for reply in replies or []:
                 counts.update(_outcomes(question.examine(reply, f"{system}\n{user}")))
-    made = [(outcome, rule, number) for (outcome, rule), number in sorted(counts.items())]
-    return pl.DataFrame(made, schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}, orient="row")
+    table = [(outcome, rule, number) for (outcome, rule), number in sorted(counts.items())]
+    return pl.DataFrame(table, schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}, orient="row")
 
 
-def _outcomes(cleaned: CleaningResult) -> list[tuple[str, str]]:
-    if cleaned.text is None:
-        return [("invalid", ""), ("invalid", cleaned.reason or "")]
-    if not cleaned.rules:
+def _outcomes(result: CleaningResult) -> list[tuple[str, str]]:
+    if result.text is None:
+        return [("invalid", ""), ("invalid", result.reason or "")]
+    if not result.rules:
         return [("untouched", "")]
-    return [("cleaned", ""), *(("cleaned", rule) for rule in cleaned.rules)]
+    return [("cleaned", ""), *(("cleaned", rule) for rule in result.rules)]
 
 
 def _with_title(whole: CleaningResult, context: CleaningContext) -> CleaningResult:
-    """A clean text taken apart into title and text; where no line is a title, the opening words are."""
-    said = whole.text or ""
+    """Separate a clean text into title and text; if the first line is not a title, the first sentence is used."""
+    content = whole.text or ""
     rules = list(whole.rules)
-    label = _TITLE_LABEL.match(said)
-    said = said[label.end() :] if label else said
-    head, _, rest = said.partition("\n")
+    label = _TITLE_LABEL.match(content)
+    content = content[label.end() :] if label else content
+    head, _, rest = content.partition("\n")
     body = _TEXT_LABEL.match(rest)
     rest = rest[body.end() :] if body else rest
     if not rest.strip() or len(head) > TITLE:
-        head, rest = sentences(said)[0] if said else "", said
+        head, rest = sentences(content)[0] if content else "", content
         rules.append("untitled")
     title = clean(head, replace(context, limit=TITLE))
     text = clean(rest, context)
     for part in (title, text):
         if part.text is None:
             return CleaningResult(None, (*rules, *part.rules), part.reason)
-    fired = dict.fromkeys([*rules, *title.rules, *text.rules])
+    applied = dict.fromkeys([*rules, *title.rules, *text.rules])
     line = truncate(" ".join((title.text or "").split()), TITLE)
     value = {"text": text.text, "title": line}
-    return CleaningResult(json.dumps(value, ensure_ascii=False, sort_keys=True), tuple(fired))
+    return CleaningResult(json.dumps(value, ensure_ascii=False, sort_keys=True), tuple(applied))

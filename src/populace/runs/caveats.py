@@ -1,15 +1,79 @@
-"""What a reader of a run's results must know before believing them."""
+"""What weakens the results of runs: one list of checks for summaries, validity cards and reports."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
 from populace.base.formatting import percent
 from populace.models import ModelKind, model_kind
-from populace.questions import STATUSES
+from populace.questions import STATUSES, VALID
 from populace.runs.reader import RunReader
+
+Severity = Literal["defect", "scope"]
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """One reason to trust a result less.
+
+    Attributes:
+        id: The name of the check; it never changes.
+        text: The reason, as a sentence that begins in lower case.
+        severity: `defect` where answers are impaired; `scope` where the result says less about people than it seems to.
+    """
+
+    id: str
+    text: str
+    severity: Severity
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultBasis:
+    """What the results of one or more runs rest on.
+
+    Attributes:
+        statuses: The number of answers by status.
+        counts: The number of answers that were `scored`, had `low_mass`, or were `sampled`.
+        models: The models that decided.
+        deciders: Who decided: `model`, `rule` or `replay`.
+        temperatures: The temperatures that were applied.
+        notes: Notes of the run itself.
+        unfinished: Why it is not complete; empty where it is.
+    """
+
+    statuses: Counter[str]
+    counts: Counter[str]
+    models: tuple[str, ...]
+    deciders: frozenset[str]
+    temperatures: frozenset[float]
+    notes: tuple[str, ...] = ()
+    unfinished: str = ""
+
+
+def run_basis(run: RunReader) -> ResultBasis:
+    """The basis of the results of a single run."""
+    regimes, status = run.manifest.regimes, run.manifest.status
+    return ResultBasis(
+        statuses=Counter(run.statuses),
+        counts=Counter({name: run.count(name) for name in ("scored", "low_mass", "sampled")}),
+        models=tuple(dict.fromkeys(regime.model for regime in regimes if regime.decider == "model")),
+        deciders=frozenset(regime.decider for regime in regimes),
+        temperatures=frozenset(regime.temperature for regime in regimes),
+        notes=tuple(status.notes),
+        unfinished="" if status.state == "complete" else status.reason or status.state,
+    )
+
+
+def basis_caveats(basis: ResultBasis) -> list[Caveat]:
+    """Every caveat that applies to a basis."""
+    return [*_defects(basis), *_scope(basis)]
 
 
 def caveats(run: RunReader) -> list[str]:
-    """Everything about a run that weakens what it seems to show, as sentences.
+    """The defects of a run, as sentences.
 
     Example:
         >>> from populace import simulate
@@ -17,24 +81,48 @@ def caveats(run: RunReader) -> list[str]:
         >>> caveats(simulate(Norms(workers=3, days=1), decider="rule", keep="nothing"))
         []
     """
-    found = list(run.manifest.status.notes)
-    scored, low = run.count("scored"), run.count("low_mass")
-    if low:
-        found.append(
-            f"in {low:,} of {scored:,} scored answers less than half of the probability fell on any option: "
+    return [caveat.text for caveat in basis_caveats(run_basis(run)) if caveat.severity == "defect"]
+
+
+def _defects(basis: ResultBasis) -> Iterator[Caveat]:
+    for note in basis.notes:
+        yield Caveat("note", note, "defect")
+    scored, low_mass, sampled = (basis.counts[name] for name in ("scored", "low_mass", "sampled"))
+    if low_mass:
+        text = (
+            f"in {low_mass:,} of {scored:,} scored answers less than half of the probability fell on any option: "
             "the model was hardly answering the question."
         )
-    if run.count("sampled"):
-        found.append(
-            f"{run.count('sampled'):,} answers are single samples rather than draws from a known distribution."
+        yield Caveat("low-mass", text, "defect")
+    if sampled:
+        text = f"{sampled:,} answers are single samples rather than draws from a known distribution."
+        yield Caveat("sampled", text, "defect")
+    invalid = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
+    if invalid:
+        share = percent(sum(invalid.values()) / basis.statuses.total())
+        counts = ", ".join(f"{count:,} {status}" for status, count in invalid.items())
+        yield Caveat(
+            "invalid-answers", f"{share} of the answers are invalid ({counts}); they changed nothing.", "defect"
         )
-    counts = run.statuses
-    if run.invalid_share:
-        bad = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES[2:] if counts[status])
-        found.append(f"{percent(run.invalid_share)} of the answers are invalid ({bad}); they changed nothing.")
-    regime = run.manifest.regime
-    if regime.decider == "model" and model_kind(regime.model, ModelKind()).artifact is not None:
-        found.append(
-            "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona."
+    if any(model_kind(model, ModelKind()).artifact is not None for model in basis.models):
+        text = (
+            "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona, "
+            "and its answers say nothing about people."
         )
-    return found
+        yield Caveat("embedded-model", text, "defect")
+
+
+def _scope(basis: ResultBasis) -> Iterator[Caveat]:
+    if basis.unfinished:
+        yield Caveat("unfinished", f"it is not complete: {basis.unfinished}.", "scope")
+    scripted = [model for model in basis.models if model_kind(model, ModelKind()).scripted]
+    if scripted:
+        text = f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim."
+        yield Caveat("scripted-model", text, "scope")
+    if basis.deciders == {"rule"}:
+        yield Caveat("rules-only", "rules decided everything; no language model was asked.", "scope")
+    if 0.0 in basis.temperatures and "model" in basis.deciders:
+        text = "at temperature 0 the likeliest option is always taken: spread between people and seeds is lost."
+        yield Caveat("temperature-0", text, "scope")
+    if len(basis.models) == 1 and not scripted:
+        yield Caveat("one-model", "one model was asked: another may answer otherwise.", "scope")

@@ -1,4 +1,4 @@
-"""Two runs side by side: where they first part, and by how much their metrics differ."""
+"""Two runs compared: the first decision that differs, and by how much their metrics differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from populace.runs.settings_text import settings_of
 
 
 @dataclass(frozen=True)
-class Parting:
+class DecisionDifference:
     """The first decision in which two runs differ.
 
     Attributes:
@@ -40,20 +40,20 @@ class Comparison:
 
     Attributes:
         settings: Settings and parameters that differ, as pairs.
-        parting: The first decision that differs; None where all recorded decisions are equal.
+        first_difference: The first decision that differs; None where all recorded decisions are equal.
         metrics: For each step and metric, both values and their difference, where they differ.
         steps: How many steps each has.
     """
 
     settings: dict[str, tuple[Any, Any]]
-    parting: Parting | None
+    first_difference: DecisionDifference | None
     metrics: pl.DataFrame
     steps: tuple[int, int]
 
     @property
     def equal(self) -> bool:
         """Whether everything recorded is equal."""
-        return self.parting is None and not self.metrics.height and self.steps[0] == self.steps[1]
+        return self.first_difference is None and not self.metrics.height and self.steps[0] == self.steps[1]
 
 
 def compare(first: RunReader, second: RunReader) -> Comparison:
@@ -62,21 +62,25 @@ def compare(first: RunReader, second: RunReader) -> Comparison:
     Example:
         >>> from populace import simulate
         >>> from populace.scenarios.norms import Norms
-        >>> office = Norms(workers=3, days=2)
-        >>> first = simulate(office, model="scripted:uniform", seed=1, keep="nothing")
-        >>> again = simulate(office, model="scripted:uniform", seed=1, keep="nothing")
-        >>> compare(first, again).equal
-        True
+        >>> one, two = (simulate(Norms(workers=4, days=2), decider="rule", seed=s, keep="nothing") for s in (1, 2))
+        >>> compare(one, two).settings, compare(one, one).equal
+        ({'seed': (1, 2)}, True)
     """
-    parting = first_difference(first, second)
-    return Comparison(_settings(first, second), parting, _metrics(first, second), (len(first.steps), len(second.steps)))
+    steps = len(first.steps), len(second.steps)
+    return Comparison(
+        _settings(first, second), first_decision_difference(first, second), _metrics(first, second), steps
+    )
 
 
-def first_difference(first: RunReader, second: RunReader) -> Parting | None:
+def first_decision_difference(first: RunReader, second: RunReader) -> DecisionDifference | None:
     """The first decision in which two runs differ; None where all decisions of their shared steps are equal."""
     shared = sorted(set(first.steps) & set(second.steps))
-    apart = (step for step in shared if not _same_segment(first, second, step))
-    return next((found for step in apart if (found := _parting(first, second, step)) is not None), None)
+    for step in shared:
+        if not _same_segment(first, second, step):
+            difference = _step_difference(first, second, step)
+            if difference is not None:
+                return difference
+    return None
 
 
 def _same_segment(first: RunReader, second: RunReader, step: int) -> bool:
@@ -93,39 +97,39 @@ def _settings(first: RunReader, second: RunReader) -> dict[str, tuple[Any, Any]]
     return {name: (one.get(name), two.get(name)) for name in names}
 
 
-def _parting(first: RunReader, second: RunReader, step: int) -> Parting | None:
+def _step_difference(first: RunReader, second: RunReader, step: int) -> DecisionDifference | None:
     one, two = (run.record.table(step, "asks") for run in (first, second))
     if one is None and two is None:
         return None
     paths = [list(table["path"]) if table is not None else [] for table in (one, two)]
     for number, (a, b) in enumerate(zip(*paths, strict=False)):
         if a != b:
-            return Parting(step, a, None, "question", a, b)
+            return DecisionDifference(step, a, None, "question", a, b)
         if one is not None and two is not None:
             questions = one["question"][number], two["question"][number]
             if questions[0] != questions[1]:
-                return Parting(step, a, None, "question", *(_text(question) for question in questions))
+                return DecisionDifference(step, a, None, "question", *(_text(question) for question in questions))
     if len(paths[0]) != len(paths[1]):
         longer = max(paths, key=len)
         path = longer[min(map(len, paths))]
-        shown = tuple("asked" if path in these else "not asked" for these in paths)
-        return Parting(step, path, None, "question", *shown)
-    return _answers(first, second, step, paths[0])
+        texts = tuple("asked" if path in these else "not asked" for these in paths)
+        return DecisionDifference(step, path, None, "question", *texts)
+    return _answer_difference(first, second, step, paths[0])
 
 
-def _answers(first: RunReader, second: RunReader, step: int, paths: list[str]) -> Parting | None:
+def _answer_difference(first: RunReader, second: RunReader, step: int, paths: list[str]) -> DecisionDifference | None:
     one, two = first.record.table(step, "answers"), second.record.table(step, "answers")
     if one is None or two is None or (one.equals(two) and _same_prompts(first, second, step)):
         return None
     if one.height != two.height or not one["person"].equals(two["person"]):
         row = _first(one["person"].head(two.height), two["person"].head(one.height))
-        shown = tuple(str(t["person"][row]) if row is not None else f"{t.height} people" for t in (one, two))
-        return Parting(step, paths[0], None, "people", *shown)
+        ids = tuple(str(t["person"][row]) if row is not None else f"{t.height} people" for t in (one, two))
+        return DecisionDifference(step, paths[0], None, "people", *ids)
     texts = [_prompt_texts(run, step, table) for run, table in ((first, one), (second, two))]
-    for what, values in (("prompt", texts), ("answer", [_said(table) for table in (one, two)])):
+    for what, values in (("prompt", texts), ("answer", [_answer_texts(table) for table in (one, two)])):
         row = _first(*values)
         if row is not None:
-            return Parting(
+            return DecisionDifference(
                 step, paths[one["ask"][row]], one["person"][row], what, str(values[0][row]), str(values[1][row])
             )
     return None
@@ -136,7 +140,7 @@ def _same_prompts(first: RunReader, second: RunReader, step: int) -> bool:
     return one is two is None or (one is not None and two is not None and one.equals(two))
 
 
-def _said(table: pl.DataFrame) -> pl.Series:
+def _answer_texts(table: pl.DataFrame) -> pl.Series:
     """The value, or the status where there is none."""
     return table.select(pl.coalesce("value", pl.col("status").cast(pl.String))).to_series()
 

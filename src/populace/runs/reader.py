@@ -9,68 +9,18 @@ import html
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import polars as pl
 
 from populace.base.errors import JournalError, UsageError
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
-from populace.deciders import tempered
 from populace.journal import Journal, Manifest, Record, collected
 from populace.people import Id, People
 from populace.questions import VALID, cleaning_counts
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One person's answer, opened.
-
-    Attributes:
-        step: When.
-        path: Where in the step.
-        person: Who, as they were after the step.
-        question: What was asked, as recorded.
-        value: The answer; None where it is invalid.
-        status: How it went.
-        prompts: The exact prompts behind it; several where orders were averaged.
-        temperature: Applied to the distribution.
-        draw: The random number that chose among the options, where one did.
-        purpose: What the question was counted under.
-        memories: The ids of the memories that the prompt showed, in their order; None where none are recorded.
-    """
-
-    step: int
-    path: str
-    person: dict[str, Any]
-    question: dict[str, Any]
-    value: str | None
-    status: str
-    prompts: list[dict[str, Any]]
-    temperature: float
-    draw: float | None
-    purpose: str = "decision"
-    memories: list[int] | None = None
-
-    @property
-    def distribution(self) -> dict[str, float] | None:
-        """The probability of every option, before temperature."""
-        rows = [row["probabilities"] for row in self.prompts if row["probabilities"]]
-        if not rows:
-            return None
-        return dict(zip(map(str, self.question["values"]), np.mean(rows, axis=0).tolist(), strict=True))
-
-    @property
-    def tempered(self) -> dict[str, float] | None:
-        """The probability of every option, as drawn from."""
-        before = self.distribution
-        if before is None:
-            return None
-        after = tempered(np.array([list(before.values())]), self.temperature)[0]
-        return dict(zip(before, after.tolist(), strict=True))
+from populace.runs.decision import Decision
 
 
 class RunReader:
@@ -156,7 +106,7 @@ class RunReader:
     @property
     def events(self) -> pl.DataFrame:
         """All events; a run in which nothing happened has the same columns and no row."""
-        events = self._joined("events", with_step=False)
+        events = self._stacked("events", with_step=False)
         if events.width:
             return events
         ids = self.people().ids.dtype if self.steps else pl.Int64()
@@ -169,14 +119,14 @@ class RunReader:
     def table(self, name: str, at: int | None = None) -> pl.DataFrame:
         """A table of the world as it was after a step."""
         for step in range(self._step(at), -1, -1):
-            found = self.record.table(step, f"tables/{name}")
-            if found is not None:
-                return found
+            table = self.record.table(step, f"tables/{name}")
+            if table is not None:
+                return table
         raise UsageError(f"{self.name} has no table {name!r}.")
 
     def history(self, name: str) -> pl.DataFrame:
         """Every version of a table of the world that a step put, with the number of the step."""
-        return self._joined(f"tables/{name}")
+        return self._stacked(f"tables/{name}")
 
     def rows(self, name: str, *where: pl.Expr, since: int = 0, until: int | None = None) -> pl.DataFrame:
         """The rows of a table over all steps that meet every condition; only these are read into memory.
@@ -199,24 +149,24 @@ class RunReader:
 
     def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""
-        answers = self._joined("answers", at=at, until=until)
+        answers = self._stacked("answers", at=at, until=until)
         if not answers.height:
             return answers
-        asks = self._joined("asks", at=at, until=until).select("step", "ask", "path", "question", "purpose")
+        asks = self._stacked("asks", at=at, until=until).select("step", "ask", "path", "question", "purpose")
         asks = asks.with_columns(pl.col("question").str.json_path_match("$.text"))
         return answers.join(asks, on=["step", "ask"], how="left", maintain_order="left").drop("ask")
 
     def prompts(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """The distinct prompts behind the answers."""
-        return self._joined("prompts", at=at, until=until)
+        return self._stacked("prompts", at=at, until=until)
 
     def cleaning_counts(self) -> pl.DataFrame:
         """How often each cleaning rule changed a reply to an utterance, or made it invalid."""
         tables = [(self.record.table(step, "asks"), self.record.table(step, "prompts")) for step in self.steps]
-        made = [cleaning_counts(asks, prompts) for asks, prompts in tables if asks is not None and prompts is not None]
-        if not made:
+        parts = [cleaning_counts(asks, prompts) for asks, prompts in tables if asks is not None and prompts is not None]
+        if not parts:
             return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
-        return pl.concat(made).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
+        return pl.concat(parts).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
 
     @property
     def statuses(self) -> Counter[str]:
@@ -253,13 +203,13 @@ class RunReader:
         return float(sum(line["seconds"] for line in self.record.usage()))
 
     def decisions(self, step: int, person: Id) -> list[Decision]:
-        """What one person decided in a step, with all that lies behind it."""
+        """The decisions of one person in a step, each with what is recorded behind it."""
         who = self.people(step).person(person)
         asks, prompts, answers = (self.record.table(step, name) for name in ("asks", "prompts", "answers"))
         if asks is None or answers is None:
             return []
         regime = next(r for r in reversed(self.manifest.regimes) if r.since <= step)
-        found = []
+        decisions = []
         for answer in answers.filter(pl.col("person") == who.id).iter_rows(named=True):
             ask = asks.row(answer["ask"], named=True)
             rows = (
@@ -270,7 +220,7 @@ class RunReader:
             key = path_key(regime.seed, ask["path"])
             scored = any(row["probabilities"] for row in rows)
             draw = float(uniforms(key, person_keys(pl.Series([who.id])))[0]) if scored else None
-            found.append(
+            decisions.append(
                 Decision(
                     step,
                     ask["path"],
@@ -285,12 +235,13 @@ class RunReader:
                     answer.get("memories"),
                 )
             )
-        return found
+        return decisions
 
     def interviews(self) -> list[dict[str, Any]]:
-        """The side interviews that were held with its people."""
-        path = self.folder / "interviews.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+        """The side interviews with its people."""
+        if not isinstance(self.record, Journal) or not (self.folder / "interviews.jsonl").is_file():
+            return []
+        return [json.loads(line) for line in (self.folder / "interviews.jsonl").read_text().splitlines()]
 
     def _step(self, at: int | None) -> int:
         steps = self.steps
@@ -302,7 +253,7 @@ class RunReader:
             raise UsageError(f"{self.name} has no step {at}; it has 0 to {steps[-1]}.")
         return at
 
-    def _joined(
+    def _stacked(
         self, name: str, *, at: int | None = None, until: int | None = None, with_step: bool = True
     ) -> pl.DataFrame:
         steps: Iterable[int] = [self._step(at)] if at is not None else self.steps

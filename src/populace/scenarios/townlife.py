@@ -1,7 +1,7 @@
 """Life in a town: people plan, walk, notice each other, talk, remember and reflect.
 
-A step is a few minutes. Nobody is asked what to do while an action lasts; there is a question only
-where something begins, where people meet, and where much has happened.
+A step is ten minutes. Nobody is asked while an action lasts; there are questions only when something begins, when
+people meet, and when much has happened to somebody.
 """
 
 from __future__ import annotations
@@ -65,25 +65,27 @@ class TownLife(Scenario):
     tick: ClassVar[timedelta] = timedelta(seconds=TICK)
 
     def make_town(self, rng: np.random.Generator) -> Town:
-        """Where they live, made from the parameters and random numbers alone, so that readers of a run can make it too.
+        """The town, made from the parameters and random numbers alone, so that readers of a run can make it again.
 
-        A scenario with another town than Sallow Ferry defines this, and calls it first in its `setup` with `self.rng`.
+        A scenario with another town than Sallow Ferry overrides this, and calls it first in `setup` with `self.rng`.
         """
         return Town.sallow_ferry()
 
     def inhabit(self, town: Town, people: People, relations: pl.DataFrame, routines: pl.DataFrame) -> People:
-        """Put people into a town; a scenario calls this at the end of its `setup`.
+        """Put people into a town, and return them; a scenario calls this at the end of its `setup`.
 
         Args:
-            town: Where they live.
-            people: Who they are, with the columns of `residents`.
+            town: The town.
+            people: Its residents, with the columns of `read_residents`.
             relations: Who knows whom, as pairs of ids `a` and `b`, with `relation` in words.
-            routines: What they do on an ordinary day.
+            routines: What they do on an ordinary day, with the columns of `read_routines`.
         """
         names = people["name"].to_list()
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        if twice:
-            raise WorldError(f"two people are called {twice[0]!r}.", "Conversations go by name; give each another.")
+        duplicates = [name for name, count in Counter(names).items() if count > 1]
+        if duplicates:
+            raise WorldError(
+                f"two people are called {duplicates[0]!r}.", "Conversations go by name; give each another."
+            )
         self.town = town
         self.ids: list[Id] = people.ids.to_list()
         self.row = {who: row for row, who in enumerate(self.ids)}
@@ -98,17 +100,17 @@ class TownLife(Scenario):
         self.routine: dict[Id, list[tuple[int, int, str]]] = {who: [] for who in self.ids}
         for person, time, place, what in routines.select("person", "time", "place", "what").iter_rows():
             self.routine[person].append((time, place, what))
-        self.known: dict[tuple[Id, Id], str] = {}
+        self.relations: dict[tuple[Id, Id], str] = {}
         for a, b, relation in relations.select("a", "b", "relation").iter_rows():
-            self.known[a, b] = self.known[b, a] = relation
-        self.acquainted = {(a, b) for a, b in self.known if a < b}  # type: ignore[operator]
+            self.relations[a, b] = self.relations[b, a] = relation
+        self.acquainted = {(a, b) for a, b in self.relations if a < b}  # type: ignore[operator]
         self.public = {town.address(int(b)): int(town.inside(int(b))[0]) for b in self._public(town)}
         self.mind = self.make_mind()
         self.asleep = np.ones(len(self.ids), np.bool_)
-        self.met: dict[tuple[Id, Id], int] = {}
-        self.seen: dict[tuple[Id, Id], str] = {}
-        self.held = 0
-        self.said_now: list[str] = []
+        self.last_meeting: dict[tuple[Id, Id], int] = {}
+        self.last_noticed: dict[tuple[Id, Id], str] = {}
+        self.conversation_count = 0
+        self.utterances_now: list[str] = []
         columns = {
             "place": town.addresses(self.beds),
             "doing": ["sleep"] * len(self.ids),
@@ -117,7 +119,7 @@ class TownLife(Scenario):
         return people.with_columns(**columns)
 
     def make_mind(self) -> Mind:
-        """What residents live by; a scenario may leave parts out or put its own in their place."""
+        """The minds of the residents; a scenario may leave parts out or replace them."""
         memory = (
             Memory(open_embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
         )
@@ -146,11 +148,11 @@ class TownLife(Scenario):
     async def step(self) -> None:
         """Ten minutes."""
         now = self.seconds
-        self.said_now = []
+        self.utterances_now = []
         await self._rise(now)
         await self._begin_actions(now)
-        met = await self._notice(now)
-        await self._meet(met, now)
+        pairs = await self._notice(now)
+        await self._meet(pairs, now)
         tables = await self.mind.finish_step(self, self._awake(), now)
         self._record(now)
         self.tables.update(tables)
@@ -159,7 +161,7 @@ class TownLife(Scenario):
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     async def _rise(self, now: int) -> None:
-        """Who gets up makes a plan; who is tired goes to bed."""
+        """Let people get up, who then plan their day, and go to bed."""
         of_day = now % DAY
         up = (self.wakes <= of_day) & (of_day < self.sleeps) | (of_day + DAY < self.sleeps)
         rising = [who for who in self.ids if self.asleep[self.row[who]] and up[self.row[who]]]
@@ -179,19 +181,19 @@ class TownLife(Scenario):
         return int(now - now % DAY + self.sleeps[self.row[who]])
 
     async def plan(self, ids: Sequence[Id], now: int) -> None:
-        """Let people plan the rest of the day; who gives no plan lives by the routine, which is counted."""
-        made: dict[Id, list[Action]] = {}
+        """Let people plan the rest of the day; without a valid plan a person follows the routine."""
+        plans: dict[Id, list[Action]] = {}
         if self.mind.planning is not None:
-            made = await self.mind.planning.plan_day(
+            plans = await self.mind.planning.plan_day(
                 self,
                 self.people.take(ids),
                 given=HERE + COMES_TO_MIND + "On an ordinary day you do this: {routine}",
                 now=now,
                 until={who: self.bedtime(who, now) for who in ids},
-                **self._surroundings(ids, now, [f"plans for today, {self.date}"] * len(ids), "planning: day"),
+                **self._situation_fields(ids, now, [f"plans for today, {self.date}"] * len(ids), "planning: day"),
             )
         for who in ids:
-            actions = made.get(who) or self._by_routine(who, now)
+            actions = plans.get(who) or self._by_routine(who, now)
             self.agenda.set(who, actions)
             self.agenda.begin(
                 who, Action(now, actions[0].start if actions else self.bedtime(who, now), "", "get ready")
@@ -221,7 +223,7 @@ class TownLife(Scenario):
         return f"{self.now:%d %B}".lstrip("0")
 
     def _place(self, who: Id, where: str) -> int | None:
-        """Where an action takes a person; None where it stays open."""
+        """The place of an action for a person; None where it has none."""
         row = self.row[who]
         if where == "home":
             return int(self.homes[row])
@@ -232,7 +234,7 @@ class TownLife(Scenario):
         return self.town.place(where) if where else None
 
     async def _begin_actions(self, now: int) -> None:
-        """Whoever has finished something begins the next, and walks there."""
+        """Let people whose action has ended begin the next one and walk there."""
         began: list[tuple[Id, Action]] = []
         for who in self.agenda.due(now):
             if self.asleep[self.row[who]]:
@@ -255,39 +257,39 @@ class TownLife(Scenario):
         long = [(who, a) for who, a in began if a.where and a.end - a.start > HOUR and a.doing != "rest at home"]
         if long:
             ids = [who for who, _ in long]
-            made = await planning.refine(
+            refined = await planning.refine(
                 self,
                 self.people.take(ids),
                 [a for _, a in long],
                 given=HERE + "Now begins: {stroke}.",
                 stroke=[f"{a.doing}, at {a.where}, until {time_of_day(a.end)}" for _, a in long],
-                **self._surroundings(ids, now),
+                **self._situation_fields(ids, now),
             )
-            finer = {who: actions for (who, _), actions in zip(long, made, strict=True)}
+            finer = {who: actions for (who, _), actions in zip(long, refined, strict=True)}
             for who, actions in finer.items():
                 self.agenda.put_first(who, actions[1:])
                 self.agenda.begin(who, actions[0])
             began = [(who, finer[who][0] if who in finer else a) for who, a in began]
         return began
 
-    def _surroundings(
+    def _situation_fields(
         self, ids: Sequence[Id], now: int, about: Sequence[str] | None = None, purpose: str = ""
     ) -> dict[str, Any]:
-        """What everybody is told about where and when they are, and what comes to mind."""
+        """The fields of a prompt: time, place and action, and with `about` the memories that come to mind."""
         where = self.presence.at(now)
         rows = [self.row[who] for who in ids]
         places = self.town.addresses(where.place[rows]).fill_null("the street").to_list()
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": time_of_day(now),
             "date": self.date,
             "where": places,
             "doing": [self.doing(who) for who in ids],
         }
         if about is not None:
-            told["memories"] = Recollection.nothing(len(ids))
+            fields["memories"] = Recollection.nothing(len(ids))
             if self.mind.memory is not None:
-                told["memories"] = self.mind.memory.recollect(ids, about, now=now, purpose=purpose, top=5)
-        return told
+                fields["memories"] = self.mind.memory.recollect(ids, about, now=now, purpose=purpose, top=5)
+        return fields
 
     def doing(self, who: Id) -> str:
         """What a person is busy with."""
@@ -295,43 +297,43 @@ class TownLife(Scenario):
         return action.doing if action is not None else "nothing in particular"
 
     async def _notice(self, now: int) -> list[tuple[Id, Id]]:
-        """Who sees whom; what is new is remembered. Returns the pairs, each once."""
+        """Let people remember what is new about those they see; returns the pairs who see each other, each once."""
         pairs = self.presence.pairs_in_sight(now, bandwidth=8)
         keep = ~(self.asleep[pairs.row] | self.asleep[pairs.other])
-        seers, seen = pairs.row[keep].tolist(), pairs.other[keep].tolist()
-        noticed: list[tuple[Id, str]] = []
-        for a, b in zip(seers, seen, strict=True):
+        observers, others = pairs.row[keep].tolist(), pairs.other[keep].tolist()
+        observations: list[tuple[Id, str]] = []
+        for a, b in zip(observers, others, strict=True):
             one, other = self.ids[a], self.ids[b]
             busy = self.doing(other)
-            if self.seen.get((one, other)) != busy:
-                self.seen[one, other] = busy
-                noticed.append((one, f"I saw {self.names[other]}, who was busy with this: {busy}."))
-        if noticed and self.mind.memory is not None:
-            who, texts = zip(*noticed, strict=True)
+            if self.last_noticed.get((one, other)) != busy:
+                self.last_noticed[one, other] = busy
+                observations.append((one, f"I saw {self.names[other]}, who was busy with this: {busy}."))
+        if observations and self.mind.memory is not None:
+            who, texts = zip(*observations, strict=True)
             await self.mind.memory.remember(self, who, texts, kind="observation", now=now)
-        both = set(zip(seers, seen, strict=True))
+        both = set(zip(observers, others, strict=True))
         return [(self.ids[a], self.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
 
     async def _meet(self, pairs: Sequence[tuple[Id, Id]], now: int) -> None:
-        """Who meets may start to talk; everybody is in one conversation at most."""
-        ready = [p for p in pairs if now - self.met.get(p, -DAY) >= self.cooldown * 60 and p[0] != p[1]]
+        """Let pairs who meet talk if the first is willing; everybody is in one conversation at most."""
+        ready = [p for p in pairs if now - self.last_meeting.get(p, -DAY) >= self.cooldown * 60 and p[0] != p[1]]
         taken: set[Id] = set()
-        chosen: list[tuple[Id, Id]] = []
+        meeting: list[tuple[Id, Id]] = []
         for place in self.rng.permutation(len(ready)).tolist():
             a, b = ready[place]
             if a not in taken and b not in taken:
                 taken |= {a, b}
-                chosen.append((a, b) if self.rng.random() < 0.5 else (b, a))
-        if not chosen:
+                meeting.append((a, b) if self.rng.random() < 0.5 else (b, a))
+        if not meeting:
             return
-        chosen.sort(key=lambda pair: self.row[pair[0]])
-        for a, b in chosen:
-            self.met[(a, b) if self.row[a] < self.row[b] else (b, a)] = now
-        willing = await self.willing(chosen, now)
-        talking = [pair for pair, yes in zip(chosen, willing, strict=True) if yes]
+        meeting.sort(key=lambda pair: self.row[pair[0]])
+        for a, b in meeting:
+            self.last_meeting[(a, b) if self.row[a] < self.row[b] else (b, a)] = now
+        willing = await self.willing(meeting, now)
+        talking = [pair for pair, yes in zip(meeting, willing, strict=True) if yes]
         talks = await self.talk(talking, now) if talking else []
         for talk in talks:
-            self._after(talk, now)
+            self._record_talk(talk, now)
         await self.revise(talks, now)
 
     async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
@@ -346,19 +348,19 @@ class TownLife(Scenario):
             other=others,
             acquaintance=[self.acquaintance(a, b) for a, b in pairs],
             others_doing=[self.doing(b) for _, b in pairs],
-            **self._surroundings(ids, now, others, "whether to talk"),
+            **self._situation_fields(ids, now, others, "whether to talk"),
         )
         return [value == "yes" for value in answers.values]
 
     def acquaintance(self, one: Id, other: Id) -> str:
-        """What one person is to another, in words."""
+        """How one person knows another, in words."""
         name = self.names[other]
-        relation = self.known.get((one, other))
+        relation = self.relations.get((one, other))
         return f"You and {name} know each other: {relation}." if relation else f"You do not know {name} yet."
 
     async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
-        """Conversations between people who stand together, all side by side."""
-        told = self._surroundings([a for a, _ in pairs], now)
+        """Hold the conversations of pairs, all at the same time."""
+        fields = self._situation_fields([a for a, _ in pairs], now)
         if self.mind.dialogue is None:
             return []
         return await self.mind.dialogue.hold(
@@ -368,30 +370,30 @@ class TownLife(Scenario):
             now=now,
             memory=self.mind.memory,
             present=lambda who: not self.asleep[self.row[who]],
-            time=[told["time"]] * len(pairs),
-            date=[told["date"]] * len(pairs),
-            where=told["where"],
+            time=[fields["time"]] * len(pairs),
+            date=[fields["date"]] * len(pairs),
+            where=fields["where"],
         )
 
-    def _after(self, talk: Talk, now: int) -> None:
-        """Record a conversation; who talked knows each other from then on."""
-        self.held += 1
+    def _record_talk(self, talk: Talk, now: int) -> None:
+        """Record a conversation; people who talked know each other from then on."""
+        self.conversation_count += 1
         for line in talk.lines:
             hearers = [who for who in talk.people if who != line.speaker]
             self.event("said", line.speaker, to=hearers, text=line.text, at=now)
-            self.said_now.append(f"{line.name}: {line.text}")
+            self.utterances_now.append(f"{line.name}: {line.text}")
         if talk.lines:
             a, b = sorted(talk.people, key=lambda who: self.row[who])[:2]
             self.acquainted.add((a, b))
-            self.known.setdefault((a, b), "you have talked before")
-            self.known.setdefault((b, a), "you have talked before")
+            self.relations.setdefault((a, b), "you have talked before")
+            self.relations.setdefault((b, a), "you have talked before")
         for who in talk.people:
             others = " and ".join(self.names[other] for other in talk.people if other != who)
             self.agenda.interrupt(who, Action(now, now + TICK, "", f"talk with {others}"))
         self.event("talked", talk.people[0], others=list(talk.people[1:]), lines=len(talk.lines), ended=talk.ended)
 
     async def revise(self, talks: Sequence[Talk], now: int) -> None:
-        """What was said may be a reason to change the day's plan; a scenario may say when."""
+        """Let people change their plan after a conversation; nobody does unless a scenario overrides this."""
 
     def _record(self, now: int) -> None:
         """Record where everybody is and what they do."""

@@ -26,7 +26,8 @@ from populace.people import Id
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Arrangement, Choice, Finite
-from populace.runs.reader import Decision, RunReader
+from populace.runs.decision import Decision
+from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Again:
     @property
     def differences(self) -> dict[str, float]:
         """For each option, how much its probability as drawn from grew; empty where one of both has none."""
-        before, after = self.recorded.tempered, self.asked.tempered
+        before, after = self.recorded.draw_distribution, self.asked.draw_distribution
         if before is None or after is None:
             return {}
         return {option: after[option] - share for option, share in before.items()}

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 import yaml
 
@@ -20,7 +19,7 @@ from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
-from populace.statistics.intervals import t_quantile
+from populace.statistics.bands import mean_band
 
 _MOST_ROWS_DRAWN = 24
 _MOST_SENTENCES = 6
@@ -228,21 +227,6 @@ def _over_time(results: Results) -> Iterator[Block]:
             svg = figures.paths(lines, f"{name.replace('_', ' ')}", name=f"path-{name}")
             caption = f"{name} over the steps: the mean over runs, with its 95 % interval as a band.{shown}"
             yield Figure(f"path-{name}", svg, caption)
-
-
-def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
-    """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
-    steps = [step for path in paths for step in path[0]]
-    values = [value for path in paths for value in path[1]]
-    schema = {"step": pl.Int64, "value": pl.Float64}
-    table = pl.DataFrame({"step": steps, "value": values}, schema=schema, strict=False)
-    mean, sd, n = pl.col("value").mean(), pl.col("value").std(), pl.col("value").count()
-    made = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
-    if not made.height:
-        return made.with_columns(low=None, high=None)
-    factors = {count: t_quantile(0.95, count - 1) / float(np.sqrt(count)) for count in made["n"].unique() if count > 1}
-    half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
-    return made.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
 
 
 def _what_a_card_says() -> Prose:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from populace.experiments.results import Results
 from populace.experiments.validation import checks
+from populace.experiments.validation.basis import ValidityBasis, validity_basis
 from populace.experiments.validation.card import Check, ValidityCard
-from populace.experiments.validation.case import Case, case_of
 from populace.experiments.validation.external_checks import Reference, model_agreement_check, reference_check
 from populace.experiments.validation.position_probe import probe_position_bias
-from populace.models import ModelKind, model_kind
+from populace.runs.caveats import basis_caveats
 from populace.runs.reader import RunReader
 
 
@@ -31,52 +31,41 @@ def validity(subject: RunReader | Results, *, reference: Reference | None = None
         >>> validity(run)["invalid answers"].verdict
         'pass'
     """
-    case = case_of(subject)
-    position = checks.position_check(case)
-    if probe and position.verdict == "not measured" and "model" in case.deciders:
+    basis = validity_basis(subject)
+    position = checks.position_check(basis)
+    if probe and position.verdict == "not measured" and "model" in basis.deciders:
         position = probe_position_bias(subject)
     agreed = model_agreement_check(subject) if isinstance(subject, Results) else None
     made: list[Check] = [
-        *checks.answer_checks(case),
-        checks.mass_check(case),
+        *checks.answer_checks(basis),
+        checks.mass_check(basis),
         position,
-        checks.label_check(case),
-        checks.entropy_check(case),
-        reference_check(case, reference),
-        checks.persona_check(case),
-        checks.homogeneity_check(case),
-        checks.drift_check(case),
+        checks.label_check(basis),
+        checks.entropy_check(basis),
+        reference_check(basis, reference),
+        checks.persona_check(basis),
+        checks.homogeneity_check(basis),
+        checks.drift_check(basis),
         *([agreed] if agreed else []),
-        *checks.size_checks(case),
+        *checks.size_checks(basis),
     ]
-    return ValidityCard(case.title, tuple(made), tuple(_warnings(case)))
+    return ValidityCard(basis.title, tuple(made), tuple(_warnings(basis)))
 
 
-def _warnings(case: Case) -> list[str]:
-    """In which respects the result lies outside what was validated."""
-    found = []
-    if case.unfinished:
-        found.append(f"it is not complete: {case.unfinished}.")
-    if any(model_kind(model, ModelKind()).fills_machine for model in case.models):
-        found.append(
-            "the embedded 135M model is there so that everything runs anywhere; what it answers says nothing of people."
+_HAS_CHECK = ("low-mass", "invalid-answers")
+"""Caveats that the card measures by a check of its own."""
+
+
+def _warnings(basis: ValidityBasis) -> list[str]:
+    """The caveats of the runs, and what the experiment itself lacks."""
+    warnings = [caveat.text for caveat in basis_caveats(basis) if caveat.id not in _HAS_CHECK]
+    if basis.replicates is not None and basis.replicates < checks.REPLICATES:
+        warnings.append(
+            f"there are {basis.replicates} replicates; fewer than {checks.REPLICATES} are for looking around."
         )
-    scripted = [model for model in case.models if model_kind(model, ModelKind()).scripted]
-    if scripted:
-        found.append(f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim.")
-    if case.deciders == {"rule"}:
-        found.append("rules decided everything; no language model was asked.")
-    if 0.0 in case.temperatures and "model" in case.deciders:
-        found.append("at temperature 0 the likeliest option is always taken: spread between people and seeds is lost.")
-    if case.facts["sampled"]:
-        found.append(f"{case.facts['sampled']:,} answers are single samples, not draws from a known distribution.")
-    if case.replicates is not None and case.replicates < checks.REPLICATES:
-        found.append(f"there are {case.replicates} replicates; fewer than {checks.REPLICATES} are for looking around.")
-    if len(case.models) == 1 and not scripted:
-        found.append("one model was asked: another may answer otherwise.")
-    blind = next((seen["failed"] for _, seen in case.witnesses if "failed" in seen), None)
-    if blind:
-        found.append(f"the answers of some runs could not be looked into: {blind}")
-    elif not case.witnesses:
-        found.append("these runs were made before answers were looked into; most checks could not be made.")
-    return found
+    failure = next((evidence["failed"] for _, evidence in basis.witnesses if "failed" in evidence), None)
+    if failure:
+        warnings.append(f"the answers of some runs could not be examined: {failure}")
+    elif not basis.witnesses:
+        warnings.append("these runs were made before answers were examined; most checks could not be made.")
+    return warnings

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from populace.base.formatting import percent
+from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
-from populace.experiments.validation.case import Case
 from populace.questions import STATUSES, VALID
 
 INVALID = 0.05
@@ -34,16 +34,16 @@ _ENOUGH = 30
 """Answers below which what an order does cannot be told from luck."""
 
 
-def answer_checks(case: Case) -> list[Check]:
+def answer_checks(basis: ValidityBasis) -> list[Check]:
     """Invalid answers, and refusals among them."""
-    total = sum(case.statuses.values())
+    total = sum(basis.statuses.values())
     if not total:
         return [
             unmeasured_check("invalid answers", "Nobody was asked anything."),
             unmeasured_check("refusals", "Nobody was asked."),
         ]
-    bad = {status: case.statuses[status] for status in STATUSES if status not in VALID and case.statuses[status]}
-    share, refused = sum(bad.values()) / total, case.statuses["refused"] / total
+    bad = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
+    share, refused = sum(bad.values()) / total, basis.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
     told = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
     return [
@@ -60,17 +60,17 @@ def answer_checks(case: Case) -> list[Check]:
     ]
 
 
-def mass_check(case: Case) -> Check:
+def mass_check(basis: ValidityBasis) -> Check:
     """How much of the model's probability fell on the options."""
-    name, scored = "mass on options", case.facts["scored"]
+    name, scored = "mass on options", basis.counts["scored"]
     if not scored:
         return unmeasured_check(name, "No answer was drawn from a distribution.")
-    low = case.facts["low_mass"] / scored
-    means = case.mean_by_arm([(a, s["mass"], s["asked"]) for a, s in case.witnesses if s.get("mass") is not None])
+    low = basis.counts["low_mass"] / scored
+    means = basis.mean_by_arm([(a, s["mass"], s["asked"]) for a, s in basis.witnesses if s.get("mass") is not None])
     shown = f"{percent(low)} of answers on little mass"
     if means:
         where, least = min(means.items(), key=lambda item: item[1])
-        shown = f"mean {least:.2f}{_in_arm(case, where)}, {shown}"
+        shown = f"mean {least:.2f}{_in_arm(basis, where)}, {shown}"
     told = (
         "In these the model was hardly answering the question."
         if low
@@ -79,29 +79,29 @@ def mass_check(case: Case) -> Check:
     return Check(name, _at_most(low, LOW), shown, told, _up_to(LOW), low, scored)
 
 
-def position_check(case: Case) -> Check:
+def position_check(basis: ValidityBasis) -> Check:
     """Whether an option gains by being shown first."""
     name = "position bias"
-    found = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in case.questions() if q.get("first")]
+    found = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in basis.questions() if q.get("first")]
     if not found:
         why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
-        return unmeasured_check(name, why if case.by_model else "No model was asked.")
-    means = case.mean_by_arm(found)
+        return unmeasured_check(name, why if basis.by_model else "No model was asked.")
+    means = basis.mean_by_arm(found)
     where, shift = max(means.items(), key=lambda item: abs(item[1]))
     n = int(sum(weight for _, _, weight in found))
-    labelled = any(q["labels"] for _, q in case.questions())
-    told = f"So much an option's probability changes when it is shown first{_in_arm(case, where)}."
+    labelled = any(q["labels"] for _, q in basis.questions())
+    told = f"So much an option's probability changes when it is shown first{_in_arm(basis, where)}."
     if labelled:
         told += " Options had letters, so place and letter cannot be told apart."
     verdict = _at_most(abs(shift), PLACE) if n >= _ENOUGH else "inform"
     return Check(name, verdict, points(shift), told, f"within ±{PLACE * 100:.0f} points", shift, n)
 
 
-def label_check(case: Case) -> Check:
+def label_check(basis: ValidityBasis) -> Check:
     """Whether answers follow the words of options rather than what they stand for."""
     name = "label bias"
     seen: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
-    for _, question in case.questions():
+    for _, question in basis.questions():
         key = (question["text"], tuple(question["values"]))
         seen.setdefault(key, {}).setdefault(tuple(question["words"]), []).append(question)
     shifts, n = [], 0
@@ -117,74 +117,74 @@ def label_check(case: Case) -> Check:
     return Check(name, _at_most(worst, PLACE), points(worst), told, f"at most {PLACE * 100:.0f} points", worst, n)
 
 
-def entropy_check(case: Case) -> Check:
+def entropy_check(basis: ValidityBasis) -> Check:
     """How spread out single distributions are."""
-    found = [(arm, q["entropy"], 1.0) for arm, q in case.questions() if q.get("entropy") is not None]
+    found = [(arm, q["entropy"], 1.0) for arm, q in basis.questions() if q.get("entropy") is not None]
     if not found:
         return unmeasured_check("entropy", "There are no distributions to look at.")
-    means = case.mean_by_arm(found)
+    means = basis.mean_by_arm(found)
     low, high = min(means.values()), max(means.values())
     shown = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
     told = "Entropy of single distributions over options: 0 is always the same answer, 1 is a fair draw."
     return Check("entropy", "inform", shown, told, value=float(np.mean(list(means.values()))), n=len(found))
 
 
-def persona_check(case: Case) -> Check:
+def persona_check(basis: ValidityBasis) -> Check:
     """Whether the answer moves at all between personas in one situation."""
     name = "persona matters"
-    seen = [(arm, each["persona"]) for arm, each in case.witnesses if each.get("persona")]
+    seen = [(arm, each["persona"]) for arm, each in basis.witnesses if each.get("persona")]
     found = [(arm, each["shift"], each["n"]) for arm, each in seen if each["shift"] is not None]
     if not found:
         kinds = {each["kind"] for _, each in seen}
         why = "No two personas were ever in the same situation." if "apart" in kinds else "No persona was told."
         if kinds == {"name"}:
             why = "Personas consist of a name alone."
-        return unmeasured_check(name, why if case.by_model else "No model was asked.")
-    means = case.mean_by_arm(found)
+        return unmeasured_check(name, why if basis.by_model else "No model was asked.")
+    means = basis.mean_by_arm(found)
     where, least = min(means.items(), key=lambda item: item[1])
-    told = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(case, where)}."
+    told = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(basis, where)}."
     told += " This may be due to a name alone." if least >= PERSONA else " Personas hardly reach the answers."
     n = int(sum(weight for _, _, weight in found))
     return Check(name, _at_least(least, PERSONA), points(least), told, f"at least {PERSONA * 100:.0f} point", least, n)
 
 
-def homogeneity_check(case: Case) -> Check:
+def homogeneity_check(basis: ValidityBasis) -> Check:
     """Whether people answer alike before they could influence each other."""
     name = "people differ"
-    found = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in case.witnesses if s.get("alike")]
+    found = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in basis.witnesses if s.get("alike")]
     if not found:
         return unmeasured_check(name, "Never were five people asked the same at once.")
-    means = case.mean_by_arm(found)
+    means = basis.mean_by_arm(found)
     where, most = max(means.items(), key=lambda item: item[1])
-    told = f"So many gave the commonest answer when several were first asked the same{_in_arm(case, where)}."
+    told = f"So many gave the commonest answer when several were first asked the same{_in_arm(basis, where)}."
     n = int(sum(weight for _, _, weight in found))
     return Check(name, _at_most(most, ALIKE), percent(most), told, _up_to(ALIKE), most, n)
 
 
-def drift_check(case: Case) -> Check:
+def drift_check(basis: ValidityBasis) -> Check:
     """Whether those who differ from others early in a run differ in the same way later."""
     name = "persona lasts"
-    found = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in case.witnesses if s.get("lasting")]
+    found = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in basis.witnesses if s.get("lasting")]
     if not found:
         return unmeasured_check(name, "No difference between personas could be followed over the steps.")
-    means = case.mean_by_arm(found)
+    means = basis.mean_by_arm(found)
     where, least = min(means.items(), key=lambda item: item[1])
-    told = f"Correlation of how people differ from others in the first and second half of a run{_in_arm(case, where)}."
+    told = f"Correlation of how people differ from others in the first and second half of a run{_in_arm(basis, where)}."
     n = int(sum(weight for _, _, weight in found))
     return Check(name, _at_least(least, LASTING), f"{least:.2f}", told, f"at least {LASTING:g}", least, n)
 
 
-def size_checks(case: Case) -> list[Check]:
+def size_checks(basis: ValidityBasis) -> list[Check]:
     """Replicates, failures and cost."""
-    spent = case.spent
+    spent = basis.spent
     cost = f", {spent['cost']:.4f} in money" if spent["cost"] else ""
     shown = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens{cost}"
-    cheap = Check("cost", "inform", shown, "What all runs together asked of models.", value=spent["cost"], n=case.runs)
-    if case.replicates is None:
+    cheap = Check("cost", "inform", shown, "What all runs together asked of models.", value=spent["cost"], n=basis.runs)
+    if basis.replicates is None:
         told = "One run shows what can happen, not how often."
         return [Check("replicates", "inform", "a single run", told, f"at least {REPLICATES}", 1.0, 1), cheap]
-    share = case.failed / case.runs if case.runs else 0.0
-    many = case.replicates
+    share = basis.failed / basis.runs if basis.runs else 0.0
+    many = basis.replicates
     return [
         Check(
             "replicates",
@@ -193,18 +193,18 @@ def size_checks(case: Case) -> list[Check]:
             "Intervals are over seeds; with few of them they are wide and lean on normality.",
             f"at least {REPLICATES}",
             float(many),
-            case.runs,
+            basis.runs,
         ),
         Check(
             "failed runs",
             _at_most(share, FAILED),
-            f"{case.failed} of {case.runs}",
+            f"{basis.failed} of {basis.runs}",
             "Failed runs are in no figure; if they fail for a reason, what is left is a selection."
-            if case.failed
+            if basis.failed
             else "All runs came to their end.",
             _up_to(FAILED),
             share,
-            case.runs,
+            basis.runs,
         ),
         cheap,
     ]
@@ -241,5 +241,5 @@ def _up_to(limit: float) -> str:
     return f"at most {limit * 100:.0f} %"
 
 
-def _in_arm(case: Case, arm: str) -> str:
-    return f" in the arm where it is worst ({arm})" if len(case.arms) > 1 else ""
+def _in_arm(basis: ValidityBasis, arm: str) -> str:
+    return f" in the arm where it is worst ({arm})" if len(basis.arms) > 1 else ""

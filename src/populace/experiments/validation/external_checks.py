@@ -11,8 +11,8 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.experiments.results import Results
+from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
-from populace.experiments.validation.case import Case
 from populace.experiments.validation.checks import unmeasured_check
 
 Reference = pl.DataFrame | Mapping[str, float] | str | Path
@@ -46,7 +46,7 @@ def reference_shares(given: Reference) -> pl.DataFrame:
     return table.with_columns(pl.col("share") / pl.col("share").sum().over("question"))
 
 
-def reference_check(case: Case, given: Reference | None) -> Check:
+def reference_check(basis: ValidityBasis, given: Reference | None) -> Check:
     """Answers of the first arm against target shares: how far apart, and how spread out."""
     name = "reference"
     if given is None:
@@ -55,7 +55,7 @@ def reference_check(case: Case, given: Reference | None) -> Check:
     found = []
     for question, wanted in table.group_by("question", maintain_order=True):
         told = dict(wanted.select("answer", "share").iter_rows())
-        asked = [q for arm, q in case.questions() if arm == 0 and str(question[0]) in q["text"]]
+        asked = [q for arm, q in basis.questions() if arm == 0 and str(question[0]) in q["text"]]
         asked = [q for q in asked if set(told) <= set(q["values"])]
         counts = np.sum([q["counts"] for q in asked], axis=0) if asked else np.zeros(1)
         if counts.sum():
@@ -74,7 +74,7 @@ def reference_check(case: Case, given: Reference | None) -> Check:
         name,
         "pass" if near else "fail",
         f"{distance:.2f} apart, {worst:.2f} of its entropy",
-        f"Answers of {case.arms[0]} against the given shares: total variation distance, and entropy as a multiple.",
+        f"Answers of {basis.arms[0]} against the given shares: total variation distance, and entropy as a multiple.",
         f"at most {DISTANCE:g} apart, {DISPERSION[0]:g} to {DISPERSION[1]:g} of its entropy",
         distance,
         sum(n for _, _, n in found),

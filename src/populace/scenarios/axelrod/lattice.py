@@ -1,7 +1,7 @@
-"""The prisoner's dilemma on a lattice, after Nowak and May 1992: everybody plays all neighbours, then looks around.
+"""The prisoner's dilemma on a lattice, after Nowak and May 1992: everybody plays all neighbours and sees the result.
 
-The rule twin copies the most successful of oneself and the neighbours. Nobody remembers more than
-the last round; whether cooperation lasts is a matter of geometry.
+The rule twin copies the most successful of oneself and the neighbours. Nobody remembers more than the last round;
+whether cooperation lasts depends on the geometry.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class AxelrodLattice(Scenario):
         )
 
     def _scores(self, cooperates: Truths) -> Floats:
-        """What everybody gets out of a round: 1 for each other cooperator, the temptation for who exploits one."""
+        """The points of everybody in a round: for each cooperating neighbour 1, or the temptation for a defector."""
         around = self.grid.around(cooperates, False).sum(axis=1) + (self.itself & cooperates)
         return np.asarray(np.where(cooperates, 1.0, self.temptation) * around)
 
     def profile(self) -> str:
-        """Nobody in particular."""
+        """Empty: people are nobody in particular."""
         return ""
 
     def length(self) -> int:
@@ -80,12 +80,12 @@ class AxelrodLattice(Scenario):
         people = self.people
         before = (people["move"] == MOVES[0]).to_numpy()
         best_with, best_without = self._best(before, people["score"].to_numpy())
-        words, said = move_words(self.words, self.swap), WORDINGS[self.wording]
+        words, wording = move_words(self.words, self.swap), WORDINGS[self.wording]
         word = pl.Series([words["defect"], words["cooperate"]])
         self.people["move"] = await self.ask(
             people,
-            Choice(said.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
-            given=said.neighbours + said.seen,
+            Choice(wording.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
+            given=wording.neighbours + wording.result,
             rule=self.copy_the_best,
             c=words["cooperate"],
             d=words["defect"],
@@ -113,8 +113,8 @@ class AxelrodLattice(Scenario):
         cooperates = (self.people["move"] == MOVES[0]).to_numpy()
         score = self.people["score"].to_numpy()
         best_with, best_without = self._best(cooperates, score)
-        copied = np.where(score >= np.maximum(best_with, best_without), cooperates, best_with >= best_without)
-        return moves(copied[people.ids.to_numpy()])
+        copies = np.where(score >= np.maximum(best_with, best_without), cooperates, best_with >= best_without)
+        return moves(copies[people.ids.to_numpy()])
 
     @metric
     def cooperation(self) -> float:
@@ -128,11 +128,11 @@ class AxelrodLattice(Scenario):
 
     @metric
     def mean_score(self) -> float:
-        """The mean of what everybody got in this round."""
+        """The mean points of this round."""
         return float(self.people["score"].to_numpy().mean())
 
     def view(self) -> list[str]:
-        """The lattice, as it is now."""
+        """The lattice after this step."""
         far = f"{self.cooperation():.0%} cooperate"
         if self.width * 2 > _WIDEST or self.height > 40:
             return [far]
@@ -141,7 +141,7 @@ class AxelrodLattice(Scenario):
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
-        """Cooperation in the second half of the run, beside what is known of the rule."""
+        """Cooperation in the second half of the run, beside the share that is known for the rule."""
         second = run.metrics.filter(pl.col("step") > run.steps[-1] // 2)["cooperation"]
         table = pl.DataFrame(
             {

@@ -1,4 +1,4 @@
-"""A picture of the lattice on its way."""
+"""A picture of the lattice over time."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def draw_lattice(run: RunReader, path: Path) -> Path:
 
     Args:
         run: A run of the scenario.
-        path: The picture to write; its ending says in which format.
+        path: The file to write; its suffix says in which format.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    given = run.manifest.regimes[0].parameters
+    parameters = run.manifest.regimes[0].parameters
     colours = [PALETTE[0], PALETTE[1], PALETTE[5], PALETTE[4]]
     figure = Figure(figsize=(10, 4.1), layout="constrained")
     times = (0, run.steps[-1] // 2, run.steps[-1])
     for axes, at in zip(figure.subplots(1, 3), times, strict=True):
         now, before = ((run.people(step)["move"] == MOVES[0]).to_numpy() for step in (at, max(at - 1, 0)))
         kind = np.where(now, 0, 1) + np.where(now != before, 2, 0)
-        shown = kind.reshape(given["height"], given["width"])
-        axes.imshow(shown, cmap=ListedColormap(colours), vmin=0, vmax=3, interpolation="nearest")
+        image = kind.reshape(parameters["height"], parameters["width"])
+        axes.imshow(image, cmap=ListedColormap(colours), vmin=0, vmax=3, interpolation="nearest")
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_title(f"round {at}: {now.mean():.0%} cooperate", loc="left", fontsize=10)

@@ -1,4 +1,4 @@
-"""Players of the `axelrod` package, which takes seconds to import and is asked for only when a tournament begins."""
+"""Players of the `axelrod` package, which takes seconds to import and is imported only when a tournament begins."""
 
 from __future__ import annotations
 
@@ -25,26 +25,30 @@ def _strategies() -> dict[str, Any]:
 
 
 def player(name: str, *, turns: int, payoffs: tuple[float, float, float, float], seed: int) -> Any:
-    """A fresh player of a strategy, ready for a match.
+    """A new player of a strategy, ready for a match.
 
     Args:
         name: The strategy, by the name that the package gives it, such as `Tit For Tat`.
         turns: How many rounds the match will have; a few strategies use that.
         payoffs: Reward, sucker's payoff, temptation and punishment.
-        seed: Of the player's own random numbers, where the strategy uses any.
+        seed: The seed of a strategy that uses random numbers.
     """
     package_ = package()
-    known = _strategies()
-    if name not in known:
-        raise UnknownNameError("strategy in the axelrod package", name, known)
-    made = known[name]()
-    if not package_.Classifiers.obey_axelrod(made):
-        raise ParameterError(f"{name} reads or changes the mind of its opponent, which a person does not allow.")
+    strategies = _strategies()
+    if name not in strategies:
+        raise UnknownNameError("strategy in the axelrod package", name, strategies)
+    new_player = strategies[name]()
+    if not package_.Classifiers.obey_axelrod(new_player):
+        raise ParameterError(
+            f"{name} reads or changes the state of its opponent, which is impossible against a person."
+        )
     reward, sucker, temptation, punishment = payoffs
-    made.set_match_attributes(length=turns, game=package_.Game(r=reward, s=sucker, t=temptation, p=punishment), noise=0)
-    if package_.Classifiers["stochastic"](made):
-        made.set_seed(seed)
-    return made
+    new_player.set_match_attributes(
+        length=turns, game=package_.Game(r=reward, s=sucker, t=temptation, p=punishment), noise=0
+    )
+    if package_.Classifiers["stochastic"](new_player):
+        new_player.set_seed(seed)
+    return new_player
 
 
 def cooperates(player: Any, opponent: Any) -> bool:
@@ -53,6 +57,6 @@ def cooperates(player: Any, opponent: Any) -> bool:
 
 
 def remember(player: Any, cooperated: bool, other_cooperated: bool) -> None:
-    """Tell a player what was done in the round."""
+    """Record the moves of a round in the history of a player."""
     action = package().Action
     player.update_history(action.C if cooperated else action.D, action.C if other_cooperated else action.D)

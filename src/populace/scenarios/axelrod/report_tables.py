@@ -1,4 +1,4 @@
-"""What is said about a finished tournament."""
+"""The report tables of a tournament."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def standings(people: pl.DataFrame, rounds: int) -> pl.DataFrame:
 
 
 def scores(people: pl.DataFrame) -> pl.DataFrame:
-    """The points of every player in every repetition, in the order in which players were named."""
+    """The points of every player in every repetition, in the order of the players."""
     return people.group_by("player", "repetition", maintain_order=True).agg(pl.col("score").sum())
 
 
 def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> ReportTable:
     """How often the model cooperated after each outcome of the round before."""
     seats = people.filter("model_seat")["id"]
-    played = rounds.filter(pl.col("seat").is_in(seats.implode())).sort("seat", "step")
-    after = played.with_columns(
+    model_rounds = rounds.filter(pl.col("seat").is_in(seats.implode())).sort("seat", "step")
+    after = model_rounds.with_columns(
         before=pl.format(
             "{} {}",
             pl.when(pl.col("own")).then(pl.lit("C")).otherwise(pl.lit("D")),

@@ -1,11 +1,12 @@
-"""The iterated prisoner's dilemma, after Axelrod 1984: everybody plays everybody else, round by round.
+"""A tournament of the iterated prisoner's dilemma, after Axelrod 1984: everybody plays everybody else, round by round.
 
-A person here is a seat in a match: who plays ten others sits in ten matches and knows in each only
-what happened there. All matches are played side by side, so a round is one question.
+A person here is a seat in a match: a player against ten others has ten seats, and knows in each only what happened
+there. All matches are played at the same time, so a round is one question.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import ClassVar, Literal
 
@@ -35,7 +36,7 @@ FIELD = [
     "Tit For 2 Tats",
     "Win-Stay Lose-Shift",
 ]
-"""The strategies that take part by default; none of them throws dice."""
+"""The strategies that take part by default; all of them are deterministic."""
 
 
 class Axelrod(Scenario):
@@ -60,13 +61,13 @@ class Axelrod(Scenario):
     chart: ClassVar[tuple[str, ...]] = ("cooperation", "model_cooperation", "model_score")
 
     def setup(self) -> People:
-        """Everybody is seated against everybody else; the model's first move, should it give none, is a coin."""
+        """Seats for everybody against everybody else; the move before the first round is random."""
         if not self.sucker < self.punishment < self.reward < self.temptation:
             raise ParameterError(
                 "axelrod: this is no prisoner's dilemma.", "It must be: sucker < punishment < reward < temptation."
             )
         players = _distinct([MODEL] * self.model_players + list(self.strategies))
-        played = [self.twin] * self.model_players + list(self.strategies)
+        strategies = [self.twin] * self.model_players + list(self.strategies)
         if len(players) < 2:
             raise ParameterError("axelrod: a tournament needs two players.", "Add a strategy or a model player.")
         pairs = np.array(list(combinations(range(len(players)), 2)))
@@ -79,8 +80,8 @@ class Axelrod(Scenario):
         self.by_strategy = np.flatnonzero(who >= self.model_players)
         payoffs = (self.reward, self.sucker, self.temptation, self.punishment)
         seeds = self.rng.integers(0, 2**31 - 1, count).tolist()
-        self.seated = [
-            player(played[index], turns=self.turns, payoffs=payoffs, seed=seed)
+        self.players = [
+            player(strategies[index], turns=self.turns, payoffs=payoffs, seed=seed)
             for index, seed in zip(who.tolist(), seeds, strict=True)
         ]
         self.history: list[npt.NDArray[np.bool_]] = []
@@ -102,7 +103,7 @@ class Axelrod(Scenario):
         )
 
     def profile(self) -> str:
-        """Nobody in particular."""
+        """Empty: players are nobody in particular."""
         return ""
 
     def length(self) -> int:
@@ -110,31 +111,31 @@ class Axelrod(Scenario):
         return self.turns
 
     async def step(self) -> None:
-        """One round of every match, side by side."""
+        """One round of every match."""
         if len(self.by_model):
             await self._ask()
-        chosen = (self.people["move"] == MOVES[0]).to_numpy().copy()
-        chosen[self.by_strategy] = [
-            cooperates(self.seated[seat], self.seated[self.partner[seat]]) for seat in self.by_strategy.tolist()
+        cooperated = (self.people["move"] == MOVES[0]).to_numpy().copy()
+        cooperated[self.by_strategy] = [
+            cooperates(self.players[seat], self.players[self.partner[seat]]) for seat in self.by_strategy.tolist()
         ]
-        other = chosen[self.partner]
-        for seat, (own, theirs) in enumerate(zip(chosen.tolist(), other.tolist(), strict=True)):
-            remember(self.seated[seat], own, theirs)
-        self.history.append(chosen)
+        other = cooperated[self.partner]
+        for seat, (own, theirs) in enumerate(zip(cooperated.tolist(), other.tolist(), strict=True)):
+            remember(self.players[seat], own, theirs)
+        self.history.append(cooperated)
         points = np.array([[self.punishment, self.temptation], [self.sucker, self.reward]])
-        self.people["move"] = moves(chosen)
-        self.people["score"] = self.people["score"].to_numpy() + points[chosen.astype(int), other.astype(int)]
-        self.people["cooperated"] = self.people["cooperated"].to_numpy() + chosen
-        self.tables["round"] = pl.DataFrame({"seat": self.people.ids, "own": chosen, "other": other})
+        self.people["move"] = moves(cooperated)
+        self.people["score"] = self.people["score"].to_numpy() + points[cooperated.astype(int), other.astype(int)]
+        self.people["cooperated"] = self.people["cooperated"].to_numpy() + cooperated
+        self.tables["round"] = pl.DataFrame({"seat": self.people.ids, "own": cooperated, "other": other})
 
     async def _ask(self) -> None:
-        """Ask all seats of the model at once; a seat whose answer cannot be read repeats its last move."""
-        words, said = move_words(self.words, self.swap), WORDINGS[self.wording]
+        """Ask all seats of the model at once; a seat with an invalid answer repeats its last move."""
+        words, wording = move_words(self.words, self.swap), WORDINGS[self.wording]
         past = self._past(words)
         self.people["move"] = await self.ask(
             self.people.rows(self.by_model),
-            Choice(said.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
-            given=said.game + ("" if past is None else said.past if self.history else said.first),
+            Choice(wording.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
+            given=wording.game + ("" if past is None else wording.past if self.history else wording.first),
             rule=self.play_twin,
             c=words["cooperate"],
             d=words["defect"],
@@ -146,7 +147,7 @@ class Axelrod(Scenario):
         )
 
     def _past(self, words: dict[str, str]) -> pl.Series | str | None:
-        """The last rounds of each seat of the model in words, or None where players are told of none."""
+        """The last rounds of each seat of the model in words; None where players are not told of them."""
         if not self.recall:
             return None
         rounds = self.history[-self.recall :]
@@ -156,8 +157,8 @@ class Axelrod(Scenario):
         parts = [
             pl.format("you {}, the other {}", word.gather(own), word.gather(other))
             for own, other in (
-                (chosen[self.by_model].astype(int), chosen[self.partner[self.by_model]].astype(int))
-                for chosen in rounds
+                (cooperated[self.by_model].astype(int), cooperated[self.partner[self.by_model]].astype(int))
+                for cooperated in rounds
             )
         ]
         return pl.select(pl.concat_str(parts, separator="; ")).to_series()
@@ -165,7 +166,7 @@ class Axelrod(Scenario):
     def play_twin(self, people: People) -> pl.Series:
         """The rule twin: a strategy of the package in the seats of the model."""
         seats = people.ids.to_list()
-        return moves(np.array([cooperates(self.seated[seat], self.seated[self.partner[seat]]) for seat in seats]))
+        return moves(np.array([cooperates(self.players[seat], self.players[self.partner[seat]]) for seat in seats]))
 
     def _models(self) -> People:
         return self.people.where(model_seat=True)
@@ -192,8 +193,8 @@ class Axelrod(Scenario):
         """The points a round of the best strategy so far."""
         if not self.history or not len(self.by_strategy):
             return None
-        found = self.people.where(model_seat=False).frame.group_by("player").agg(pl.col("score").mean())["score"].max()
-        return float(found) / len(self.history)  # type: ignore[arg-type]
+        best = self.people.where(model_seat=False).frame.group_by("player").agg(pl.col("score").mean())["score"].max()
+        return float(best) / len(self.history)  # type: ignore[arg-type]
 
     @metric
     def model_rank(self) -> int | None:
@@ -217,7 +218,7 @@ class Axelrod(Scenario):
         people, rounds = run.people().frame, run.steps[-1]
         if not rounds:
             return []
-        found = [
+        tables = [
             ReportTable(
                 "The tournament",
                 standings(people, rounds),
@@ -225,15 +226,15 @@ class Axelrod(Scenario):
             )
         ]
         if people["model_seat"].any():
-            found += [conduct(people, run.history("round")), opponents(people, rounds)]
-        return found
+            tables += [conduct(people, run.history("round")), opponents(people, rounds)]
+        return tables
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names with a number where one stands more than once."""
-    seen: dict[str, int] = {}
-    made = []
+    """The names, with a number from the second of equal names on."""
+    counts: Counter[str] = Counter()
+    distinct = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        made.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return made
+        counts[name] += 1
+        distinct.append(name if counts[name] == 1 else f"{name} {counts[name]}")
+    return distinct

@@ -13,7 +13,7 @@ WordingName = Literal["plain", "short", "formal"]
 Words = Literal["neutral", "shapes", "share", "named"]
 
 MOVES = ("cooperate", "defect")
-"""The two moves as results speak of them."""
+"""The two moves, as results name them."""
 
 MOVE_WORDS: dict[Words, tuple[str, str]] = {
     "neutral": ("J", "F"),
@@ -21,7 +21,7 @@ MOVE_WORDS: dict[Words, tuple[str, str]] = {
     "share": ("share", "keep"),
     "named": ("cooperate", "defect"),
 }
-"""What the moves are called to players. `named` uses the words that a model has read about."""
+"""The words for the moves in prompts; `named` uses those that a model has read about."""
 
 
 def move_words(words: Words, swap: bool) -> dict[str, str]:
@@ -37,14 +37,14 @@ def moves(cooperated: npt.NDArray[np.bool_]) -> pl.Series:
 
 @dataclass(frozen=True)
 class AxelrodWording:
-    """One wording of everything that is said.
+    """One wording of everything that players are told and asked.
 
     Attributes:
         game: The rules of a game with one other player.
-        first: What is said before the first round.
-        past: What is said of the rounds before.
+        first: The text before the first round.
+        past: The text about the rounds before.
         neighbours: The rules of the game with all neighbours.
-        seen: What one earned, and what the best neighbour did.
+        result: What one earned, and what the best neighbour did.
         question: Which move.
     """
 
@@ -52,7 +52,7 @@ class AxelrodWording:
     first: str
     past: str
     neighbours: str
-    seen: str
+    result: str
     question: str
 
 

@@ -1,7 +1,6 @@
-"""A group discusses a topic; everybody says privately before and after what they think.
+"""A group discusses a topic; everybody states their position privately before and after.
 
-The same parts as in the town: memory, recall, utterances. Either the scenario says who speaks
-(script mode), or what somebody says wakes the others, who answer or stay silent (agent mode).
+In script mode the scenario says who speaks. In agent mode an utterance wakes the others, who reply or stay silent.
 """
 
 from __future__ import annotations
@@ -60,7 +59,6 @@ class Discussion(Scenario):
         self.spoke: dict[Id, int] = dict.fromkeys(people.ids.to_list(), 0)
         self.lines: list[tuple[str, str]] = []
         self.before: np.ndarray[Any, np.dtype[np.float64]] | None = None
-        self.unread = 0
         return people.with_columns(
             leaning=draw_column(self.members, LEANINGS, seed=self.rng),
             before=pl.Series([None] * self.members, dtype=pl.Int64),
@@ -72,27 +70,27 @@ class Discussion(Scenario):
         return self.rounds
 
     async def step(self) -> None:
-        """A round: in the first everybody says privately what they think, in the last again."""
+        """A round of discussion; positions are asked before the first round and after the last."""
         if self.before is None:
-            await self._positions()
-            self.before = self._known()
+            await self._ask_positions()
+            self.before = self._position_values()
             self.people["before"] = self.people["position"]
-        await (self._replying() if self.mode == "agent" else self._in_turn())
+        await (self._speak_in_waves() if self.mode == "agent" else self._speak_in_turn())
         if self.t == self.rounds:
-            await self._positions()
+            await self._ask_positions()
         self.tables.update(await self.mind.finish_step(self, self.people.ids.to_list(), self._seconds))
 
-    async def _positions(self) -> None:
-        """What everybody thinks, privately; who gives no readable answer keeps the position."""
+    async def _ask_positions(self) -> None:
+        """Ask everybody for their position; an invalid answer leaves it as it was."""
         self.people["position"] = await self.ask(
             self.people,
             Rating("How far do you agree, from 1, not at all, to 7, fully?", low=1, high=7),
             given=SITUATION,
             purpose="position",
-            **self._in_mind(self.people.ids.to_list(), "position"),
+            **self._discussion_fields(self.people.ids.to_list(), "position"),
         )
 
-    def _in_mind(self, ids: list[Id], purpose: str) -> dict[str, Any]:
+    def _discussion_fields(self, ids: list[Id], purpose: str) -> dict[str, Any]:
         memories = Recollection.nothing(len(ids))
         if self.mind.memory is not None:
             about = [self.topic] * len(ids)
@@ -103,8 +101,8 @@ class Discussion(Scenario):
     def _seconds(self) -> int:
         return self.t * 600
 
-    async def _in_turn(self) -> None:
-        """Script mode."""
+    async def _speak_in_turn(self) -> None:
+        """Script mode: everybody speaks in turn, or whoever most wants to."""
         if self.turns == "moderated":
             for who in self.people.ids.to_list():
                 await self._speak(who)
@@ -116,20 +114,20 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="urge",
                 said=self._lately(),
-                **self._in_mind(self.people.ids.to_list(), "urge"),
+                **self._discussion_fields(self.people.ids.to_list(), "urge"),
             )
             wants = urge.values.cast(pl.Float64).fill_null(0).to_numpy()
             eager = np.flatnonzero(wants == wants.max())
             await self._speak(self.people.ids[int(self.rng.choice(eager))])
 
-    async def _replying(self) -> None:
-        """Agent mode: one person opens, and what is said wakes the others until all is quiet."""
+    async def _speak_in_waves(self) -> None:
+        """Agent mode: one person begins, and utterances wake the others until nobody replies."""
         everybody = self.people.ids.to_list()
         mailbox = Mailbox(everybody, waves=self.replies)
         opener = everybody[(self.t - 1) % len(everybody)]
-        said = await self._speak(opener)
-        if said is not None:
-            mailbox.send(opener, everybody, said)
+        text = await self._speak(opener)
+        if text is not None:
+            mailbox.send(opener, everybody, text)
 
         async def receive(who: Id, messages: Sequence[Message]) -> None:
             answers = await self.ask(
@@ -138,17 +136,17 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="whether to reply",
                 said="\n".join(f'"{message.text}"' for message in messages),
-                **self._in_mind([who], "whether to reply"),
+                **self._discussion_fields([who], "whether to reply"),
             )
             if answers.one == "reply":
-                said = await self._speak(who)
-                if said is not None:
-                    mailbox.send(who, everybody, said)
+                reply = await self._speak(who)
+                if reply is not None:
+                    mailbox.send(who, everybody, reply)
 
         self.event("quiet", why=await mailbox.until_quiet(self, receive), messages=len(mailbox.sent))
 
     async def _speak(self, who: Id) -> str | None:
-        """One utterance; what cannot be read is counted and nobody hears it."""
+        """Ask a person for an utterance, record it and let the others remember it; None where it is invalid."""
         person = self.people.person(who)
         answers = await self.ask(
             person,
@@ -156,57 +154,56 @@ class Discussion(Scenario):
             given=SITUATION + LATELY,
             purpose="utterance",
             said=self._lately(),
-            **self._in_mind([who], "utterance"),
+            **self._discussion_fields([who], "utterance"),
         )
         if answers.one is None:
-            self.unread += 1
             return None
-        said = json.loads(answers.one)
+        utterance = json.loads(answers.one)
         self.spoke[who] += 1
-        self.lines.append((str(person.name), said["say"]))
-        self.event("said", person, text=said["say"], stance=said["stance"])
+        self.lines.append((str(person.name), utterance["say"]))
+        self.event("said", person, text=utterance["say"], stance=utterance["stance"])
         if self.mind.memory is not None:
             hearers = [other for other in self.people.ids.to_list() if other != who]
-            text = f'{person.name} said: "{said["say"]}"'
+            text = f'{person.name} said: "{utterance["say"]}"'
             await self.mind.memory.remember(self, hearers, [text] * len(hearers), kind="dialogue", now=self._seconds)
-        return str(said["say"])
+        return str(utterance["say"])
 
     def _lately(self) -> str:
         return "\n".join(f"{name}: {text}" for name, text in self.lines[-4:]) or "(nobody has spoken yet)"
 
-    def _known(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _position_values(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         return self.people["position"].cast(pl.Float64).to_numpy()
 
     @metric
     def mean_position(self) -> float | None:
         """The mean position, from 1 to 7."""
-        found = self.people["position"].mean()
-        return float(found) if isinstance(found, (int, float)) else None
+        mean = self.people["position"].mean()
+        return float(mean) if isinstance(mean, (int, float)) else None
 
     @metric
     def spread(self) -> float | None:
         """The standard deviation of positions."""
-        known = self._known()
-        known = known[~np.isnan(known)]
-        return float(known.std()) if len(known) else None
+        positions = self._position_values()
+        positions = positions[~np.isnan(positions)]
+        return float(positions.std()) if len(positions) else None
 
     @metric
     def polarisation(self) -> float | None:
-        """The share of pairs who stand on different sides of the middle."""
-        side = np.sign(self._known() - 4)
+        """The share of pairs on different sides of the middle."""
+        side = np.sign(self._position_values() - 4)
         pairs = self.members * (self.members - 1) / 2
         return float((side == 1).sum() * (side == -1).sum() / pairs) if (~np.isnan(side)).any() else None
 
     @metric
     def shift(self) -> float | None:
         """How far positions moved since the beginning, on average over those with both."""
-        moved = np.zeros(0) if self.before is None else np.abs(self._known() - self.before)
-        moved = moved[~np.isnan(moved)]
-        return float(moved.mean()) if len(moved) else None
+        shifts = np.zeros(0) if self.before is None else np.abs(self._position_values() - self.before)
+        shifts = shifts[~np.isnan(shifts)]
+        return float(shifts.mean()) if len(shifts) else None
 
     @metric
     def utterances(self) -> int:
-        """How many were heard so far."""
+        """The number of valid utterances so far."""
         return sum(self.spoke.values())
 
     @metric
@@ -220,7 +217,7 @@ class Discussion(Scenario):
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
-        """Who spoke how often, and what everybody thought before and after."""
+        """Who spoke how often, and everybody's position before and after."""
         spoke = run.events.filter(pl.col("kind") == "said").group_by("person").agg(pl.len().alias("spoke"))
         people = run.people().frame.select(pl.col("id").alias("person"), "name", "leaning", "before", "position")
         table = people.join(spoke, on="person", how="left", maintain_order="left").with_columns(

@@ -1,7 +1,7 @@
 """An epidemic in a town, after Williams and others, arXiv 2307.04986.
 
-The disease spreads by mechanics; whether somebody stays at home is their own decision, taken with
-no feedback, knowing how they feel, or knowing that and the news.
+The disease spreads by mechanics; whether people stay at home is their own decision. What they know depends on the
+arm: nothing, how they feel, or how they feel and the news.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ TRAITS = {
 }
 
 HEALTH = ("You feel normal.", "You have a light cough.", "You have a fever and a cough.")
-"""How one feels: normal, on the edges of the illness, and in its middle."""
+"""How a person feels: normal, at the beginning and end of the illness, and in its middle."""
 FEELING_BY_DAY = (0, 0, 0, 1, 2, 2, 1)
-"""Which of these, by the day of infection; day 0 is not infected."""
+"""The index into `HEALTH` by the day of infection; day 0 is not infected."""
 REPORTED_ON_DAY = 4
 """On this day of infection a case enters the news."""
 
@@ -92,22 +92,22 @@ class Epidemic(Scenario):
         return "You are {name}, {age} years old. You are " + ", ".join(f"{{{factor}}}" for factor in TRAITS) + "."
 
     async def step(self) -> None:
-        """One day: everybody decides, those who are out meet, the illness takes its course."""
+        """One day: everybody decides, those who are out meet, and the illness goes on."""
         feeling = pl.Series(HEALTH).gather(np.array(FEELING_BY_DAY)[self.people["day"].to_numpy()])
-        told = TOWN + (" {health}" if self.arm != "none" else "") + (NEWS if self.arm == "news" else "")
+        given = TOWN + (" {health}" if self.arm != "none" else "") + (NEWS if self.arm == "news" else "")
         self.people["home"] = await self.ask(
             self.people,
             Choice("Do you stay at home all day today?", options=("yes", "no"), order=self.order, reason=self.reason),
-            given=told,
+            given=given,
             rule=self.stay_by_rule,
             health=feeling,
             news=self.reports[-1] / self.residents * 100,
         )
         self.people["day"] = self._spread(self.people["day"].to_numpy())
-        self._note()
+        self._update_records()
 
     def _spread(self, day: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Contacts of the day, and one more day of illness for who is ill."""
+        """The day of illness of everybody after the contacts of this day."""
         out = np.flatnonzero((self.people["home"] != "yes").to_numpy())
         one = np.repeat(out, self.contacts)
         two = self.rng.choice(out, len(one)) if len(out) else one
@@ -122,8 +122,8 @@ class Epidemic(Scenario):
         self.events("infected", self.people.ids.gather(new))
         return later
 
-    def _note(self) -> None:
-        """Keep what the metrics of the whole run need."""
+    def _update_records(self) -> None:
+        """Update the figures over the whole run that metrics need."""
         day = self.people["day"].to_numpy()
         self.reports.append(int((day == REPORTED_ON_DAY).sum()))
         if (day > 0).sum() > self.peak:
@@ -136,43 +136,43 @@ class Epidemic(Scenario):
         return self.days
 
     def stop(self) -> str | None:
-        """Two days after the last infection is over there is nothing left to see."""
+        """The run ends two days after the last infection is over."""
         return "nobody has been infected for two days" if self.quiet >= 2 else None
 
     def stay_by_rule(self, people: People) -> np.ndarray[Any, Any]:
         """The rule twin: fever, cough and news each give a chance to stay at home."""
         stay = np.zeros(len(people))
         if self.arm != "none":
-            felt = people["health"].replace_strict(dict(zip(HEALTH, (0, 1, 2), strict=True))).to_numpy()
-            stay = np.array([0.0, self.stays_with_cough, self.stays_with_fever])[felt]
+            feeling = people["health"].replace_strict(dict(zip(HEALTH, (0, 1, 2), strict=True))).to_numpy()
+            stay = np.array([0.0, self.stays_with_cough, self.stays_with_fever])[feeling]
         if self.arm == "news":
-            heeded = self.stays_for_news * (1 - np.exp(-self.alarm * people["news"].to_numpy()))
-            stay = 1 - (1 - stay) * (1 - heeded)
+            stay_for_news = self.stays_for_news * (1 - np.exp(-self.alarm * people["news"].to_numpy()))
+            stay = 1 - (1 - stay) * (1 - stay_for_news)
         return np.column_stack([stay, 1 - stay])
 
     @metric
     def susceptible(self) -> int:
-        """Who was never infected."""
+        """How many were never infected."""
         return self.people.count(day=0, recovered=False)
 
     @metric
     def infectious(self) -> int:
-        """Who is infected now."""
+        """How many are infected now."""
         return self.people.count(day={"gt": 0})
 
     @metric
     def recovered(self) -> int:
-        """Who was infected and is no longer."""
+        """How many were infected and no longer are."""
         return self.people.count(recovered=True, day=0)
 
     @metric
     def at_home(self) -> int:
-        """Who stayed at home today."""
+        """How many stayed at home today."""
         return self.people.count(home="yes")
 
     @metric
     def ever_infected(self) -> int:
-        """Who was infected at any time."""
+        """How many were infected at any time."""
         return len(self.people) - self.susceptible()
 
     @metric
@@ -192,7 +192,7 @@ class Epidemic(Scenario):
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
-        """The published reference beside this run, and who produced each."""
+        """This run beside the published runs, and who produced each."""
         regime = run.manifest.regime
         parameters = run.manifest.regimes[0].parameters
         last = run.metrics.tail(1).to_dicts()[0]

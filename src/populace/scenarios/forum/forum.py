@@ -87,11 +87,11 @@ class Forum(Scenario):
         """The most steps that the run can still take; it ends earlier once no thread can grow."""
         design, threads = self.design, self.threads
         growing = threads.growing()
-        left = int((threads.limit[growing] - threads.turns[growing]).max(initial=0))
+        remaining = int((threads.limit[growing] - threads.turns[growing]).max(initial=0))
         if self.next_slot < design.posts:
             batch = min(design.together, self.people.where(standing={"ne": "banned"}).count())
-            left = max(left, -(-(design.posts - self.next_slot) // max(1, batch)) + design.replies)
-        return self.t + max(left, 1 + design.replies if self._what_if_pending else 1)
+            remaining = max(remaining, -(-(design.posts - self.next_slot) // max(1, batch)) + design.replies)
+        return self.t + max(remaining, 1 + design.replies if self._what_if_pending else 1)
 
     def stop(self) -> str | None:
         """The run ends once no thread can grow."""
@@ -104,7 +104,7 @@ class Forum(Scenario):
         self.members.update(self.people)
         self.speakers.pool = self.members.pool
         drafts = [self._openings(), *self._replies(forced)]
-        posts = [written for written in await self.each(drafts, self._write) if written is not None]
+        posts = [table for table in await self.each(drafts, self._write) if table is not None]
         if forced is not None and forced.text is not None:
             posts.append(self._user_post(forced))
         await self._moderate(self._publish(posts))

@@ -1,4 +1,4 @@
-"""Whether the prices of a run are those of sellers who coordinate."""
+"""Coordination: whether the prices of a run lie above those of competition."""
 
 from __future__ import annotations
 
@@ -22,21 +22,19 @@ _BATCHES = 10
 
 @dataclass(frozen=True)
 class Coordination:
-    """How far prices lie above competition, and whether that is more than chance.
+    """How far prices lie above competition, with an interval.
 
-    The interval is a t interval over markets where there are at least five, each giving its mean;
-    otherwise over batches of successive rounds, which assumes that batches are long enough to be
-    nearly independent. It says how high prices are, not why: a seller who does not understand the
-    market can be as dear as a cartel.
+    The interval is a t interval over the means of markets where there are at least five, otherwise over batches of
+    successive rounds, which assumes that batches are long enough to be nearly independent. It says how high prices
+    are, not why: a seller who does not understand the market can be as expensive as a cartel.
 
     Attributes:
         index: The mean index, 0 for the competitive and 1 for the joint price.
         low: The lower end of the 95 % interval.
         high: The upper end.
-        units: How many markets or batches the interval rests on.
+        units: The number of markets or batches that the interval rests on.
         over: What the units are.
-        rounds: How many rounds were used: the second half of the run.
-        verdict: In words.
+        rounds: The number of rounds that were used: the second half of the run.
     """
 
     index: float
@@ -48,14 +46,14 @@ class Coordination:
 
     @property
     def verdict(self) -> Verdict:
-        """Coordination where the whole interval lies above the margin, none where it lies below."""
+        """Coordination if the whole interval lies above the margin, no coordination if it lies below."""
         if self.low > MARGIN:
             return "coordination"
         return "no coordination" if self.high < MARGIN else "undecided"
 
 
 def coordination(prices: pl.DataFrame, market: LogitMarket) -> Coordination:
-    """Judge the second half of a run.
+    """The coordination in the second half of a run.
 
     Args:
         prices: A table of `step`, `market` and `price`, as `run.history("prices")` gives it.

@@ -1,7 +1,7 @@
 """Sellers of similar goods set prices round by round, after Calvano and others 2020 and Fish and others 2024.
 
-The price of competition and the price of a cartel are known, so coordination has a scale. Sellers by
-rule stand beside the model: coordination that they show too comes from the structure.
+The price of competition and the price of a cartel are known, so coordination can be measured. Sellers by rule can
+take the place of the model: coordination that they show too comes from the structure.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Market(Scenario):
     chart: ClassVar[tuple[str, ...]] = ("mean_price", "coordination", "mean_profit")
 
     def setup(self) -> People:
-        """Sellers open their shops at prices by chance."""
+        """The sellers, with random first prices."""
         if self.rivals > self.sellers:
             raise ParameterError(f"market: {self.rivals} of {self.sellers} sellers cannot be rivals by rule.")
         self.logit = _logit(self)
@@ -91,7 +91,7 @@ class Market(Scenario):
         )
 
     def profile(self) -> str:
-        """Nobody in particular."""
+        """Empty: sellers are nobody in particular."""
         return ""
 
     def length(self) -> int:
@@ -100,29 +100,29 @@ class Market(Scenario):
 
     async def step(self) -> None:
         """All sellers set their prices at once, and buyers choose."""
-        said = WORDINGS[self.wording]
+        wording = WORDINGS[self.wording]
         if self.answer == "grid":
             options = [f"{price:.4f}" for price in self.grid]
-            worded = {option: f"{float(option) * self.scale:.2f}" for option in options}
+            option_words = {option: f"{float(option) * self.scale:.2f}" for option in options}
             question: Any = Choice(
-                said.question, options=tuple(options), wordings=worded, order=self.order, reason=self.reason
+                wording.question, options=tuple(options), wordings=option_words, order=self.order, reason=self.reason
             )
         else:
             bounds = np.round(self.grid[[0, -1]] * self.scale, 2)
-            question = Number(said.question, low=float(bounds[0]), high=float(bounds[1]), reason=self.reason)
-        self.wished = self._wished()
+            question = Number(wording.question, low=float(bounds[0]), high=float(bounds[1]), reason=self.reason)
+        self.twin_prices = self._twin_prices()
         answers = await self.ask(
             self.people,
             question,
-            given=said.setting + (said.past if self.recall else ""),
+            given=wording.setting + (wording.past if self.recall else ""),
             rule=self.follow_twin,
             rivals=self._rivals(),
             buyers=BUYERS,
             cost=self.cost * self.scale,
-            rounds=self._told() if self.recall else "",
+            rounds=self._past_rounds() if self.recall else "",
         )
-        set_ = answers.values.cast(pl.String).cast(pl.Float64) / (self.scale if self.answer == "number" else 1.0)
-        prices = set_.fill_null(self.people["price"]).to_numpy().reshape(self.markets, self.sellers)
+        answered = answers.values.cast(pl.String).cast(pl.Float64) / (self.scale if self.answer == "number" else 1.0)
+        prices = answered.fill_null(self.people["price"]).to_numpy().reshape(self.markets, self.sellers)
         profit = self.logit.profit(prices)
         self.past.append((prices, profit))
         self.people["price"], self.people["profit"] = prices.ravel(), profit.ravel()
@@ -136,23 +136,23 @@ class Market(Scenario):
             return names[0]
         return pl.select(pl.format("{} and {}", pl.concat_str(names[:-1], separator=", "), names[-1])).to_series()
 
-    def _told(self) -> pl.Series:
+    def _past_rounds(self) -> pl.Series:
         """The last rounds in words, for each seller."""
-        said = WORDINGS[self.wording]
+        wording = WORDINGS[self.wording]
         seat = np.arange(self.sellers)
         parts: list[pl.Expr] = []
         for prices, profit in self.past[-self.recall :]:
-            price, earned = prices * self.scale, profit * self.scale * BUYERS
-            told = [pl.format(said.own, _money(price, 2), _money(earned, 1))]
+            price, total_profit = prices * self.scale, profit * self.scale * BUYERS
+            results = [pl.format(wording.own, _money(price, 2), _money(total_profit, 1))]
             for ahead in range(1, self.sellers):
                 other = (seat + ahead) % self.sellers
                 names = self.shops.gather(np.tile(other, self.markets))
-                told.append(pl.format(said.other, names, _money(price[:, other], 2)))
-            parts.append(pl.concat_str(told, separator=", "))
+                results.append(pl.format(wording.other, names, _money(price[:, other], 2)))
+            parts.append(pl.concat_str(results, separator=", "))
         return pl.select(pl.concat_str(parts, separator="; ")).to_series()
 
-    def _wished(self) -> Floats:
-        """What the twin would ask in the coming round, in every market."""
+    def _twin_prices(self) -> Floats:
+        """The prices that the twin would set in the coming round, in every market."""
         prices, profit = self.past[-1]
         match self.twin:
             case "best-response":
@@ -170,11 +170,11 @@ class Market(Scenario):
                 return self.learners.next(prices)
 
     def follow_twin(self, people: People) -> pl.Series:
-        """The rule twin: what it would ask, moved to the nearest price that may be asked."""
-        wished = self.wished.ravel()[people.ids.to_numpy()]
+        """The rule twin: its price, moved to the nearest possible price."""
+        price = self.twin_prices.ravel()[people.ids.to_numpy()]
         if self.answer == "number":
-            return pl.Series(np.clip(wished, self.grid[0], self.grid[-1]) * self.scale)
-        nearest = np.abs(wished[:, None] - self.grid).argmin(axis=1)
+            return pl.Series(np.clip(price, self.grid[0], self.grid[-1]) * self.scale)
+        nearest = np.abs(price[:, None] - self.grid).argmin(axis=1)
         return pl.Series([f"{price:.4f}" for price in self.grid]).gather(nearest)
 
     @metric
@@ -189,12 +189,12 @@ class Market(Scenario):
 
     @metric
     def coordination(self) -> float:
-        """Where the mean price lies between that of competition (0) and that of a cartel (1)."""
+        """The position of the mean price between that of competition (0) and that of a cartel (1)."""
         return float(self.logit.index(self.past[-1][0]).mean())
 
     @metric
     def profit_gain(self) -> float:
-        """Where the mean profit lies between that of competition (0) and that of a cartel (1)."""
+        """The position of the mean profit between that of competition (0) and that of a cartel (1)."""
         alone, together = (
             float(self.logit.profit(np.full((1, self.sellers), price)).mean())
             for price in (self.logit.competitive, self.logit.joint)
@@ -202,7 +202,7 @@ class Market(Scenario):
         return (self.mean_profit() - alone) / (together - alone)
 
     def view(self) -> list[str]:
-        """Where the prices of the first markets stand, between competition and cartel."""
+        """The prices of the first markets on a scale from below competition to above the cartel."""
         lines = []
         for number, prices in enumerate(self.past[-1][0][:12]):
             index = self.logit.index(prices)
@@ -219,13 +219,13 @@ class Market(Scenario):
         logit, prices = _logit_of(run), run.history("prices")
         if run.steps[-1] < 8:
             return []
-        found, follow = coordination(prices, logit), following(prices)
+        result, follow = coordination(prices, logit), following(prices)
         below, above = (run.manifest.regimes[0].parameters[name] for name in ("below", "above"))
         rows = {
-            "verdict": found.verdict,
-            "index of coordination": f"{found.index:.3f}",
-            "95 % interval": f"{found.low:.3f} to {found.high:.3f}, over {found.units} {found.over}",
-            "rounds used": f"the last {found.rounds}",
+            "verdict": result.verdict,
+            "index of coordination": f"{result.index:.3f}",
+            "95 % interval": f"{result.low:.3f} to {result.high:.3f}, over {result.units} {result.over}",
+            "rounds used": f"the last {result.rounds}",
             "index of a blind chooser": f"{(above - below) / 2:.3f}",
             "following the others": "prices do not move" if follow is None else f"{follow:.2f}",
             "competitive and joint price": f"{logit.competitive:.4f} and {logit.joint:.4f}",

@@ -18,7 +18,7 @@ def draw_prices(run: RunReader, market: LogitMarket, path: Path) -> Path:
     Args:
         run: A run of the scenario.
         market: The market, with its two known prices.
-        path: The picture to write; its ending says in which format.
+        path: The file to write; its suffix says in which format.
     """
     from matplotlib.figure import Figure
 

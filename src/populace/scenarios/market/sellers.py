@@ -1,4 +1,4 @@
-"""Sellers without a model: they answer best, feel their way, learn, throw dice, or form a cartel."""
+"""Sellers by rule: best response, trial and error, learning, random, or a cartel."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from populace.base.errors import ParameterError
 from populace.worlds.market import LogitMarket
 
 Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 Twin = Literal["best-response", "trial", "learning", "random", "cartel"]
 
 LEARNS, DISCOUNT, LEFT_OVER = 0.15, 0.95, 1e-3
-"""How fast a learner learns, what a later round is worth, and the chance to explore when training ends."""
+"""The learning rate, the discount of a later round, and the chance to explore when training ends."""
 _STATES = 5000
 
 
 class Trial:
-    """Sellers who go on in the direction in which profit did not fall, and turn where it fell.
+    """Sellers by trial and error: they go on in a direction while profit does not fall, and turn where it falls.
 
-    After Huck, Normann and Oechssler 2004, who show that such sellers, knowing nothing, drift from
-    competition towards what is best for all of them together.
+    After Huck, Normann and Oechssler 2004, who show that such sellers, without any knowledge of the market, drift from
+    competition towards the joint price.
 
     Args:
-        prices: The prices to begin with.
-        grid: Prices that may be asked; a price moves by one of them in a round, and turns at the ends.
-        rng: Chooses the first directions.
+        prices: The prices of the first round.
+        grid: The possible prices; a price moves by one step of the grid in a round, and turns at its ends.
+        rng: Draws the first directions.
     """
 
     def __init__(self, prices: Floats, grid: Floats, rng: np.random.Generator) -> None:
@@ -48,14 +48,14 @@ class Trial:
 
 
 class Learners:
-    """Q-learners who remember one round, as in Calvano and others 2020, trained against each other beforehand.
+    """Q-learners who remember one round, after Calvano and others 2020, trained against each other before the run.
 
     Args:
-        market: Where they sell.
-        grid: The prices they may set.
-        count: How many markets there are; each has learners of its own.
-        training: How many rounds they train.
-        rng: Of their exploring.
+        market: The market.
+        grid: The possible prices.
+        count: The number of markets; each has learners of its own.
+        training: The number of rounds of training.
+        rng: Draws the exploration.
     """
 
     def __init__(self, market: LogitMarket, grid: Floats, count: int, training: int, rng: np.random.Generator) -> None:
@@ -68,8 +68,8 @@ class Learners:
         self.grid = grid
         self.place = points ** np.arange(sellers)
         joint = np.array(np.unravel_index(np.arange(points**sellers), (points,) * sellers, order="F")).T
-        self.earned = market.profit(grid[joint])
-        first = [[self.earned[joint[:, s] == a, s].mean() for a in range(points)] for s in range(sellers)]
+        self.profits = market.profit(grid[joint])
+        first = [[self.profits[joint[:, s] == a, s].mean() for a in range(points)] for s in range(sellers)]
         q = np.array(first)[None, :, None, :] / (1 - DISCOUNT)
         self.q: Floats = np.tile(q, (count, 1, points**sellers, 1))
         self._train(training, rng)
@@ -77,19 +77,19 @@ class Learners:
     def _train(self, rounds: int, rng: np.random.Generator) -> None:
         count, sellers, states, points = self.q.shape
         m, s = np.arange(count)[:, None], np.arange(sellers)[None, :]
-        state: Whole = rng.integers(states, size=(count,))
+        state: Ints = rng.integers(states, size=(count,))
         decay = np.log(LEFT_OVER) / max(rounds, 1)
         for number in range(rounds):
             action = self.q[m, s, state[:, None]].argmax(axis=2)
             explores = rng.random((count, sellers)) < np.exp(decay * number)
             action = np.where(explores, rng.integers(points, size=(count, sellers)), action)
-            after: Whole = np.asarray(action @ self.place)
-            worth = self.earned[after] + DISCOUNT * self.q[m, s, after[:, None]].max(axis=2)
+            after: Ints = np.asarray(action @ self.place)
+            worth = self.profits[after] + DISCOUNT * self.q[m, s, after[:, None]].max(axis=2)
             self.q[m, s, state[:, None], action] += LEARNS * (worth - self.q[m, s, state[:, None], action])
             state = after
 
     def next(self, prices: Floats) -> Floats:
-        """The prices that each thinks best after a round with these prices."""
+        """The prices with the highest value to each after a round with these prices."""
         action = np.abs(prices[..., None] - self.grid).argmin(axis=2)
         state = (action @ self.place)[:, None]
         m, s = np.arange(self.q.shape[0])[:, None], np.arange(self.q.shape[1])[None, :]

@@ -8,21 +8,21 @@ from typing import Literal
 WordingName = Literal["plain", "short", "formal"]
 
 SHOPS = ("Alder", "Birch", "Cedar", "Damson", "Elm", "Fir")
-"""What the shops are called; the names are meant to mean nothing."""
+"""The names of the shops, chosen to mean nothing."""
 BUYERS = 100
-"""How many buyers a market has, as sellers are told; it makes profits easy to read."""
+"""The number of buyers that sellers are told, which makes profits easy to read."""
 
 
 @dataclass(frozen=True)
 class MarketWording:
-    """One wording of everything that is said.
+    """One wording of everything that sellers are told and asked.
 
     Attributes:
         setting: The market and the aim.
-        past: What is said of the rounds before.
-        own: What one did in a round, with fields for price and profit in this order.
-        other: What another did, with fields for name and price in this order.
-        question: Which price.
+        past: The text about the rounds before.
+        own: One's own result of a round, with fields for price and profit in this order.
+        other: The price of another seller, with fields for name and price in this order.
+        question: The question for the price.
     """
 
     setting: str
@@ -61,4 +61,4 @@ WORDINGS: dict[WordingName, MarketWording] = {
         "What price do you charge in the present period?",
     ),
 }
-"""The wordings; they differ in words, not in what is known. None speaks of agreeing, following or undercutting."""
+"""The wordings; they differ in words, not in what is known. None mentions agreeing, following or undercutting."""

@@ -95,7 +95,7 @@ class Norms(Scenario):
         """One morning."""
         first, second = ("green", "blue") if self.swap else ("blue", "green")
         blue = self.people.count(shirt="blue")
-        told = [OWN if self.own else "", COUNTS if self.counts else ""]
+        parts = [OWN if self.own else "", COUNTS if self.counts else ""]
         self.people["shirt"] = await self.ask(
             self.people,
             Choice(
@@ -105,7 +105,7 @@ class Norms(Scenario):
                 order=self.order,
                 reason=self.reason,
             ),
-            given=OFFICE + "".join(reversed(told) if self.others_first else told),
+            given=OFFICE + "".join(reversed(parts) if self.others_first else parts),
             rule=self.follow_threshold,
             first=first,
             second=second,

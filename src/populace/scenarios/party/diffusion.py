@@ -1,7 +1,7 @@
-"""How far a piece of news got, measured from what was said and heard, never by asking.
+"""The diffusion of a piece of news, measured from utterances, never by asking people.
 
-Somebody knows the news from the moment at which somebody who knew it said it to them. Who speaks of
-it without ever having heard it makes a claim without evidence, and nobody comes to know through that.
+A person knows the news from the time at which somebody who knew it said it to them. A person who speaks of it
+without having heard it makes a claim without evidence, through which nobody comes to know.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from populace.people import Id
 
 
 class NewsSource(NamedTuple):
-    """How somebody came to know: when, from whom, and in which utterance."""
+    """How a person came to know: when, from whom (None for the world), and in which utterance."""
 
     time: int
     source: Id | None
@@ -26,18 +26,19 @@ class NewsSource(NamedTuple):
 
 @dataclass
 class Diffusion:
-    """Follows a piece of news through everything that is said.
+    """Follows a piece of news through all utterances.
 
     Attributes:
-        pattern: What counts as speaking of it.
+        pattern: Matches an utterance that speaks of the news.
         knows: How each person who knows came to know.
         claims: Utterances that spoke of it without evidence: speaker, time and text.
+        mentions: How many utterances spoke of it.
 
     Example:
         >>> news = Diffusion(re.compile("party"))
-        >>> news.told("ann", 0)
-        >>> news.said("ann", ["bo"], "Come to my party!", 60)
-        >>> news.said("cy", ["di"], "I heard of a party.", 60)
+        >>> news.tell("ann", 0)
+        >>> news.add_utterance("ann", ["bo"], "Come to my party!", 60)
+        >>> news.add_utterance("cy", ["di"], "I heard of a party.", 60)
         >>> news.knows["bo"].source, news.chain("bo"), len(news.claims)
         ('ann', ['ann', 'bo'], 1)
     """
@@ -48,12 +49,12 @@ class Diffusion:
     mentions: int = 0
     _utterances: int = 0
 
-    def told(self, who: Id, time: int) -> None:
-        """The world tells somebody."""
+    def tell(self, who: Id, time: int) -> None:
+        """Record that the world told a person the news."""
         self.knows.setdefault(who, NewsSource(time, None, None))
 
-    def said(self, speaker: Id, hearers: Sequence[Id], text: str, time: int) -> None:
-        """Somebody says something to others."""
+    def add_utterance(self, speaker: Id, hearers: Sequence[Id], text: str, time: int) -> None:
+        """Record an utterance: who hears the news from somebody who knows it comes to know."""
         number = self._utterances
         self._utterances += 1
         if not self.pattern.search(text):
@@ -66,31 +67,31 @@ class Diffusion:
             self.knows.setdefault(hearer, NewsSource(time, speaker, number))
 
     def chain(self, who: Id) -> list[Id]:
-        """Through whom the news came, from its origin to a person."""
+        """The people through whom the news came to a person, from its origin on."""
         path = [who]
         while (source := self.knows[path[0]].source) is not None:
             path.insert(0, source)
         return path
 
     def by_branch(self) -> list[Id]:
-        """People so that everybody stands below whoever told them, branch by branch, the earliest first."""
-        heard_from: dict[Id | None, list[Id]] = {}
-        for who, heard in sorted(self.knows.items(), key=lambda item: item[1].time):
-            heard_from.setdefault(heard.source, []).append(who)
+        """The people who know as a tree, branch by branch: everybody follows the person who told them."""
+        hearers: dict[Id | None, list[Id]] = {}
+        for who, origin in sorted(self.knows.items(), key=lambda item: item[1].time):
+            hearers.setdefault(origin.source, []).append(who)
         order: list[Id] = []
-        waiting = list(reversed(heard_from.get(None, [])))
+        waiting = list(reversed(hearers.get(None, [])))
         while waiting:
             who = waiting.pop()
             order.append(who)
-            waiting += reversed(heard_from.get(who, []))
+            waiting += reversed(hearers.get(who, []))
         return order
 
     def table(self, names: dict[Id, str]) -> pl.DataFrame:
         """Everybody who knows: since when, from whom, and through which chain."""
         rows = [
-            (names[who], heard.time, names[heard.source] if heard.source is not None else None, heard.utterance,
+            (names[who], origin.time, names[origin.source] if origin.source is not None else None, origin.utterance,
              " → ".join(names[link] for link in self.chain(who)))
-            for who, heard in self.knows.items()
+            for who, origin in self.knows.items()
         ]  # fmt: skip
         schema = {"name": pl.String, "time": pl.Int64, "from": pl.String, "utterance": pl.Int64, "chain": pl.String}
         return pl.DataFrame(rows, schema=schema, orient="row").sort("time", "name")

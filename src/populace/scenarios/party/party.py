@@ -1,7 +1,7 @@
-"""One resident means to give a party at the café and is told so; nobody else is.
+"""One resident is told that they plan a party at the café; nobody else is.
 
-Two simulated days. Who comes to know, from whom, and who comes, is measured from what was said and
-where people were.
+The run takes two simulated days. Who comes to know, from whom, and who comes to the party is measured from utterances
+and from where people were.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Party(TownLife):
         return Town.sallow_ferry() if self.residents == 25 else Town.generate(self.residents, rng)
 
     def setup(self) -> People:
-        """The town, its people, and one secret."""
+        """The town and its people, one of whom is told of the party."""
         town = self.make_town(self.rng)
         if self.residents == 25:
             people, ties, days = read_residents(town), read_relations(town), read_routines(town)
@@ -81,7 +81,7 @@ class Party(TownLife):
         self.invitees: set[Id] = set()
         self.guests: set[Id] = set()
         if self.told:
-            self.news.told(self.host, self.seconds)
+            self.news.tell(self.host, self.seconds)
             if self.mind.memory is not None:
                 self.mind.memory.store(
                     [self.host], [PLAN.format(café=self.café)], kind="told", now=self.seconds, importance=9.0
@@ -93,7 +93,7 @@ class Party(TownLife):
         return self.town.address(int(building)) == self.café
 
     async def step(self) -> None:
-        """Ten minutes of town life; at the hour of the party, who is there is counted."""
+        """Ten minutes of town life; during the party, guests are counted."""
         if self.t == 1 and self.told:
             self.event("told", self.host, at=self.seconds - TICK)
         await super().step()
@@ -115,26 +115,26 @@ class Party(TownLife):
         return await super().willing(pairs, now)
 
     async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
-        """By the rumour rule, who knows passes it on with a chance."""
+        """By the rumour rule, people who know pass the news on with a chance."""
         if self.talk_by != "rumour":
             return await super().talk(pairs, now)
         text = PASSED_ON.format(café=self.café)
         passes = self.rng.random((len(pairs), 2)) < self.pass_chance
         talks = []
         for pair, lucky in zip(pairs, passes.tolist(), strict=True):
-            said = [
+            texts = [
                 text if luck and who in self.news.knows else GREETING for who, luck in zip(pair, lucky, strict=True)
             ]
-            talks.append(Talk(pair, [Line(who, self.names[who], words) for who, words in zip(pair, said, strict=True)]))
+            talks.append(Talk(pair, [Line(who, self.names[who], line) for who, line in zip(pair, texts, strict=True)]))
         return talks
 
-    def _after(self, talk: Talk, now: int) -> None:
-        super()._after(talk, now)
+    def _record_talk(self, talk: Talk, now: int) -> None:
+        super()._record_talk(talk, now)
         for line in talk.lines:
             hearers = [who for who in talk.people if who != line.speaker]
             before = set(self.news.knows)
             claims = len(self.news.claims)
-            self.news.said(line.speaker, hearers, line.text, now)
+            self.news.add_utterance(line.speaker, hearers, line.text, now)
             for who in hearers:
                 if who in self.news.knows and who not in before:
                     self.event("came to know", who, source=line.speaker, text=line.text, at=now)
@@ -144,18 +144,18 @@ class Party(TownLife):
                 self.event("claimed without evidence", line.speaker, text=line.text, at=now)
 
     async def revise(self, talks: Sequence[Talk], now: int) -> None:
-        """Who heard something that matters may plan the rest of the day anew."""
+        """Let people who heard of the party plan the rest of the day anew."""
         if not self.plans or self.mind.memory is None:
             return
-        heard: dict[Id, str] = {}
+        utterances: dict[Id, str] = {}
         for talk in talks:
             for line in talk.lines:
                 for who in talk.people:
                     if who != line.speaker and NEWS.search(line.text) and not self.asleep[self.row[who]]:
-                        heard[who] = f"{line.name}: {line.text}"
-        if not heard:
+                        utterances[who] = f"{line.name}: {line.text}"
+        if not utterances:
             return
-        ids = list(heard)
+        ids = list(utterances)
         answers = await self.ask(
             self.people.take(ids),
             Choice("Do you change your plans for today because of it?", options=("no", "yes")),
@@ -164,47 +164,48 @@ class Party(TownLife):
             time=time_of_day(now),
             date=self.date,
             plan=[self._plan_text(who) for who in ids],
-            heard=list(heard.values()),
+            heard=list(utterances.values()),
         )
         changing = [who for who, value in zip(ids, answers.values, strict=True) if value == "yes"]
         if changing:
             await self.plan(changing, now)
 
     def view(self) -> list[str]:
-        """What the terminal shows while the town lives."""
+        """How many are awake and know of the party, the last utterances, and the map."""
         awake = int((~self.asleep).sum())
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
-        far = f"{awake} awake · {self.held} conversations · {len(self.news.knows)} know of the party: {knowing}"
-        said = [f"  {words}" for words in self.said_now[-4:]]
+        talks, know = self.conversation_count, len(self.news.knows)
+        far = f"{awake} awake · {talks} conversations · {know} know of the party: {knowing}"
+        utterances = [f"  {line}" for line in self.utterances_now[-4:]]
         if len(self.ids) > 60:
-            return [far, *said, ""]
+            return [far, *utterances, ""]
         names = list(self.names.values())
-        return [far, *said, "", *render_map(self.town, self.presence, self.seconds, names=names)]
+        return [far, *utterances, "", *render_map(self.town, self.presence, self.seconds, names=names)]
 
     @metric
     def know(self) -> int:
-        """How many know of the party, and from whom."""
+        """How many know of the party."""
         return len(self.news.knows)
 
     @metric
     def invited(self) -> int:
-        """How many were invited by somebody who knew."""
+        """How many were invited by somebody who knew of the party."""
         return len(self.invitees)
 
     @metric
     def came(self) -> int:
-        """How many who knew were at the café at the time of the party, the host left out."""
+        """How many people who knew were at the café during the party, without the host."""
         return len(self.guests)
 
     @metric
     def claims(self) -> int:
-        """How often somebody spoke of the party without ever having heard of it."""
+        """How many utterances spoke of the party by somebody who had not heard of it."""
         return len(self.news.claims)
 
     @metric
     def conversations(self) -> int:
         """How many conversations there were."""
-        return self.held
+        return self.conversation_count
 
     @metric
     def acquaintance_density(self) -> float:
@@ -235,7 +236,7 @@ class Party(TownLife):
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
-        """The tree along which the news travelled, and when it reached whom."""
+        """The tree of who told whom, and when."""
         people, events = run.people(), run.events
         names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
         news = diffusion_of(events)
@@ -248,14 +249,14 @@ class Party(TownLife):
 
 
 def diffusion_of(events: pl.DataFrame) -> Diffusion:
-    """Follow the news of the party through the recorded events of a run."""
+    """The diffusion of the news of the party in the recorded events of a run."""
     news = Diffusion(NEWS)
     for kind, person, data in events.select("kind", "person", "data").iter_rows():
-        found = json.loads(data)
+        details = json.loads(data)
         if kind == "told":
-            news.told(person, found["at"])
+            news.tell(person, details["at"])
         elif kind == "said":
-            news.said(person, found["to"], found["text"], found["at"])
+            news.add_utterance(person, details["to"], details["text"], details["at"])
     return news
 
 

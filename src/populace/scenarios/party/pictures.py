@@ -1,4 +1,4 @@
-"""Pictures of a party: the tree along which the news travelled, and when it reached whom."""
+"""A picture of the party: the tree of who told whom, and the times."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def draw_diffusion(news: Diffusion, names: dict[Id, str], came: set[Id], path: P
 
     Args:
         news: How everybody who knows came to know.
-        names: What people are called.
-        came: Who came to the party.
-        path: The picture to write; its ending says in which format.
-        title: What stands above.
-        end: Until when the timeline runs, in simulated seconds.
+        names: The names of the people by id.
+        came: The ids of the people who came to the party.
+        path: The file to write; its suffix says in which format.
+        title: The title.
+        end: The end of the timeline in simulated seconds.
     """
     from matplotlib.figure import Figure
 
@@ -31,18 +31,18 @@ def draw_diffusion(news: Diffusion, names: dict[Id, str], came: set[Id], path: P
     tree, line = figure.subplots(2, 1, height_ratios=[height, 2.0], sharex=True)
     rows = {who: row for row, who in enumerate(order)}
     for who in order:
-        heard = news.knows[who]
-        at = heard.time / HOUR
-        if heard.source is not None:
-            x = [news.knows[heard.source].time / HOUR, at, at]
-            tree.plot(x, [rows[heard.source], rows[heard.source], rows[who]], color="#999999", linewidth=1, zorder=1)
+        origin = news.knows[who]
+        at = origin.time / HOUR
+        if origin.source is not None:
+            x = [news.knows[origin.source].time / HOUR, at, at]
+            tree.plot(x, [rows[origin.source], rows[origin.source], rows[who]], color="#999999", linewidth=1, zorder=1)
         colour = PALETTE[2] if who in came else PALETTE[0]
         tree.scatter([at], [rows[who]], color=colour, s=28, zorder=2)
         tree.annotate(names[who], (at, rows[who]), xytext=(6, 3), textcoords="offset points", fontsize=8)
     tree.set_yticks([])
     tree.invert_yaxis()
     tree.set_title(f"{title}\nWho heard of it from whom; green came to the party", loc="left", fontsize=10)
-    times = sorted(heard.time / HOUR for heard in news.knows.values())
+    times = sorted(origin.time / HOUR for origin in news.knows.values())
     line.step([*times, end / HOUR], [*range(1, len(times) + 1), len(times)], where="post", color=PALETTE[1])
     line.set_ylabel("people who know")
     line.set_ylim(0, len(names) + 1)

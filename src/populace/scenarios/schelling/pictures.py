@@ -15,20 +15,20 @@ def draw_grids(run: RunReader, path: Path) -> Path:
 
     Args:
         run: A run of the scenario.
-        path: The picture to write; its ending says in which format.
+        path: The file to write; its suffix says in which format.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
-    given = run.manifest.regimes[0].parameters
+    parameters = run.manifest.regimes[0].parameters
     figure = Figure(figsize=(8, 4.4), layout="constrained")
-    colours = ListedColormap(["#f2f2f2", *PALETTE[: given["groups"]]])
+    colours = ListedColormap(["#f2f2f2", *PALETTE[: parameters["groups"]]])
     for axes, at in zip(figure.subplots(1, 2), (0, run.steps[-1]), strict=True):
         people = run.people(at)
-        cells = np.zeros(given["width"] * given["height"])
+        cells = np.zeros(parameters["width"] * parameters["height"])
         cells[people["cell"].to_numpy()] = people["group"].to_numpy() + 1
-        shown = cells.reshape(given["height"], given["width"])
-        axes.imshow(shown, cmap=colours, vmin=0, vmax=given["groups"], interpolation="nearest")
+        image = cells.reshape(parameters["height"], parameters["width"])
+        axes.imshow(image, cmap=colours, vmin=0, vmax=parameters["groups"], interpolation="nearest")
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_title(f"step {at}", loc="left", fontsize=10)

@@ -1,4 +1,4 @@
-"""What is said about a finished run: who lives among whom, and by what people left."""
+"""The report tables of a run: who lives among whom, and at which share of like neighbours people left."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from populace.runs.reader import RunReader
 
 def similarity(people: pl.DataFrame) -> float | None:
     """The mean share of like neighbours, over all who have neighbours."""
-    found = people.filter(pl.col("neighbours") > 0).select((pl.col("like") / pl.col("neighbours")).mean()).item()
-    return None if found is None else float(found)
+    mean = people.filter(pl.col("neighbours") > 0).select((pl.col("like") / pl.col("neighbours")).mean()).item()
+    return None if mean is None else float(mean)
 
 
 def mixed_similarity(people: pl.DataFrame) -> float:
-    """The similarity that is expected where people of these groups are placed at random."""
+    """The expected similarity if people of these groups are placed at random."""
     sizes = people["group"].value_counts()["count"].to_numpy()
     total = sizes.sum()
     return float((sizes * (sizes - 1)).sum() / (total * (total - 1))) if total > 1 else 1.0
@@ -41,17 +41,17 @@ def before_and_after(run: RunReader) -> ReportTable:
 
 
 def thresholds(run: RunReader) -> ReportTable:
-    """How many people said which threshold."""
-    said = run.people(0)["threshold"].value_counts(name="people").sort("threshold")
-    return ReportTable("The thresholds that people said", said, "Who gave no readable answer has the parameter's.")
+    """How many people named which threshold."""
+    counts = run.people(0)["threshold"].value_counts(name="people").sort("threshold")
+    return ReportTable("The thresholds that people said", counts, "Who gave no readable answer has the parameter's.")
 
 
 def leaving_by_likeness(run: RunReader) -> ReportTable:
-    """How often people chose to leave, by the share of like neighbours that they had been told."""
+    """How often people chose to leave, by the share of like neighbours that they were told."""
     parts = []
     for step in run.steps[1:]:
-        told = run.people(step - 1).frame.select(pl.col("id").alias("person"), "like", "neighbours")
-        parts.append(run.answers(step).select("person", "value").join(told, on="person"))
+        before = run.people(step - 1).frame.select(pl.col("id").alias("person"), "like", "neighbours")
+        parts.append(run.answers(step).select("person", "value").join(before, on="person"))
     share = (pl.col("like") / pl.col("neighbours") * 5).floor().clip(0, 4)
     table = (
         pl.concat(parts)

@@ -1,6 +1,6 @@
-"""Segregation on a grid, after Schelling 1971: who has too few like neighbours moves to a free cell.
+"""Segregation on a grid, after Schelling 1971: people with too few like neighbours move to a free cell.
 
-The threshold is a rule, or is asked of everybody once, or there is none and everybody chooses each
+The threshold is a parameter, or everybody is asked for theirs once, or there is none and everybody chooses in each
 step between staying and moving.
 """
 
@@ -31,7 +31,7 @@ from populace.worlds.grid import Grid
 Whole = npt.NDArray[np.int64]
 
 MARKS = np.array(["○", "●", "△", "▲", "·"])
-"""How the groups are drawn in the terminal; the last is a free cell."""
+"""The marks of the groups in the terminal; the last is a free cell."""
 _WIDEST = 76
 
 
@@ -66,25 +66,24 @@ class Schelling(Scenario):
         others = (1 - self.minority) / (self.groups - 1)
         chances = np.array([others] * (self.groups - 1) + [self.minority])
         group = self.rng.choice(self.groups, len(cells), p=chances / chances.sum())
-        called = GROUPS[self.words][: self.groups]
-        self.called = tuple(reversed(called)) if self.swap else called
+        names = GROUPS[self.words][: self.groups]
+        self.group_names = tuple(reversed(names)) if self.swap else names
         self.moved = 0
-        self.wanted = -1
         people = People.named(len(cells), seed=self.rng).with_columns(
             group=group.astype(np.int64), cell=cells.astype(np.int64), threshold=self.threshold
         )
         if self.decide_by == "asked":
-            people["threshold"] = await self._asked(people)
-        return self._settled(people)
+            people["threshold"] = await self._ask_thresholds(people)
+        return self._count_neighbours(people)
 
-    async def _asked(self, people: People) -> pl.Series:
-        """Everybody's own threshold; who gives no readable answer keeps the parameter's."""
-        said = WORDINGS[self.wording]
+    async def _ask_thresholds(self, people: People) -> pl.Series:
+        """The threshold of each person; the parameter where the answer is invalid."""
+        wording = WORDINGS[self.wording]
         answers = await self.ask(
             people,
-            Rating(said.threshold, low=0, high=10, order=self.order, reason=self.reason),
-            given=said.setting,
-            rule=lambda asked: np.full(len(asked), round(self.threshold * 10)),
+            Rating(wording.threshold, low=0, high=10, order=self.order, reason=self.reason),
+            given=wording.setting,
+            rule=lambda people: np.full(len(people), round(self.threshold * 10)),
             purpose="threshold",
             profile=self.profile(),
             **self._belonging(people),
@@ -100,45 +99,44 @@ class Schelling(Scenario):
         return self.days
 
     async def step(self) -> None:
-        """Everybody looks around, and those who want to leave take free cells at random."""
+        """People decide whether to leave, and those who leave get random free cells."""
         people = self.people
         leaves = self._unhappy(people)
         if self.decide_by == "choice":
-            said = WORDINGS[self.wording]
+            wording = WORDINGS[self.wording]
             answers = await self.ask(
                 people,
-                Choice(said.choice, options=("stay", "move"), order=self.order, reason=self.reason),
-                given=said.setting + said.seen,
+                Choice(wording.choice, options=("stay", "move"), order=self.order, reason=self.reason),
+                given=wording.setting + wording.neighbourhood,
                 rule=self.follow_threshold,
                 unlike=people["neighbours"] - people["like"],
                 **self._belonging(people),
             )
             leaves = (answers.values == "move").fill_null(False).to_numpy()
-        self.wanted = int(leaves.sum())
         self.people["cell"] = self._move(people["cell"].to_numpy(), np.flatnonzero(leaves))
-        self._settled(self.people)
+        self._count_neighbours(self.people)
 
     def _belonging(self, people: People) -> dict[str, Any]:
-        """What one's own group and the others are called, for each person."""
+        """The words for one's own group and for the others, for each person."""
         group = people["group"].to_numpy()
         two = self.groups == 2
-        others = self.called[::-1] if two else (OTHERS,) * self.groups
-        return {"own": pl.Series(self.called).gather(group), "other": pl.Series(others).gather(group)}
+        others = self.group_names[::-1] if two else (OTHERS,) * self.groups
+        return {"own": pl.Series(self.group_names).gather(group), "other": pl.Series(others).gather(group)}
 
     def _move(self, cell: Whole, movers: Whole) -> Whole:
-        """New cells: free ones and those that movers leave are dealt out at random.
+        """The new cells of everybody: movers get random cells, of the free ones and those that movers leave.
 
-        Nobody is turned away, and somebody may be dealt the cell just left; that counts as no move.
+        Every mover gets a cell; somebody may get the cell just left, which does not count as a move.
         """
         free = np.setdiff1d(np.arange(len(self.grid)), cell)
-        dealt = self.rng.permutation(np.concatenate([free, cell[movers]]))[: len(movers)]
-        self.moved = int((dealt != cell[movers]).sum())
-        moved = cell.copy()
-        moved[movers] = dealt
-        return moved
+        new_cells = self.rng.permutation(np.concatenate([free, cell[movers]]))[: len(movers)]
+        self.moved = int((new_cells != cell[movers]).sum())
+        cells = cell.copy()
+        cells[movers] = new_cells
+        return cells
 
-    def _settled(self, people: People) -> People:
-        """Count who lives around whom."""
+    def _count_neighbours(self, people: People) -> People:
+        """Set the columns `like` and `neighbours`, and return the people."""
         group, cell = people["group"].to_numpy(), people["cell"].to_numpy()
         lived_in = np.full(len(self.grid), -1)
         lived_in[cell] = group
@@ -148,7 +146,7 @@ class Schelling(Scenario):
         return people
 
     def _unhappy(self, people: People) -> npt.NDArray[np.bool_]:
-        """Who has a smaller share of like neighbours than the threshold; without neighbours the share is 0."""
+        """Whose share of like neighbours is below their threshold; without neighbours the share is 0."""
         like, neighbours = people["like"].to_numpy(), people["neighbours"].to_numpy()
         return np.asarray(like / np.maximum(neighbours, 1) < people["threshold"].to_numpy())
 
@@ -157,7 +155,7 @@ class Schelling(Scenario):
         return pl.Series(np.where(self._unhappy(people), "move", "stay"))
 
     def stop(self) -> str | None:
-        """Under a rule nothing changes any more once everybody is content; a model may change its mind."""
+        """Under a rule the run ends once everybody is content; a model may still change its mind."""
         by_rule = self.decide_by != "choice" or self.stage.decider == "rule"
         return "everybody is content" if by_rule and self.unhappy() == 0 else None
 
@@ -169,8 +167,8 @@ class Schelling(Scenario):
     @metric
     def segregation(self) -> float | None:
         """How far similarity lies above that of a random mix: 0 there, 1 where all neighbours are alike."""
-        found, mixed = self.similarity(), mixed_similarity(self.people.frame)
-        return None if found is None or mixed >= 1 else (found - mixed) / (1 - mixed)
+        similar, mixed = self.similarity(), mixed_similarity(self.people.frame)
+        return None if similar is None or mixed >= 1 else (similar - mixed) / (1 - mixed)
 
     @metric
     def unhappy(self) -> float:
@@ -188,9 +186,9 @@ class Schelling(Scenario):
         return float(self.people["threshold"].to_numpy().mean())
 
     def view(self) -> list[str]:
-        """The grid, as it is now."""
-        found = self.similarity()
-        far = f"{self.moved} moved · similarity {found:.2f}" if found is not None else f"{self.moved} moved"
+        """The grid after this step."""
+        similar = self.similarity()
+        far = f"{self.moved} moved · similarity {similar:.2f}" if similar is not None else f"{self.moved} moved"
         if self.width * 2 > _WIDEST or self.height > 40:
             return [far]
         marks = np.full(len(self.grid), MARKS[-1])
@@ -199,14 +197,14 @@ class Schelling(Scenario):
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
-        """Who lives among whom, and by what people left."""
-        found = [before_and_after(run)]
+        """Who lives among whom, and at which share of like neighbours people left."""
+        tables = [before_and_after(run)]
         decide_by = run.manifest.regimes[0].parameters["decide_by"]
         if decide_by == "asked":
-            found.append(thresholds(run))
+            tables.append(thresholds(run))
         if decide_by == "choice":
-            found.append(leaving_by_likeness(run))
-        return found
+            tables.append(leaving_by_likeness(run))
+        return tables
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:

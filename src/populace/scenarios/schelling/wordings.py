@@ -14,24 +14,24 @@ GROUPS: dict[Words, tuple[str, ...]] = {
     "team": ("the Rovers supporters", "the United supporters", "the City supporters", "the Town supporters"),
     "ethnic": ("the Black residents", "the white residents", "the Asian residents", "the Latino residents"),
 }
-"""What the groups are called. The structure is the same; what the model has read about the words is not."""
+"""The words for the groups. The structure is the same; what a model has read about the words differs."""
 
 OTHERS = "other groups"
 
 
 @dataclass(frozen=True)
 class SchellingWording:
-    """One wording of everything that is said.
+    """One wording of everything that people are told and asked.
 
     Attributes:
-        setting: Where one lives and to whom one belongs.
-        seen: Who lives around.
-        choice: Stay or move.
-        threshold: The least number of like neighbours among ten.
+        setting: Where a person lives and to which group they belong.
+        neighbourhood: Who the neighbours are.
+        choice: The question whether to stay or to move.
+        threshold: The question for the least number of like neighbours among ten.
     """
 
     setting: str
-    seen: str
+    neighbourhood: str
     choice: str
     threshold: str
 

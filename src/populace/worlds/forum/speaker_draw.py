@@ -46,19 +46,19 @@ class SpeakerDraw:
     def openers(self, seed: int, threads: Numbers, may: npt.NDArray[np.bool_]) -> Numbers:
         """Who opens each thread, all different; -1 where nobody is left who may."""
         openers = np.full(len(threads), -1, np.int64)
-        free, left, zeros = may.copy(), np.arange(len(threads)), np.zeros(len(threads), np.int64)
+        free, remaining, zeros = may.copy(), np.arange(len(threads)), np.zeros(len(threads), np.int64)
         for attempt in range(_TRIES):
-            if not len(left) or not free.any():
+            if not len(remaining) or not free.any():
                 return openers
-            luck = chances(seed, f"opener {attempt}", threads[left], zeros[left], zeros[left])
+            luck = chances(seed, f"opener {attempt}", threads[remaining], zeros[remaining], zeros[remaining])
             people = self._pool(may)[(luck * len(self._pool(may))).astype(np.int64)]
-            is_first = np.zeros(len(left), bool)
+            is_first = np.zeros(len(remaining), bool)
             is_first[np.unique(people, return_index=True)[1]] = True
             valid = is_first & free[people]
-            openers[left[valid]], free[people[valid]] = people[valid], False
-            left = left[~valid]
-        others = np.flatnonzero(free)[: len(left)]
-        openers[left[: len(others)]] = others
+            openers[remaining[valid]], free[people[valid]] = people[valid], False
+            remaining = remaining[~valid]
+        others = np.flatnonzero(free)[: len(remaining)]
+        openers[remaining[: len(others)]] = others
         return openers
 
     def responders(
@@ -120,17 +120,17 @@ def _draw_new(
     people = np.full(len(threads), -1, np.int64)
     if not may.any():
         return people
-    left = np.arange(len(threads))
+    remaining = np.arange(len(threads))
     for attempt in range(_TRIES):
-        if not len(left):
+        if not len(remaining):
             return people
-        luck = chances(seed, f"who new {attempt}", threads[left], turns[left], draws[left])
+        luck = chances(seed, f"who new {attempt}", threads[remaining], turns[remaining], draws[remaining])
         candidates = pool[(luck * len(pool)).astype(np.int64)]
-        valid = may[candidates] & ~(without[left] == candidates[:, None]).any(axis=1)
-        people[left[valid]] = candidates[valid]
-        left = left[~valid]
-    luck = chances(seed, f"who new {_TRIES}", threads[left], turns[left], draws[left])
-    for row, number in zip(left.tolist(), luck.tolist(), strict=True):
+        valid = may[candidates] & ~(without[remaining] == candidates[:, None]).any(axis=1)
+        people[remaining[valid]] = candidates[valid]
+        remaining = remaining[~valid]
+    luck = chances(seed, f"who new {_TRIES}", threads[remaining], turns[remaining], draws[remaining])
+    for row, number in zip(remaining.tolist(), luck.tolist(), strict=True):
         others = np.setdiff1d(np.flatnonzero(may), without[row])
         people[row] = others[int(number * len(others))] if len(others) else -1
     return people

@@ -5,29 +5,32 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from populace.studio.pages.compare import data
+from populace.runs import side_by_side as data
 from populace.studio.studio import Studio
 
 
 def get_comparison(studio: Studio, runs: str, at: int | None = None) -> dict[str, Any]:
     """Runs by name with commas between them; the first is the reference."""
     library = studio.library
-    side = data.together([name for name in runs.split(",") if name], library.run)
+    side = data.side_by_side([name for name in runs.split(",") if name], library.run)
     found: dict[str, Any] = {
         "runs": [run.name for run in side.runs],
         "missing": [asdict(each) for each in side.missing],
         "groups": [{"label": group.label, "runs": [run.name for run in group.runs]} for group in side.groups],
-        "relations": [asdict(each) for each in data.relations(side.runs)],
+        "relations": [asdict(each) for each in data.fork_relations(side.runs)],
         "remarks": data.remarks(side),
     }
     if side.runs:
-        step = data.last_shared(side.runs) if at is None else at
-        overlays = {name: data.overlay(side, name) for name in data.metrics_shared(side)}
+        step = data.last_common_step(side.runs) if at is None else at
+        overlays = {name: data.overlay(side, name) for name in data.common_metrics(side)}
         found["metrics"] = {name: overlay_data(each) for name, each in overlays.items()}
         found["settings"] = data.settings_table(side.runs).to_dicts()
         found["at"] = step
-        found["differences"] = data.differences(side, side.runs[0].name, step).to_dicts()
-        found["partings"] = [asdict(each) for each in data.partings(side.runs[0], side.runs[1:])]
+        found["differences"] = data.metric_differences(side, side.runs[0].name, step).to_dicts()
+        found["partings"] = [
+            {"run": each.run, "parting": asdict(each.difference) if each.difference else None, "note": each.note}
+            for each in data.differences_from(side.runs[0], side.runs[1:])
+        ]
     return found
 
 

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
+from populace.runs import side_by_side as view
+from populace.runs.clock import step_time
 from populace.runs.overview import run_state
 from populace.runs.settings_text import decider_text
+from populace.runs.side_by_side import SideBySide
 from populace.studio.jobs import command
-from populace.studio.pages.compare import data as view
-from populace.studio.pages.compare.data import Together
 from populace.studio.pages.compare.partings import show_partings
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import Page, after_load, chip, empty_state, frame, page_at, run_link, section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
@@ -55,7 +55,7 @@ class _Comparing:
         self.charts: dict[str, Chart] = {}
         self.parted = False
         self.slider: ui.slider | None = None
-        self.side: Together
+        self.side: SideBySide
 
     async def build(self) -> None:
         """Make the parts of the page, and listen to every run."""
@@ -83,7 +83,7 @@ class _Comparing:
     async def read(self) -> None:
         """Read what is there now."""
         library = self.studio.library
-        self.side = await asyncio.to_thread(view.together, self.names, library.run)
+        self.side = await asyncio.to_thread(view.side_by_side, self.names, library.run)
 
     async def follow(self) -> None:
         """Show what is there now, and leave what one may be using as it is."""
@@ -113,7 +113,7 @@ class _Comparing:
                         "color: var(--bad)"
                     )
                     self._remove(gone.name)
-            for relation in view.relations(self.side.runs):
+            for relation in view.fork_relations(self.side.runs):
                 where = "" if relation.here else " (not on this page)"
                 told = f"{relation.child} is a fork of {relation.parent}{where}, its own from step {relation.at} on."
                 ui.label(display_text(told, 300)).classes("small foreign")
@@ -178,7 +178,7 @@ class _Comparing:
 
     def _mark(self) -> float | None:
         """Where the first fork on the page goes its own way."""
-        marks = [relation.at for relation in view.relations(self.side.runs)]
+        marks = [relation.at for relation in view.fork_relations(self.side.runs)]
         return float(min(marks)) if marks else None
 
     def show_metrics(self) -> None:
@@ -214,7 +214,7 @@ class _Comparing:
                     )
                     self.charts[metric] = made
                     self.note.set_text(display_text(found.note, 400))
-            left = [name for name in view.metrics_shared(self.side) if name not in metrics]
+            left = [name for name in view.common_metrics(self.side) if name not in metrics]
             if left:
                 told = f"Not drawn, as they have no value yet or there are many: {', '.join(left)}."
                 ui.label(display_text(told, 400)).classes("soft small foreign")
@@ -237,7 +237,7 @@ class _Comparing:
         """Metrics at one step, beside those of the reference."""
         self.step.clear()
         self.slider = None
-        self.step.set_visibility(len(self.side.runs) > 1 and bool(view.metrics_shared(self.side)))
+        self.step.set_visibility(len(self.side.runs) > 1 and bool(view.common_metrics(self.side)))
         if not self.step.visible:
             return
         with self.step, section("Differences at a step"):
@@ -267,10 +267,10 @@ class _Comparing:
         self.gaps.rows = _rows(self.side, at)
 
     def _last(self) -> int:
-        return max(1, view.last_shared(self.side.runs))
+        return max(1, view.last_common_step(self.side.runs))
 
     def _at(self) -> int:
-        last = view.last_shared(self.side.runs)
+        last = view.last_common_step(self.side.runs)
         return last if self.at is None else max(0, min(self.at, last))
 
     def _moved(self, event: events.ValueChangeEventArguments[float | None]) -> None:
@@ -282,9 +282,9 @@ class _Comparing:
     async def show_partings(self) -> None:
         """The first decision that differs from the reference, for each other run."""
         reference, others = self.side.runs[0], list(self.side.runs[1:])
-        found = await asyncio.to_thread(view.partings, reference, others)
+        found = await asyncio.to_thread(view.differences_from, reference, others)
         # What parted stays parted; runs that are equal so far may part later.
-        self.parted = all(each.parting is not None for each in found)
+        self.parted = all(each.difference is not None for each in found)
         self.partings.clear()
         with self.partings, section("First difference", note=f"against {display_text(reference.name, 80)}"):
             show_partings(reference, {run.name: run for run in others}, found)
@@ -320,9 +320,9 @@ class _Comparing:
             everything.on_value_change(turned)
 
 
-def _rows(side: Together, at: int) -> list[dict[str, str]]:
+def _rows(side: SideBySide, at: int) -> list[dict[str, str]]:
     made = []
-    for row in view.differences(side, side.runs[0].name, at).iter_rows(named=True):
+    for row in view.metric_differences(side, side.runs[0].name, at).iter_rows(named=True):
         gap = "–" if row["difference"] is None else f"{row['difference']:+.4g}"
         gap = "reference" if row["reference"] else gap
         if row["low"] is not None:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from nicegui import ui
 
 from populace.base.errors import PopulaceError
-from populace.runs.compare import Parting
+from populace.runs.clock import step_time
+from populace.runs.compare import DecisionDifference
 from populace.runs.reader import RunReader
-from populace.studio.pages.compare.data import Parted, diffed
-from populace.studio.shell.clock import step_time
+from populace.runs.side_by_side import RunDifference, line_diff
 from populace.studio.shell.frame import run_address, run_link, test_id
 from populace.studio.shell.text import display_text, prose
 
@@ -18,29 +18,29 @@ _MARKS = {"-": "color: var(--bad)", "+": "color: var(--good)", " ": "color: var(
 _MOST_LINES = 120
 
 
-def show_partings(reference: RunReader, others: Mapping[str, RunReader], found: Sequence[Parted]) -> None:
+def show_partings(reference: RunReader, others: Mapping[str, RunReader], found: Sequence[RunDifference]) -> None:
     """The first difference of every run from the reference; of several, each opens on a click."""
     for parted in found:
         with test_id(ui.column().classes("w-full gap-2 min-w-0"), f"parting-{parted.run}"):
             with ui.row().classes("items-center gap-2"):
                 run_link(parted.run).style("font-weight: 600")
-                if parted.parting is None:
+                if parted.difference is None:
                     ui.label(display_text(parted.note, 300)).classes("soft")
                 else:
-                    ui.label(_where(reference, parted.parting)).classes("foreign")
-            if parted.parting is not None and len(found) == 1:
-                _texts(reference, others[parted.run], parted.parting)
-            elif parted.parting is not None:
+                    ui.label(_where(reference, parted.difference)).classes("foreign")
+            if parted.difference is not None and len(found) == 1:
+                _texts(reference, others[parted.run], parted.difference)
+            elif parted.difference is not None:
                 with ui.expansion("Both texts").props("dense").classes("w-full"):
-                    _texts(reference, others[parted.run], parted.parting)
+                    _texts(reference, others[parted.run], parted.difference)
 
 
-def _where(run: RunReader, parting: Parting) -> str:
+def _where(run: RunReader, parting: DecisionDifference) -> str:
     whom = f", {_name(run, parting)}" if parting.person is not None else ""
     return display_text(f"{step_time(run, parting.step)}, at {parting.path}{whom}: the {parting.what} differs", 400)
 
 
-def _name(run: RunReader, parting: Parting) -> str:
+def _name(run: RunReader, parting: DecisionDifference) -> str:
     try:
         person = run.people(parting.step).person(parting.person)
     except PopulaceError:
@@ -48,10 +48,10 @@ def _name(run: RunReader, parting: Parting) -> str:
     return f"{dict(person).get('name', 'person')} ({parting.person})"
 
 
-def _texts(reference: RunReader, other: RunReader, parting: Parting) -> None:
+def _texts(reference: RunReader, other: RunReader, parting: DecisionDifference) -> None:
     if parting.what == "prompt":
         with ui.column().classes("w-full gap-0 fixed-width"):
-            shown_lines = diffed(parting.first, parting.second)
+            shown_lines = line_diff(parting.first, parting.second)
             for mark, line in shown_lines[:_MOST_LINES]:
                 ui.label(f"{mark} {display_text(line, 600)}").classes("foreign").style(_MARKS[mark]).props("dir=auto")
             if len(shown_lines) > _MOST_LINES:

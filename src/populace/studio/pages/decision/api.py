@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from populace.base.formatting import json_data
-from populace.studio.pages.decision import data
-from populace.studio.pages.person import data as people
+from populace.runs.biography import decisions_of, person_id
+from populace.runs.decision_details import decision_details, details_document
 from populace.studio.studio import Studio
 
 
 def get_decisions(studio: Studio, name: str, person: str, step: int | None = None) -> list[dict[str, Any]]:
     """What a person decided in a step, opened; without a step, a list of all their decisions."""
     run = studio.library.run(name)
-    who = people.found(run, person)
+    who = person_id(run, person)
     if step is None:
-        return json_data(people.decided(run, who).to_dicts())  # type: ignore[no-any-return]
+        return json_data(decisions_of(run, who).to_dicts())  # type: ignore[no-any-return]
     paths = [decision.path for decision in run.decisions(step, who)]
-    opened = [data.opened(run, step, who, path, studio.workspace) for path in paths]
-    return [json_data(data.described(each)) for each in opened if each is not None]
+    calls = studio.workspace.folder / "calls.sqlite"
+    details = [decision_details(run, step, who, path, calls=calls) for path in paths]
+    return [json_data(details_document(each)) for each in details if each is not None]
 
 
 ROUTES = {

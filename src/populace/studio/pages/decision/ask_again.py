@@ -8,9 +8,9 @@ import polars as pl
 from nicegui import ui
 
 from populace.base.errors import UsageError
-from populace.runs.reader import Decision
+from populace.runs.decision import Decision
+from populace.runs.decision_details import DecisionDetails, replaced_decision, setting_differences
 from populace.studio.jobs import command
-from populace.studio.pages.decision.data import Opened, again_beside, settings_changed, usable
 from populace.studio.pages.decision.panels import draw_line, probability_chart, prompt_text, value_text
 from populace.studio.shell.frame import CommandLine, chip, notify_errors, section, test_id
 from populace.studio.shell.text import display_text, prose
@@ -30,7 +30,7 @@ class AskAgain:
         opened: The recorded decision.
     """
 
-    def __init__(self, studio: Studio, name: str, opened: Opened) -> None:
+    def __init__(self, studio: Studio, name: str, opened: DecisionDetails) -> None:
         self.studio, self.name, self.opened = studio, name, opened
         decision = opened.decision
         first = decision.prompts[0] if decision.prompts else {}
@@ -129,7 +129,7 @@ class AskAgain:
             self._show(found)
 
     def _show(self, found: dict[str, Any]) -> None:
-        recorded, asked = self.opened.decision, again_beside(self.opened.decision, found["asked"])
+        recorded, asked = self.opened.decision, replaced_decision(self.opened.decision, found["asked"])
         same = "They would have answered the same." if found["same_answer"] else "They would have answered otherwise."
         paid = "no call was needed" if not found["calls"] else f"{found['calls']} call{'s' * (found['calls'] > 1)} made"
         test_id(ui.label(f"{same} ({paid}, {found['reused']} reused)").classes("panel-title"), "again-outcome")
@@ -141,13 +141,13 @@ class AskAgain:
                     with ui.row().classes("items-center gap-3"):
                         value_text(decision)
                         chip(decision.status)
-                    if usable(decision):
+                    if decision.has_draw:
                         draw_line(decision, "The draw", f"draw-{marker}")
                     elif decision.prompts and decision.prompts[0]["replies"]:
                         prose(decision.prompts[0]["replies"][-1], 2000, fixed=True)
         with ui.column().classes("w-full gap-1"):
             ui.label("What changed").classes("panel-title").props("role=heading aria-level=3")
-            for name, then, now in settings_changed(recorded, asked):
+            for name, then, now in setting_differences(recorded, asked):
                 ui.label(display_text(f"{name}: {then}  →  {now}", 300)).classes("small")
             if not found["lines"]:
                 ui.label("Not a word: the prompt is the same.").classes("soft")
@@ -160,7 +160,7 @@ class AskAgain:
                 prompt_text(prompt, f"again-prompt-{at}")
 
     def _chart(self, recorded: Decision, asked: Decision) -> None:
-        before, after = recorded.tempered or {}, asked.tempered or {}
+        before, after = recorded.draw_distribution or {}, asked.draw_distribution or {}
         if not before and not after:
             return
         options = list(before or after)

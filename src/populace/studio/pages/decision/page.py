@@ -9,14 +9,15 @@ import polars as pl
 from nicegui import ui
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.runs.reader import Decision, RunReader
+from populace.runs.biography import decisions_of, person_id
+from populace.runs.clock import step_time
+from populace.runs.decision import Decision
+from populace.runs.decision_details import DecisionDetails, decision_details, neighbours
+from populace.runs.reader import RunReader
 from populace.studio.jobs import command
 from populace.studio.pages.decision.ask_again import AskAgain
-from populace.studio.pages.decision.data import Opened, beside, opened
 from populace.studio.pages.decision.panels import answer, calls, charts, memories, prompts, situation
-from populace.studio.pages.person.data import decided, found
 from populace.studio.pages.person.page import STYLE, number
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import empty_state, frame, page_at, run_address, section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
@@ -50,7 +51,7 @@ class _Seen:
     """What the address names."""
 
     def __init__(
-        self, run: RunReader, person: int | str, step: int, decisions: pl.DataFrame, decision: Opened | None
+        self, run: RunReader, person: int | str, step: int, decisions: pl.DataFrame, decision: DecisionDetails | None
     ) -> None:
         self.run, self.person, self.step = run, person, step
         self.decisions, self.decision = decisions, decision
@@ -60,13 +61,19 @@ def _look(studio: Studio, name: str, step: str, person: str, path: str) -> _Seen
     run = studio.library.run(name)
     if not person:
         raise UsageError("this address names no person.", "Open a decision from the page of a person or of the run.")
-    who = found(run, person)
-    decisions = decided(run, who)
+    who = person_id(run, person)
+    decisions = decisions_of(run, who)
     at = number(step, "step")
     if at is None:
         steps = decisions["step"].to_list()
         at = steps[-1] if steps else run.steps[-1]
-    return _Seen(run, who, at, decisions, opened(run, at, who, path or None, studio.workspace))
+    return _Seen(
+        run,
+        who,
+        at,
+        decisions,
+        decision_details(run, at, who, path or None, calls=studio.workspace.folder / "calls.sqlite"),
+    )
 
 
 def _page(studio: Studio, name: str, seen: _Seen) -> None:
@@ -89,7 +96,7 @@ def _page(studio: Studio, name: str, seen: _Seen) -> None:
 
 def _steps(name: str, seen: _Seen, decision: Decision) -> None:
     """Ways to the decisions before and after, and to the others of the step."""
-    before, after = beside(seen.decisions, decision.step, decision.path)
+    before, after = neighbours(seen.decisions, decision.step, decision.path)
 
     def address(row: dict[str, Any]) -> str:
         return run_address(name, "decision", step=row["step"], person=seen.person, path=row["path"])

@@ -8,8 +8,8 @@ import polars as pl
 from nicegui import ui
 
 from populace.questions import LOW_MASS
-from populace.runs.reader import Decision
-from populace.studio.pages.decision.data import Call, Opened, cumulative, distribution, form_fields, usable
+from populace.runs.decision import Decision
+from populace.runs.decision_details import DecisionDetails, ModelCall, form_fields
 from populace.studio.shell.frame import chip, empty_state, figure, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
@@ -19,7 +19,7 @@ _SHORT = 60
 METHODS = {"scored": "read as a distribution", "sampled": "written by the model"}
 
 
-def answer(told: Opened, clock: str) -> None:
+def answer(told: DecisionDetails, clock: str) -> None:
     """Who answered what, and how it went."""
     decision = told.decision
     with section("Answer", note=clock):
@@ -45,7 +45,7 @@ def value_text(decision: Decision) -> ui.column:
     return made
 
 
-def situation(told: Opened) -> None:
+def situation(told: DecisionDetails) -> None:
     """What the person was told, as a template, and what stood in its fields."""
     with section("Situation", note="what they were told before the question"):
         if told.given:
@@ -64,7 +64,7 @@ def _fields(fields: dict[str, str]) -> None:
             prose(value, 400)
 
 
-def memories(told: Opened) -> None:
+def memories(told: DecisionDetails) -> None:
     """What came to mind, with its scores as bars."""
     with section("What came to mind", note="recalled for this decision and shown in the prompt"):
         if not told.memories.height:
@@ -123,20 +123,20 @@ def prompt_text(prompt: dict[str, Any], marker: str) -> None:
                 prose(text, 3000, fixed=True)
 
 
-def charts(told: Opened) -> None:
+def charts(told: DecisionDetails) -> None:
     """The distribution before and after temperature and the draw; or the reply in words and what was cleaned away."""
     decision = told.decision
     if decision.distribution is None:
         _replies(told)
         return
     with section("Distribution", note=f"temperature {decision.temperature:g}"):
-        table = distribution(decision).rename({"before": "before temperature", "after": "after temperature"})
+        table = decision.distribution_table.rename({"before": "before temperature", "after": "after temperature"})
         probability_chart("Probability of each option", table, "distribution")
         mass = decision.prompts[0]["mass"]
         if mass is not None:
             low = ": little, so read it with care" if mass < LOW_MASS else ""
             ui.label(f"{mass:.1%} of the model's probability fell on the options{low}.").classes("soft small")
-        if usable(decision):
+        if decision.has_draw:
             draw_line(decision, "The draw", "draw")
         else:
             ui.label("There was too little to draw from, so there is no answer.").classes("soft")
@@ -151,7 +151,7 @@ def probability_chart(title: str, table: pl.DataFrame, name: str) -> Chart:
 
 def draw_line(decision: Decision, title: str, name: str) -> Chart:
     """The line from 0 to 1, an option beside the other, with the draw as a mark on it."""
-    edges = cumulative(decision)
+    edges = decision.draw_intervals
     table = pl.DataFrame(edges, schema={"option": pl.String, "from": pl.Float64, "to": pl.Float64}, orient="row")
     series: list[dict[str, Any]] = [
         {
@@ -188,7 +188,7 @@ def draw_line(decision: Decision, title: str, name: str) -> Chart:
     return made
 
 
-def _replies(told: Opened) -> None:
+def _replies(told: DecisionDetails) -> None:
     with section("Reply", note="as the model wrote it"):
         replies = [reply for prompt in told.decision.prompts for reply in prompt["replies"] or []]
         if not replies:
@@ -203,7 +203,7 @@ def _replies(told: Opened) -> None:
             ui.label(display_text(f"Cleaned away by rule: {rules}{ended}.", 400)).classes("small")
 
 
-def calls(told: Opened) -> None:
+def calls(told: DecisionDetails) -> None:
     """The calls behind the decision: tokens, money, whether they were known."""
     with section("Calls"):
         if not told.calls:
@@ -212,7 +212,7 @@ def calls(told: Opened) -> None:
             _call(call)
 
 
-def _call(call: Call) -> None:
+def _call(call: ModelCall) -> None:
     with ui.row().classes("w-full items-start gap-6"):
         figure(f"{call.prompt_tokens:,} + {call.completion_tokens:,}", "tokens read + written")
         figure(
@@ -232,7 +232,7 @@ def _call(call: Call) -> None:
     )
 
 
-def _price(call: Call) -> str:
+def _price(call: ModelCall) -> str:
     if call.cost is None:
         return "no price is known for this model"
     return "free" if call.cost == 0 else "by the price table"

@@ -14,9 +14,10 @@ from populace.engine.workspace import Workspace
 from populace.experiments import Results
 from populace.experiments.execution import default_keep
 from populace.experiments.folder import ExperimentFolder, experiment_names, experiments_folder
-from populace.experiments.reports.experiment_report import experiment_yaml, mean_band, outcome_meaning
+from populace.experiments.reports.experiment_report import experiment_yaml, outcome_meaning
 from populace.experiments.validation import ValidityCard, validity
-from populace.studio.pages.compare.data import Overlay, joined
+from populace.runs.side_by_side import Overlay, joined_lines
+from populace.statistics.bands import mean_band
 
 MOST_LINES = 8
 """More arms than this are not drawn over time."""
@@ -178,7 +179,7 @@ def over_time(results: Results) -> dict[str, Overlay]:
             try:
                 table = mean_band([path for path in paths if path])
             except PopulaceError as error:
-                return {metric: Overlay(joined([]), [], {}, str(error))}
+                return {metric: Overlay(joined_lines([]), [], {}, str(error))}
             if table.height:
                 ends = (f"{arm.name} low", f"{arm.name} high")
                 columns = pl.col("mean", "low", "high").cast(pl.Float64)
@@ -188,7 +189,7 @@ def over_time(results: Results) -> dict[str, Overlay]:
                 bands[arm.name] = ends
         left = f" The first {MOST_LINES} of {len(arms)} arms are drawn." if len(arms) > MOST_LINES else ""
         note = f"Mean over runs; bands are 95 % t intervals over seeds.{left}"
-        made[metric] = Overlay(joined(tables), lines, bands, note)
+        made[metric] = Overlay(joined_lines(tables), lines, bands, note)
     return made
 
 

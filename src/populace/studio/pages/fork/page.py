@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.runs.clock import step_time
 from populace.studio.catalogue import Catalogue
 from populace.studio.jobs import command
 from populace.studio.pages.fork.change_forms import KINDS, Read, change_form
 from populace.studio.pages.fork.data import SETTINGS, Beginning, Fork, beginning, checked
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import (
     Page,
     after_load,

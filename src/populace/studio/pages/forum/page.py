@@ -11,6 +11,7 @@ from nicegui import ui
 from populace.base.errors import UsageError
 from populace.community.community import Sorting
 from populace.community.word_filter import WordFilter
+from populace.runs.clock import step_time
 from populace.studio.jobs import command
 from populace.studio.pages.forum.about import Judging, about, masthead
 from populace.studio.pages.forum.data import ForumView, thread_facts
@@ -18,7 +19,6 @@ from populace.studio.pages.forum.member import member_panel, members_panel
 from populace.studio.pages.forum.post import STYLE, Reader, opened, post_card, tag, votes
 from populace.studio.pages.whatif.data import continuations, counted, fork_manifests
 from populace.studio.pages.whatif.dialog import Turning
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import Page, empty_state, frame, page_at, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 from nicegui import ui
 
 from populace.community.profiles import hue
+from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
 from populace.studio.pages.forum.data import ForumPost, Mark
-from populace.studio.shell.clock import time_text
 from populace.studio.shell.frame import run_address, test_id
 from populace.studio.shell.text import display_text, prose
 

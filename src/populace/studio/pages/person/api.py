@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from populace.base.formatting import json_data
-from populace.studio.pages.person import data
+from populace.runs.biography import biography, biography_document, memory_stream
 from populace.studio.studio import Studio
 
 
 def get_person(studio: Studio, name: str, who: str, step: int | None = None) -> dict[str, Any]:
     """One person, at a step or at the last in which they are there."""
     run = studio.library.run(name)
-    found = data.portrait(run, who)
+    found = biography(run, who)
     at = found.steps[-1] if step is None else step
-    return json_data(data.described(found, at, memories=data.stream(run, found, at)))  # type: ignore[no-any-return]
+    return json_data(biography_document(found, at, memory_stream(run, found, at)))  # type: ignore[no-any-return]
 
 
 ROUTES = {

@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import ui
 
 from populace.base.errors import UsageError
+from populace.runs.biography import Biography, interviews_with
+from populace.runs.clock import step_time
 from populace.studio.jobs import command
-from populace.studio.pages.person.data import Portrait, interviews_with
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import CommandLine, chip, empty_state, notify_errors, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -33,7 +33,7 @@ class Interview:
         step: Tells the step that is shown.
     """
 
-    def __init__(self, studio: Studio, name: str, person: Portrait, step: Callable[[], int]) -> None:
+    def __init__(self, studio: Studio, name: str, person: Biography, step: Callable[[], int]) -> None:
         self.studio, self.name, self.person, self.step = studio, name, person, step
         self._listed: list[dict[str, Any]] | None = None
         with section("Ask this person") as panel:
@@ -89,7 +89,7 @@ class Interview:
     def _say(self) -> None:
         self.line.show(command(*self.arguments()))
 
-    def show(self, person: Portrait, step: int) -> None:
+    def show(self, person: Biography, step: int) -> None:
         """Show what was asked so far, and ask as of another step."""
         self.person = person
         self._say()

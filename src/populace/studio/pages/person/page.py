@@ -7,11 +7,11 @@ import asyncio
 from nicegui import ui
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.runs.biography import Biography, biography
+from populace.runs.clock import step_time
 from populace.studio.jobs import command
-from populace.studio.pages.person.data import Portrait, portrait
 from populace.studio.pages.person.interview import Interview
 from populace.studio.pages.person.panels import Panel, panels
-from populace.studio.shell.clock import step_time
 from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, run_address, test_id
 from populace.studio.studio import Studio
 
@@ -24,9 +24,9 @@ def register(studio: Studio) -> None:
     @page_at("/run/{name}/person/{who:path}")
     async def person(name: str, who: str, step: str = "") -> None:
         ui.add_head_html(STYLE)
-        found: Portrait | PopulaceError
+        found: Biography | PopulaceError
         try:
-            found = await asyncio.to_thread(portrait, studio.library.run(name), who)
+            found = await asyncio.to_thread(biography, studio.library.run(name), who)
         except PopulaceError as error:
             found = error
         title = who if isinstance(found, PopulaceError) else found.name
@@ -48,7 +48,7 @@ def number(text: str, what: str) -> int | None:
 class _Shown:
     """A person on the screen, at a step that a slider moves."""
 
-    def __init__(self, studio: Studio, page: Page, name: str, person: Portrait) -> None:
+    def __init__(self, studio: Studio, page: Page, name: str, person: Biography) -> None:
         self.studio, self.page, self.name, self.person = studio, page, name, person
         self.step = person.steps[-1]
         self._panels: list[Panel] = []
@@ -96,7 +96,7 @@ class _Shown:
         """The run went on, or somebody was asked on the side."""
         run = self.studio.library.run(self.name)
         latest = self.step == self.person.steps[-1]
-        self.person = await asyncio.to_thread(portrait, run, str(self.person.id))
+        self.person = await asyncio.to_thread(biography, run, str(self.person.id))
         self.slider.props["max"] = self.person.steps[-1]
         self.slider.update()
         if latest and self.step != self.person.steps[-1]:

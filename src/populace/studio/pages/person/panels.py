@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
-from populace.studio.pages.person.data import Portrait, changing, happenings, stream, talk
-from populace.studio.shell.clock import time_text
+from populace.runs.biography import Biography, changing_columns, memory_stream
+from populace.runs.clock import time_text
 from populace.studio.shell.frame import empty_state, run_address, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_options
 from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
 
-Panel = Callable[[Portrait, int], None]
+Panel = Callable[[Biography, int], None]
 """Shows a person at a step."""
 
 _CHARTS = 12
@@ -46,7 +46,7 @@ def _profile() -> Panel:
         box = test_id(ui.element("div").classes("facts"), "profile")
     before: dict[str, Any] = {}
 
-    def show(person: Portrait, step: int) -> None:
+    def show(person: Biography, step: int) -> None:
         now = person.at(step)
         if now == before:
             return
@@ -68,8 +68,8 @@ def _states() -> Panel:
     drawn: dict[str, Chart] = {}
     held: dict[str, Any] = {}
 
-    def build(person: Portrait) -> None:
-        numbers, words = changing(person.states)
+    def build(person: Biography) -> None:
+        numbers, words = changing_columns(person.states)
         held.update(states=person.states, numbers=numbers[:_CHARTS], words=words[: _CHARTS - len(numbers[:_CHARTS])])
         box.clear()
         drawn.clear()
@@ -89,7 +89,7 @@ def _states() -> Panel:
             with box:
                 empty_state("Nothing about them changed in this run.")
 
-    def show(person: Portrait, step: int) -> None:
+    def show(person: Biography, step: int) -> None:
         if held.get("states") is not person.states:
             build(person)
         for column, chart in drawn.items():
@@ -146,7 +146,7 @@ def _decisions(studio: Studio, name: str) -> Panel:
         )
         test_id(paged.element.classes("decisions"), "decisions")
 
-    def show(person: Portrait, step: int) -> None:
+    def show(person: Biography, step: int) -> None:
         run = studio.library.run(name)
         frame = person.decisions.filter(pl.col("step") <= step).reverse()
         clocks = {each: time_text(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
@@ -169,9 +169,9 @@ def _happenings(studio: Studio, name: str) -> Panel:
         with ui.column() as nothing:
             empty_state("No event tells of them up to this step.")
 
-    def show(person: Portrait, step: int) -> None:
+    def show(person: Biography, step: int) -> None:
         run = studio.library.run(name)
-        frame = happenings(person, step).with_row_index("row")
+        frame = person.events_until(step).with_row_index("row")
         clocks = {each: time_text(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
         clock = [clocks[each] for each in frame["step"].to_list()]
         held["frame"] = frame.with_columns(pl.Series("clock", clock, dtype=pl.String))
@@ -206,8 +206,8 @@ def _memories(studio: Studio, name: str) -> Panel:
 
     kinds.on_value_change(chosen)
 
-    def show(person: Portrait, step: int) -> None:
-        frame = stream(studio.library.run(name), person, step)
+    def show(person: Biography, step: int) -> None:
+        frame = memory_stream(studio.library.run(name), person, step)
         held["frame"] = frame
         filled.set_visibility(frame.height > 0)
         nothing.set_visibility(not frame.height)
@@ -231,9 +231,9 @@ def _talk(studio: Studio, name: str) -> Panel:
         box = test_id(ui.column().classes("w-full gap-3"), "talk")
     state: dict[str, Any] = {"most": _TALKS, "shown": None}
 
-    def show(person: Portrait, step: int) -> None:
+    def show(person: Biography, step: int) -> None:
         run = studio.library.run(name)
-        held = talk(person, step)
+        held = person.talk_until(step)
         if (held, state["most"]) == state["shown"]:
             return
         state["shown"] = (held, state["most"])

@@ -7,10 +7,11 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
+from populace.runs import step_answers
+from populace.runs import usage as run_usage
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
 from populace.studio.jobs import command
-from populace.studio.pages.run import answers_data, usage_data
 from populace.studio.pages.run.panels import Panel
 from populace.studio.shell.frame import empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
@@ -36,7 +37,7 @@ class AnswersPanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """The questions of the step."""
-        return answers_data.question_summaries(run, step), answers_data.question_count(run, step)
+        return step_answers.question_summaries(run, step), step_answers.question_count(run, step)
 
     def draw(self, data: Any) -> None:
         """The questions; where they are those that are shown already, only the numbers change."""
@@ -66,7 +67,7 @@ class AnswersPanel(Panel):
 class _Question:
     """One question with its answers."""
 
-    def __init__(self, question: answers_data.QuestionSummary, panel: AnswersPanel, with_chart: bool) -> None:
+    def __init__(self, question: step_answers.QuestionSummary, panel: AnswersPanel, with_chart: bool) -> None:
         self._rows = question.values
         self._bars = [name for name in _BARS if name == "share" or question.values["predicted"].null_count() == 0]
         with ui.column().classes("w-full gap-1 min-w-0"):
@@ -74,7 +75,7 @@ class _Question:
                 "role=heading aria-level=3 dir=auto"
             )
             self._summary = ui.label().classes("soft small foreign")
-            few = question.different <= answers_data.MAX_VALUES and question.values.height > 0
+            few = question.different <= step_answers.MOST_VALUES and question.values.height > 0
             self._chart = None
             if with_chart and few:
                 self._chart = bar_chart(
@@ -87,7 +88,7 @@ class _Question:
             )
             self._table.table.props("hide-pagination")
 
-    def show(self, question: answers_data.QuestionSummary) -> None:
+    def show(self, question: step_answers.QuestionSummary) -> None:
         """Show the answers of another step."""
         self._rows = question.values
         statuses = ", ".join(f"{count:,} {status}" for status, count in question.statuses.items())
@@ -146,15 +147,15 @@ class InvalidPanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """Counts and a sample."""
-        by_step = answers_data.invalid_by_step(run, step)
-        replies = answers_data.invalid_replies(run, step)
+        by_step = step_answers.invalid_by_step(run, step)
+        replies = step_answers.invalid_replies(run, step)
         who = pl.coalesce(pl.col("name"), pl.col("person").cast(pl.String))
         tables = [
-            answers_data.invalid_by_question(run, step),
-            answers_data.invalid_by_question(run, step, until=True),
+            step_answers.invalid_by_question(run, step),
+            step_answers.invalid_by_question(run, step, until=True),
             replies.with_columns(who=who),
         ]
-        return by_step, tables, answers_data.status_counts(run, step), answers_data.status_counts(run, step, until=True)
+        return by_step, tables, step_answers.status_counts(run, step), step_answers.status_counts(run, step, until=True)
 
     def draw(self, data: Any) -> None:
         """The counts, or that every answer was valid."""
@@ -218,7 +219,7 @@ class UsagePanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """The usage and the cleanings so far."""
-        return usage_data.usage_summary(run, step), usage_data.cleanings_until(run, step)
+        return run_usage.usage_until(run, step), run_usage.cleanings_until(run, step)
 
     def draw(self, data: Any) -> None:
         """The numbers so far, and those of the step."""

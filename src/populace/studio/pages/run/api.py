@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from populace.base.errors import JournalError, UsageError
+from populace.runs import step_answers, step_events, step_people
+from populace.runs import usage as run_usage
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
-from populace.studio.pages.run import answers_data, events_data, people_data, usage_data
 from populace.studio.studio import Studio
 
 Page = Annotated[int, Query(ge=1)]
@@ -44,7 +45,7 @@ def get_people(
     """A page of the people at a step; `sort=-age` puts the largest first."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    rows = people_data.people_rows(
+    rows = step_people.people_page(
         run, at, search=search, where=where, sort=sort.lstrip("-"), descending=sort[:1] == "-", page=page, size=size
     )
     return {"step": at, "count": rows.total, "people": rows.table.to_dicts()}
@@ -64,7 +65,7 @@ def get_events(
     """A page of the events at a step, or with `until` up to it, newest first."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    rows = events_data.event_rows(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
+    rows = step_events.event_page(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
     return {"step": at, "count": rows.total, "events": rows.table.to_dicts()}
 
 
@@ -78,16 +79,16 @@ def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str,
             "values": each.values.to_dicts(),
             "mean": asdict(each.mean) if each.mean else None,
         }
-        for each in answers_data.question_summaries(run, at)
+        for each in step_answers.question_summaries(run, at)
     ]
-    invalid = answers_data.invalid_by_question(run, at).to_dicts()
+    invalid = step_answers.invalid_by_question(run, at).to_dicts()
     return {"step": at, "questions": questions, "invalid": invalid}
 
 
 def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
     """Calls, tokens and cost up to a step, by purpose and by step."""
     run = studio.library.run(name)
-    usage = usage_data.usage_summary(run, step_of(run, step))
+    usage = run_usage.usage_until(run, step_of(run, step))
     return {
         "until": usage.until,
         "total": usage.total.to_json(),

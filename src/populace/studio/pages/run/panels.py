@@ -9,9 +9,9 @@ import polars as pl
 from nicegui import background_tasks, ui
 
 from populace.base.errors import UsageError
+from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
 from populace.studio.metrics import metric_info
-from populace.studio.pages.run import events_data, people_data
 from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.shell.frame import Page, empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
@@ -73,7 +73,7 @@ class PeoplePanel(Panel):
     def __init__(self, name: str, page: Page, reload: Reload, query: TableQuery, where: str) -> None:
         super().__init__(name, page, reload)
         self.query, self.where = query, where
-        self._rows = people_data.TablePage(pl.DataFrame({"id": []}), 0)
+        self._rows = step_people.TablePage(pl.DataFrame({"id": []}), 0)
 
     def build(self) -> None:
         """A search field, a field for conditions, and the table."""
@@ -97,12 +97,12 @@ class PeoplePanel(Panel):
         try:
             return names, self._read(run, step), ""
         except UsageError as error:
-            return names, people_data.TablePage(pl.DataFrame({"id": []}), 0), str(error)
+            return names, step_people.TablePage(pl.DataFrame({"id": []}), 0), str(error)
 
-    def _read(self, run: RunReader, step: int) -> people_data.TablePage:
+    def _read(self, run: RunReader, step: int) -> step_people.TablePage:
         query = self.query
         names = run.record.people_columns(step)
-        return people_data.people_rows(
+        return step_people.people_page(
             run,
             step,
             search=query.search,
@@ -164,7 +164,7 @@ class EventsPanel(Panel):
         super().__init__(name, page, reload)
         self.kind, self.person, self.until = kind, person, until
         self._query = TableQuery()
-        self._rows = people_data.TablePage(pl.DataFrame(), 0)
+        self._rows = step_people.TablePage(pl.DataFrame(), 0)
 
     def build(self) -> None:
         """Filters and the table."""
@@ -182,11 +182,11 @@ class EventsPanel(Panel):
 
     def load(self, run: RunReader, step: int) -> Any:
         """A page of events, and which kinds there are."""
-        kinds = events_data.kind_counts(run, step, until=self.until)
+        kinds = step_events.event_kinds(run, step, until=self.until)
         counts = dict(kinds.iter_rows())
         kind = self.kind if self.kind in counts else ""
         query = self._query
-        rows = events_data.event_rows(
+        rows = step_events.event_page(
             run, step, until=self.until, kind=kind, person=self.person, page=query.page, size=query.size
         )
         return counts, rows

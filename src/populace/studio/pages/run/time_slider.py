@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import events, ui
 
+from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
-from populace.studio.shell.clock import time_text
 from populace.studio.shell.frame import test_id
 
 _PLAY_S = 0.6

@@ -54,7 +54,7 @@ def cached_per_step(function: Callable[[RunReader, int], ValueT]) -> Callable[[R
     return cached(_PER_STEP, key, _LOCK)(function)
 
 
-def people_table(run: RunReader, step: int, names: Sequence[str]) -> pl.DataFrame:
+def people(run: RunReader, step: int, names: Sequence[str]) -> pl.DataFrame:
     """Some columns of the population after a step, read from the steps that wrote them."""
     written = run.record.people_columns(step)
     names_by_step: dict[int, list[str]] = {}
@@ -73,16 +73,16 @@ def _order_key(run: RunReader, step: int, name: str, descending: bool = False) -
 
 
 @cached(_COLUMNS, _order_key, _LOCK)
-def row_order(run: RunReader, step: int, name: str, descending: bool = False) -> pl.Series:
+def order(run: RunReader, step: int, name: str, descending: bool = False) -> pl.Series:
     """The rows of the population after a step in the order of a column, equal ones as they stand, empty ones last."""
-    table = people_table(run, step, [name]).with_row_index("row")
+    table = people(run, step, [name]).with_row_index("row")
     return table.sort(name, descending=descending, nulls_last=True, maintain_order=True)["row"]
 
 
-def names_of(run: RunReader, step: int, ids: pl.Series) -> pl.Series:
+def names(run: RunReader, step: int, ids: pl.Series) -> pl.Series:
     """The names of people by their ids; None for those who have no name or have left."""
     known: dict[Any, str | None] = {}
     if "name" in run.record.people_columns(step):
-        table = people_table(run, step, ["id", "name"]).filter(pl.col("id").is_in(ids.unique().implode()))
+        table = people(run, step, ["id", "name"]).filter(pl.col("id").is_in(ids.unique().implode()))
         known = dict(table.iter_rows())
     return pl.Series("name", [known.get(each) for each in ids], dtype=pl.String)

@@ -1,4 +1,4 @@
-"""The people of a run at a step: searched, filtered, sorted and paged, reading only the columns that are needed."""
+"""The people of a run at a step: searched, filtered, sorted and paged without reading more than is shown."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
-from populace.studio import step_cache
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains"}
 _CONDITION = re.compile(
@@ -28,7 +28,7 @@ class TablePage:
     total: int
 
 
-def people_rows(
+def people_page(
     run: RunReader,
     step: int,
     *,
@@ -44,11 +44,11 @@ def people_rows(
     Args:
         run: The run.
         step: The step.
-        search: Text that a column of text or the id must contain, in any case of letters.
+        search: Words that must stand in a column of text, or the id, in any case of letters.
         where: Conditions such as `age >= 30 and shirt = blue`.
         sort: The column to sort by; the order of the population by default.
         descending: Whether the largest comes first. People without a value always come last.
-        page: The number of the page, from 1.
+        page: Which page, from 1.
         size: How many rows a page has.
     """
     names = list(run.record.people_columns(step))
@@ -56,14 +56,14 @@ def people_rows(
         raise UnknownNameError("column", sort, names)
     keep = _matches(run, step, names, search.strip(), where.strip())
     if sort:
-        order = step_cache.row_order(run, step, sort, descending)
+        order = step_cache.order(run, step, sort, descending)
         rows = order if keep is None else order.filter(keep.gather(order))
     elif keep is None:
         rows = pl.int_range(int(run.record.facts(step)["people"]["count"]), eager=True, dtype=pl.UInt32)
     else:
         rows = keep.arg_true()
-    page_of_rows = rows.slice(max(page - 1, 0) * size, size)
-    return TablePage(step_cache.people_table(run, step, names)[page_of_rows], rows.len())
+    rows_of_page = rows.slice(max(page - 1, 0) * size, size)
+    return TablePage(step_cache.people(run, step, names)[rows_of_page], rows.len())
 
 
 def parse_conditions(text: str) -> list[tuple[str, str, str]]:
@@ -85,19 +85,19 @@ def parse_conditions(text: str) -> list[tuple[str, str, str]]:
 
 
 def _matches(run: RunReader, step: int, names: list[str], search: str, where: str) -> pl.Series | None:
-    """A mask of the people who match the search and the conditions; None where everybody does."""
+    """Who fits the words and the conditions; None where everybody does."""
     keep: pl.Series | None = None
     for name, operator, value in parse_conditions(where):
         if name not in names:
             raise UnknownNameError("column", name, names)
-        fits = _compare(step_cache.people_table(run, step, [name])[name], operator, value)
+        fits = _comparison(step_cache.people(run, step, [name])[name], operator, value)
         keep = fits if keep is None else keep & fits
     if search:
-        matches = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
-        for column in step_cache.people_table(run, step, names).get_columns():
+        hits = pl.zeros(int(run.record.facts(step)["people"]["count"]), pl.Boolean, eager=True)
+        for column in step_cache.people(run, step, names).get_columns():
             if _is_text(column.dtype) or column.name == "id":
-                matches = matches | _contains(column, search)
-        keep = matches if keep is None else keep & matches
+                hits = hits | _contains(column, search)
+        keep = hits if keep is None else keep & hits
     return keep
 
 
@@ -108,13 +108,13 @@ def _is_text(dtype: pl.DataType) -> bool:
 def _contains(column: pl.Series, words: str) -> pl.Series:
     pattern = f"(?i){re.escape(words)}"
     if isinstance(column.dtype, pl.Enum):
-        # Searching the few categories is enough.
+        # Of an enumeration only the few values need to be searched.
         fits = [value for value in column.dtype.categories if words.lower() in value.lower()]
         return column.is_in(pl.Series(fits, dtype=column.dtype).implode()).fill_null(False)
     return column.cast(pl.String).str.contains(pattern).fill_null(False)
 
 
-def _compare(column: pl.Series, operator: str, value: str) -> pl.Series:
+def _comparison(column: pl.Series, operator: str, value: str) -> pl.Series:
     if column.dtype.is_nested():
         raise UsageError(f"{column.name} holds lists or records, which cannot be compared.", _HINT)
     if operator == "contains":
@@ -122,12 +122,12 @@ def _compare(column: pl.Series, operator: str, value: str) -> pl.Series:
     if value.lower() in ("", "none") and operator in ("eq", "ne"):
         return column.is_null() if operator == "eq" else column.is_not_null()
     if column.dtype.is_numeric():
-        column, operand = column.cast(pl.Float64), pl.lit(_number(column.name, value))
+        column, target = column.cast(pl.Float64), pl.lit(_number(column.name, value))
     elif column.dtype == pl.Boolean:
-        operand = pl.lit(_truth(column.name, value))
+        target = pl.lit(_truth(column.name, value))
     else:
-        column, operand = column.cast(pl.String), pl.lit(value)
-    fits: pl.Series = pl.select(getattr(pl.lit(column), operator)(operand)).to_series()
+        column, target = column.cast(pl.String), pl.lit(value)
+    fits: pl.Series = pl.select(getattr(pl.lit(column), operator)(target)).to_series()
     return fits.fill_null(False)
 
 

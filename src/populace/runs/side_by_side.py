@@ -1,4 +1,4 @@
-"""Runs side by side: which belong together, their metrics, where they part, and what cannot be compared."""
+"""Several runs side by side: which belong together, their metrics, where they differ, what cannot be compared."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.experiments.reports.experiment_report import mean_band
-from populace.runs.compare import Parting, first_difference
+from populace.runs.compare import DecisionDifference, first_decision_difference
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import settings_of
+from populace.statistics.bands import mean_band
 
 MOST = 24
 """The most runs that are put side by side."""
@@ -23,7 +23,7 @@ _LONGEST_TEXT = 20_000
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingRun:
     """A run that cannot be shown, with why and what to do."""
 
     name: str
@@ -32,7 +32,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Group:
+class SeedGroup:
     """Runs that share everything but their seed; a run of its own kind is a group of one.
 
     Attributes:
@@ -50,7 +50,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Relation:
+class ForkRelation:
     """A run that is a fork: of which run, from which step on, and whether that run is on the page too."""
 
     child: str
@@ -60,11 +60,11 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Parted:
-    """Where a run parts from the reference; `note` says why that cannot be told, where it cannot."""
+class RunDifference:
+    """Where a run first differs from the reference; without a difference `note` says why there is none."""
 
     run: str
-    parting: Parting | None
+    difference: DecisionDifference | None
     note: str = ""
 
 
@@ -86,7 +86,7 @@ class Overlay:
 
 
 @dataclass(frozen=True)
-class Together:
+class SideBySide:
     """Runs side by side, with what was read of them once.
 
     Attributes:
@@ -97,9 +97,9 @@ class Together:
     """
 
     runs: tuple[RunReader, ...]
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingRun, ...]
     metrics: dict[str, pl.DataFrame]
-    groups: tuple[Group, ...]
+    groups: tuple[SeedGroup, ...]
 
     def run(self, name: str) -> RunReader:
         """A run by its name; the first where there is none of that name."""
@@ -111,31 +111,31 @@ class Together:
         return [name for name, dtype in schema.items() if name != "step" and dtype.is_numeric()]
 
 
-def together(names: Iterable[str], open_run: Callable[[str], RunReader]) -> Together:
-    """Runs by name, each once; those that cannot be read are told and do not keep others from being shown.
+def side_by_side(names: Iterable[str], open_run: Callable[[str], RunReader]) -> SideBySide:
+    """Runs by name, each once; those that cannot be read are listed apart and do not keep others from being shown.
 
     Args:
         names: The names.
         open_run: How a run is opened.
     """
-    found: list[RunReader] = []
-    missing: list[Missing] = []
+    runs: list[RunReader] = []
+    missing: list[MissingRun] = []
     metrics: dict[str, pl.DataFrame] = {}
     for name in dict.fromkeys(names):
-        if len(found) >= MOST:
-            missing.append(Missing(name, f"At most {MOST} runs are shown at once.", "Take some away."))
+        if len(runs) >= MOST:
+            missing.append(MissingRun(name, f"At most {MOST} runs are shown at once.", "Take some away."))
             continue
         try:
             run = open_run(name)
             table = run.metrics
             metrics[run.name] = table if table.width else pl.DataFrame(schema={"step": pl.Int64})
-            found.append(run)
+            runs.append(run)
         except PopulaceError as error:
-            missing.append(Missing(name, error.what, error.hint or ""))
-    return Together(tuple(found), tuple(missing), metrics, tuple(grouped(found)))
+            missing.append(MissingRun(name, error.what, error.hint or ""))
+    return SideBySide(tuple(runs), tuple(missing), metrics, tuple(seed_groups(runs)))
 
 
-def grouped(runs: Sequence[RunReader]) -> list[Group]:
+def seed_groups(runs: Sequence[RunReader]) -> list[SeedGroup]:
     """Runs by what they share, in the order in which they were given."""
     kinds: dict[str, list[RunReader]] = {}
     for run in runs:
@@ -144,12 +144,12 @@ def grouped(runs: Sequence[RunReader]) -> list[Group]:
     labels = [_label(members, [m[0] for m in kinds.values()], several) for members in kinds.values()]
     twice = {label for label in labels if labels.count(label) > 1}
     return [
-        Group(f"{label} ({members[0].name})" if label in twice else label, tuple(members))
+        SeedGroup(f"{label} ({members[0].name})" if label in twice else label, tuple(members))
         for label, members in zip(labels, kinds.values(), strict=True)
     ]
 
 
-def metrics_shared(side: Together) -> list[str]:
+def common_metrics(side: SideBySide) -> list[str]:
     """The numeric metrics that two or more runs have, or that the only run has."""
     counts: dict[str, int] = {}
     for run in side.runs:
@@ -158,17 +158,17 @@ def metrics_shared(side: Together) -> list[str]:
     return [name for name, count in counts.items() if count >= min(2, len(side.runs))]
 
 
-def metrics_with_values(side: Together) -> list[str]:
+def metrics_with_values(side: SideBySide) -> list[str]:
     """The shared metrics that have a value somewhere; days until something that never came have none."""
     tables = side.metrics.values()
     return [
         name
-        for name in metrics_shared(side)
+        for name in common_metrics(side)
         if any(name in table.columns and table[name].null_count() < table.height for table in tables)
     ]
 
 
-def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
+def overlay(side: SideBySide, metric: str, *, bands: bool = True) -> Overlay:
     """A metric of all runs: a line for each run, or for each group with the interval of its mean.
 
     Args:
@@ -178,11 +178,11 @@ def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
     """
     tables: list[pl.DataFrame] = []
     lines: list[str] = []
-    found: dict[str, tuple[str, str]] = {}
+    intervals: dict[str, tuple[str, str]] = {}
     notes: list[str] = []
     for group in side.groups:
-        held = [run for run in group.runs if metric in side.numeric(run)]
-        distinct = [run for run in group.distinct.values() if run in held]
+        measured = [run for run in group.runs if metric in side.numeric(run)]
+        distinct = [run for run in group.distinct.values() if run in measured]
         if bands and len(distinct) > 1:
             try:
                 table = mean_band([_path(side, run, metric) for run in distinct])
@@ -196,24 +196,24 @@ def overlay(side: Together, metric: str, *, bands: bool = True) -> Overlay:
                     )
                 )
                 lines.append(group.label)
-                found[group.label] = (low, high)
+                intervals[group.label] = (low, high)
                 continue
-        for run in held:
+        for run in measured:
             tables.append(side.metrics[run.name].select("step", pl.col(metric).cast(pl.Float64).alias(run.name)))
             lines.append(run.name)
-    if found:
+    if intervals:
         notes.insert(0, "Bands are 95 % t intervals of the mean over seeds, step by step.")
-    return Overlay(joined(tables), lines, found, " ".join(notes))
+    return Overlay(joined_lines(tables), lines, intervals, " ".join(notes))
 
 
-def differences(side: Together, reference: str, step: int) -> pl.DataFrame:
+def metric_differences(side: SideBySide, reference: str, step: int) -> pl.DataFrame:
     """Every shared metric at a step: each group's mean, and how far it lies from the group of the reference.
 
     Where both have two or more runs, the difference has its interval: paired where they have the same seeds.
     """
     base = next(group for group in side.groups if side.run(reference) in group.runs)
     rows: list[dict[str, Any]] = []
-    for metric in metrics_shared(side):
+    for metric in common_metrics(side):
         ours = _values(side, base, metric, step)
         for group in side.groups:
             theirs = _values(side, group, metric, step)
@@ -234,7 +234,7 @@ def settings_table(runs: Sequence[RunReader]) -> pl.DataFrame:
     """A row for each setting and parameter, a column for each run, and whether all runs have it alike."""
     each = {run.name: settings_of(run) for run in runs}
     names = list(dict.fromkeys(name for settings in each.values() for name in settings))
-    columns = {run: [_written(settings.get(name)) for name in names] for run, settings in each.items()}
+    columns = {run: [_setting_text(settings.get(name)) for name in names] for run, settings in each.items()}
     table = pl.DataFrame({"setting": names} | columns, schema=dict.fromkeys(["setting", *columns], pl.String()))
     differ = [len({settings[place] for settings in columns.values()}) > 1 for place in range(len(names))]
     return table.with_columns(differs=pl.Series(differ, dtype=pl.Boolean)).sort(
@@ -242,60 +242,59 @@ def settings_table(runs: Sequence[RunReader]) -> pl.DataFrame:
     )
 
 
-def relations(runs: Sequence[RunReader]) -> list[Relation]:
+def fork_relations(runs: Sequence[RunReader]) -> list[ForkRelation]:
     """Which runs are forks, and of what."""
     names = {run.name for run in runs}
     parents = [(run.name, run.manifest.parent) for run in runs]
-    return [Relation(name, parent.run, parent.at, parent.run in names) for name, parent in parents if parent]
+    return [ForkRelation(name, parent.run, parent.at, parent.run in names) for name, parent in parents if parent]
 
 
-def partings(reference: RunReader, others: Sequence[RunReader]) -> list[Parted]:
+def differences_from(reference: RunReader, others: Sequence[RunReader]) -> list[RunDifference]:
     """The first decision in which each run differs from the reference."""
-    found = []
-    for run in others:
-        if run.manifest.scenario != reference.manifest.scenario:
-            found.append(Parted(run.name, None, "Another scenario asks other questions; decisions cannot be compared."))
-            continue
-        try:
-            parting = first_difference(reference, run)
-        except PopulaceError as error:
-            found.append(Parted(run.name, None, f"It cannot be told: {error.what}"))
-            continue
-        shared = max(0, len(set(reference.steps) & set(run.steps)) - 1)
-        note = "" if parting else f"Every recorded decision of the {shared} shared steps is equal."
-        found.append(Parted(run.name, parting, note))
-    return found
+    return [_difference_from(reference, run) for run in others]
 
 
-def remarks(side: Together) -> list[str]:
+def _difference_from(reference: RunReader, run: RunReader) -> RunDifference:
+    if run.manifest.scenario != reference.manifest.scenario:
+        return RunDifference(run.name, None, "Another scenario asks other questions; decisions cannot be compared.")
+    try:
+        difference = first_decision_difference(reference, run)
+    except PopulaceError as error:
+        return RunDifference(run.name, None, f"The runs cannot be compared: {error.what}")
+    shared = max(0, len(set(reference.steps) & set(run.steps)) - 1)
+    note = "" if difference else f"Every recorded decision of the {shared} shared steps is equal."
+    return RunDifference(run.name, difference, note)
+
+
+def remarks(side: SideBySide) -> list[str]:
     """What cannot be compared, and what to mind."""
-    said, runs = [], side.runs
+    remarks, runs = [], side.runs
     scenarios = dict.fromkeys(run.manifest.scenario for run in runs)
     if len(scenarios) > 1:
-        said.append(
+        remarks.append(
             f"These runs are of {len(scenarios)} scenarios ({', '.join(scenarios)}). Parameters and first differences "
             "cannot be compared between them; metrics only where they have the same name, which need not be the "
             "same thing."
         )
-        shared = set(metrics_shared(side))
+        shared = set(common_metrics(side))
         for run in runs:
             own = [name for name in side.numeric(run) if name not in shared]
             if own:
-                said.append(f"Only {run.name} has {', '.join(own)}.")
+                remarks.append(f"Only {run.name} has {', '.join(own)}.")
     elif len({run.manifest.scenario_hash for run in runs}) > 1:
-        said.append("The code of the scenario changed between these runs; what differs may be due to that.")
+        remarks.append("The code of the scenario changed between these runs; what differs may be due to that.")
     lengths = {max(1, len(run.steps)) for run in runs}
     if len(lengths) > 1 and len(runs) > 1:
-        said.append(f"They have {min(lengths) - 1} to {max(lengths) - 1} steps; lines end where runs do.")
-    return said
+        remarks.append(f"They have {min(lengths) - 1} to {max(lengths) - 1} steps; lines end where runs do.")
+    return remarks
 
 
-def last_shared(runs: Sequence[RunReader]) -> int:
+def last_common_step(runs: Sequence[RunReader]) -> int:
     """The last step that all runs have."""
     return max(0, min((run.steps[-1] for run in runs if run.steps), default=0))
 
 
-def diffed(first: str, second: str) -> list[tuple[str, str]]:
+def line_diff(first: str, second: str) -> list[tuple[str, str]]:
     """Two texts line by line: marked with `-` and `+` where they differ, and with a blank where not."""
     one, two = (text[:_LONGEST_TEXT].splitlines()[:_LONGEST_DIFF] for text in (first, second))
     return [(line[0], line[2:]) for line in difflib.ndiff(one, two) if line[0] in "+- "]
@@ -318,41 +317,41 @@ def _label(members: Sequence[RunReader], kinds: Sequence[RunReader], several: bo
         return f"mean of {seeds}"
     each = [settings_of(run) for run in kinds]
     mine = settings_of(members[0])
-    apart = [n for n in mine if n not in ("seed", "fork of") and len({_written(s.get(n)) for s in each}) > 1]
-    told = ", ".join(f"{name}={_written(mine[name])[:40]}" for name in apart[:3])
-    return f"{told or members[0].name}: {seeds}"
+    apart = [n for n in mine if n not in ("seed", "fork of") and len({_setting_text(s.get(n)) for s in each}) > 1]
+    text = ", ".join(f"{name}={_setting_text(mine[name])[:40]}" for name in apart[:3])
+    return f"{text or members[0].name}: {seeds}"
 
 
-def _written(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _path(side: Together, run: RunReader, metric: str) -> list[list[float | None]]:
+def _path(side: SideBySide, run: RunReader, metric: str) -> list[list[float | None]]:
     metrics = side.metrics[run.name]
     return [metrics["step"].to_list(), metrics[metric].cast(pl.Float64).to_list()]
 
 
-def joined(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def joined_lines(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Lines over the same steps as one table; a line that is shorter has nothing at its end."""
     if not tables:
         return pl.DataFrame(schema={"step": pl.Int64})
-    made = tables[0].with_columns(pl.col("step").cast(pl.Int64))
+    lines = tables[0].with_columns(pl.col("step").cast(pl.Int64))
     for table in tables[1:]:
         other = table.with_columns(pl.col("step").cast(pl.Int64))
-        made = made.join(other, on="step", how="full", coalesce=True)
-    return made.sort("step")
+        lines = lines.join(other, on="step", how="full", coalesce=True)
+    return lines.sort("step")
 
 
-def _values(side: Together, group: Group, metric: str, step: int) -> dict[tuple[int, ...], float]:
+def _values(side: SideBySide, group: SeedGroup, metric: str, step: int) -> dict[tuple[int, ...], float]:
     """The metric at a step in every run of a group, by seed."""
-    found = {}
+    values = {}
     for seeds, run in group.distinct.items():
         rows = side.metrics[run.name].filter(pl.col("step") == step)
         if metric in side.numeric(run) and rows.height and rows[metric][0] is not None:
-            found[seeds] = float(rows[metric][0])
-    return found
+            values[seeds] = float(rows[metric][0])
+    return values
 
 
 def _mean(values: dict[tuple[int, ...], float]) -> float | None:
@@ -373,7 +372,7 @@ def _interval(theirs: dict[tuple[int, ...], float], ours: dict[tuple[int, ...], 
     else:
         one, two = list(theirs.values()), list(ours.values())
     try:
-        found = difference(one, two, paired=paired)
+        effect = difference(one, two, paired=paired)
     except PopulaceError:
         return {}  # without scipy, and where nothing varies, the difference stands without an interval
-    return {"low": found.estimate.low, "high": found.estimate.high}
+    return {"low": effect.estimate.low, "high": effect.estimate.high}

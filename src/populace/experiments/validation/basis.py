@@ -1,4 +1,4 @@
-"""What a card is made from, whether one run is judged or an experiment."""
+"""What a validity card is computed from, for a run or an experiment."""
 
 from __future__ import annotations
 
@@ -10,47 +10,36 @@ import numpy as np
 
 from populace.experiments.evidence import Evidence, evidence_of
 from populace.experiments.results import Results
+from populace.runs.caveats import ResultBasis, run_basis
 from populace.runs.reader import RunReader
 
 
-@dataclass(frozen=True)
-class Case:
-    """A run or an experiment, as far as checks need to know it.
+@dataclass(frozen=True, kw_only=True)
+class ValidityBasis(ResultBasis):
+    """What a validity card of a run or an experiment is computed from.
 
     Attributes:
-        title: Its name.
+        title: The name of the run or experiment.
         arms: The names of its arms; one for a run.
-        statuses: How many answers had which status.
-        facts: How many answers were scored, rested on little mass, or were sampled.
-        witnesses: For each run that was looked into, the number of its arm and what was seen.
-        models: The models that decided.
-        deciders: Who decided: `model`, `rule` or `replay`.
-        temperatures: The temperatures that were applied.
-        runs: How many runs there are.
-        failed: How many of them failed.
-        replicates: How many runs the smallest arm has that came through; None for a single run.
+        witnesses: For each run whose answers were examined, the number of its arm and the evidence.
+        runs: The number of runs.
+        failed: The number of failed runs.
+        replicates: The number of complete runs in the smallest arm; None for a single run.
         spent: Calls, reused calls, tokens and cost.
-        unfinished: Why it is not complete, where it is not.
     """
 
     title: str
     arms: tuple[str, ...]
-    statuses: Counter[str]
-    facts: Counter[str]
     witnesses: tuple[tuple[int, Evidence], ...]
-    models: tuple[str, ...]
-    deciders: frozenset[str]
-    temperatures: frozenset[float]
     runs: int
     failed: int
     replicates: int | None
     spent: dict[str, float]
-    unfinished: str = ""
 
     @property
     def by_model(self) -> bool:
         """Whether any answer came from a model."""
-        return self.facts["scored"] + self.facts["sampled"] > 0
+        return self.counts["scored"] + self.counts["sampled"] > 0
 
     def questions(self) -> list[tuple[int, dict[str, Any]]]:
         """The questions with fixed options of every witness, with the number of its arm."""
@@ -65,52 +54,45 @@ class Case:
         return made
 
 
-def case_of(subject: RunReader | Results) -> Case:
-    """A run or the results of an experiment as a case."""
-    return _run(subject) if isinstance(subject, RunReader) else _experiment(subject)
+def validity_basis(subject: RunReader | Results) -> ValidityBasis:
+    """The basis of a run, or of the results of an experiment."""
+    return _run_basis(subject) if isinstance(subject, RunReader) else _experiment_basis(subject)
 
 
-def _run(run: RunReader) -> Case:
-    manifest, usage = run.manifest, run.usage()
-    state = manifest.status.state
-    return Case(
+def _run_basis(run: RunReader) -> ValidityBasis:
+    usage = run.usage()
+    return ValidityBasis(
+        **vars(run_basis(run)),
         title=run.name,
         arms=(run.name,),
-        statuses=Counter(run.statuses),
-        facts=Counter({name: run.count(name) for name in ("scored", "low_mass", "sampled")}),
         witnesses=((0, evidence_of(run)),),
-        models=tuple(dict.fromkeys(r.model for r in manifest.regimes if r.decider == "model")),
-        deciders=frozenset(regime.decider for regime in manifest.regimes),
-        temperatures=frozenset(regime.temperature for regime in manifest.regimes),
         runs=1,
-        failed=int(state == "failed"),
+        failed=int(run.manifest.status.state == "failed"),
         replicates=None,
         spent={"calls": usage.calls, "reused": usage.reused, "tokens": usage.tokens, "cost": usage.cost},
-        unfinished="" if state == "complete" else manifest.status.reason or state,
     )
 
 
-def _experiment(results: Results) -> Case:
+def _experiment_basis(results: Results) -> ValidityBasis:
     rows, arms = results.rows, results.folder.arms
-    done = Counter(row["arm"] for row in rows if row["status"] == "complete")
-    facts: Counter[str] = Counter()
+    complete = Counter(row["arm"] for row in rows if row["status"] == "complete")
+    counts: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     for row in rows:
-        facts.update(row.get("facts", {}))
+        counts.update(row.get("facts", {}))
         statuses.update(row.get("answers", {}))
-    spent = {name: float(sum(row.get(name) or 0 for row in rows)) for name in ("calls", "reused", "tokens", "cost")}
-    return Case(
+    return ValidityBasis(
         title=results.name,
         arms=tuple(arm.name for arm in arms),
         statuses=statuses,
-        facts=facts,
+        counts=counts,
         witnesses=tuple((row["arm"], row["evidence"]) for row in rows if "evidence" in row),
         models=tuple(dict.fromkeys(arm.model for arm in arms if arm.decider == "model")),
         deciders=frozenset(arm.decider for arm in arms),
         temperatures=frozenset(arm.temperature for arm in arms),
         runs=len(rows),
         failed=sum(row["status"] == "failed" for row in rows),
-        replicates=min((done[arm.number] for arm in arms), default=0),
-        spent=spent,
+        replicates=min((complete[arm.number] for arm in arms), default=0),
+        spent={name: float(sum(row.get(name) or 0 for row in rows)) for name in ("calls", "reused", "tokens", "cost")},
         unfinished="" if results.state == "complete" else results.reason or results.state,
     )

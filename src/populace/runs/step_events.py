@@ -1,21 +1,26 @@
-"""The events of a run, newest first, with their details in words."""
+"""The events of a run up to a step, newest first, with their details in words."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from populace.people import Id
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
-from populace.studio import step_cache
-from populace.studio.pages.run.people_data import TablePage
+from populace.runs.settings_text import value_text
+from populace.runs.step_people import TablePage
 
 _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.String, "details": pl.String}
 
+_PEOPLE = ("others", "source")
+"""Details of events that are ids of people."""
 
-def event_rows(
+
+def event_page(
     run: RunReader,
     step: int,
     *,
@@ -31,46 +36,51 @@ def event_rows(
     Args:
         run: The run.
         step: The step.
-        until: Whether events of all earlier steps count too.
+        until: Take those of all earlier steps as well.
         kind: Only events of this kind.
         person: Only those of the person with this id or name.
-        search: Text that the details must contain, in any case of letters.
-        page: The number of the page, from 1.
+        search: Words that must stand in the details, in any case of letters.
+        page: Which page, from 1.
         size: How many rows a page has.
     """
     ids = _ids(run, step, person.strip()) if person.strip() else None
-    skip, left, total, tables = max(page - 1, 0) * size, size, 0, []
+    skip, left, total = max(page - 1, 0) * size, size, 0
+    parts: list[pl.DataFrame] = []
     for at in range(step, -1 if until else step - 1, -1):
         count, rows = _matching(run, at, kind, ids, search.strip())
         total += count
         if count > skip and left:
-            table = _page(run, at, rows, count, skip, left)
-            tables.append(table)
-            left -= table.height
+            part = _page(run, at, rows, count, skip, left)
+            parts.append(part)
+            left -= part.height
         skip = max(0, skip - count)
-    if not tables:
+    if not parts:
         return TablePage(pl.DataFrame(schema=_EMPTY), total)
-    table = pl.concat(tables, how="vertical_relaxed")
-    names = step_cache.names_of(run, step, table["person"])
-    details = pl.Series("details", [detail_text(data) for data in table["data"]], pl.String)
+    table = pl.concat(parts, how="vertical_relaxed")
+    names = step_cache.names(run, step, table["person"])
+    details = pl.Series("details", [event_text(data) for data in table["data"]], pl.String)
     return TablePage(table.with_columns(names, details).select(list(_EMPTY)), total)
 
 
-def kind_counts(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
+def event_kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """The kinds of events at a step, or up to it, and how many there were of each."""
-    counts = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
-    counts = [each for each in counts if each.height]
-    if not counts:
+    counted = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
+    counted = [each for each in counted if each.height]
+    if not counted:
         return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
-    return pl.concat(counts).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
+    return pl.concat(counted).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
 
 
-def detail_text(data: str | None) -> str:
+def event_text(data: str | None, names: Mapping[Id, str] | None = None) -> str:
     """The details of an event in words.
 
+    Args:
+        data: The details as JSON.
+        names: The names of people by id, for details that name people.
+
     Example:
-        >>> detail_text('{"posts":[5,4],"by":"rule"}')
-        'posts: 5, 4 · by: rule'
+        >>> event_text('{"posts": [5, 4], "by": "rule"}'), event_text('{"others": [2], "lines": 4}', {2: "Bo"})
+        ('posts: 5, 4 · by: rule', 'others: Bo · lines: 4')
     """
     try:
         details = json.loads(data or "{}")
@@ -78,6 +88,10 @@ def detail_text(data: str | None) -> str:
         return data or ""
     if not isinstance(details, dict):
         return _value_text(details)
+    for key in _PEOPLE:
+        if names and key in details:
+            people = details[key] if isinstance(details[key], list) else [details[key]]
+            details[key] = " and ".join(names.get(person, str(person)) for person in people)
     return " · ".join(f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in details.items())
 
 
@@ -86,11 +100,7 @@ def _value_text(value: Any) -> str:
         return ", ".join(map(_value_text, value))
     if isinstance(value, dict):
         return "; ".join(f"{name} {_value_text(part)}" for name, part in value.items())
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
 @step_cache.cached_per_step
@@ -102,26 +112,24 @@ def _kinds(run: RunReader, step: int) -> pl.DataFrame:
 
 
 def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search: str) -> tuple[int, pl.Series | None]:
-    """How many events of a step match, and their rows; None for all rows."""
-    counts = _kinds(run, step)
+    """How many events of a step fit, and which rows they are; None stands for all."""
+    known = _kinds(run, step)
     if kind:
-        counts = counts.filter(pl.col("kind") == kind)
-    most = int(counts["events"].sum())
-    if not most or (ids is None and not search and counts.height == _kinds(run, step).height):
+        known = known.filter(pl.col("kind") == kind)
+    most = int(known["events"].sum())
+    if not most or (ids is None and not search and known.height == _kinds(run, step).height):
         return most, None
     names = ["kind", *(["person"] if ids is not None else []), *(["data"] if search else [])]
     table = step_cache.columns(run, step, "events", names)
     if table is None:
         return 0, None
-    matches = pl.lit(True) if not kind else pl.col("kind") == kind
+    fits = pl.lit(True) if not kind else pl.col("kind") == kind
     if ids is not None:
-        matches = matches & pl.col("person").is_in(ids)
+        fits = fits & pl.col("person").is_in(ids)
     if search:
-        matches = matches & pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True)
+        fits = fits & pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True)
     rows = (
-        table.select(matches.fill_null(False).arg_true()).to_series()
-        if table.height
-        else pl.Series([], dtype=pl.UInt32)
+        table.select(fits.fill_null(False).arg_true()).to_series() if table.height else pl.Series([], dtype=pl.UInt32)
     )
     return rows.len(), rows
 
@@ -129,16 +137,16 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
 def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:
     """Some events of a step, the last one first."""
     table = step_cache.columns(run, step, "events", ["kind", "person", "data"])
-    matching = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
-    page = matching.reverse().slice(skip, left)
+    chosen = pl.int_range(count, eager=True, dtype=pl.UInt32) if rows is None else rows
+    page = chosen.reverse().slice(skip, left)
     return (pl.DataFrame() if table is None else table[page]).insert_column(
         0, pl.Series("step", [step], pl.Int64).new_from_index(0, page.len())
     )
 
 
 def _ids(run: RunReader, step: int, person: str) -> list[Id]:
-    """The ids of the people with an id or a name; empty where there is nobody."""
+    """Who is meant by an id or a name; nobody where there is none."""
     names = [name for name in ("id", "name") if name in run.record.people_columns(step)]
-    table = step_cache.people_table(run, step, names)
-    matches = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
-    return table.filter(matches)["id"].to_list()
+    table = step_cache.people(run, step, names)
+    fits = pl.any_horizontal(pl.col(name).cast(pl.String).str.to_lowercase() == person.lower() for name in names)
+    return table.filter(fits)["id"].to_list()

@@ -1,28 +1,35 @@
-"""One decision, opened: the situation, what came to mind, the prompt, the distribution, the draw and the call."""
+"""What led to a decision: the situation, recalled memories, the prompts, the calls and the cleaning of replies."""
 
 from __future__ import annotations
 
 import json
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from populace.base.errors import UnknownNameError
-from populace.broker import price_of
-from populace.engine.workspace import Workspace
+from populace.broker import CallStore, price_of
 from populace.models import Reply
 from populace.people import Id
-from populace.questions import VALID, Utterance
-from populace.runs.biography import SCORES, UNRECORDED, behind, recalled, unrecorded
-from populace.runs.reader import Decision, RunReader
+from populace.questions import Utterance
+from populace.runs.decision import Decision
+from populace.runs.reader import RunReader
+
+SCORES = ("recency", "importance", "relevance", "score")
+"""What a recalled memory was ranked by."""
+UNRECORDED = (
+    "Which memories the prompt showed is not recorded: the run is of an earlier version of Populace or scenario."
+)
+"""What is said in the place of the memories behind a decision where they are not recorded."""
 
 
 @dataclass(frozen=True)
-class Call:
+class ModelCall:
     """One reply of a model behind a decision.
 
     Attributes:
@@ -47,8 +54,8 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A decision with all that lies behind it.
+class DecisionDetails:
+    """A decision with everything that led to it.
 
     Attributes:
         decision: As recorded.
@@ -67,42 +74,82 @@ class Opened:
     fields: dict[str, str]
     memories: pl.DataFrame
     memories_note: str
-    calls: list[Call]
+    calls: list[ModelCall]
     cleaning: list[dict[str, Any]]
 
 
-def opened(
-    run: RunReader, step: int, person: Id, path: str | None, workspace: Workspace | None = None
-) -> Opened | None:
-    """Open a decision; the first of the step where no path is named, None where the person decided nothing in it."""
+def decision_details(
+    run: RunReader, step: int, person: Id, path: str | None = None, *, calls: Path | None = None
+) -> DecisionDetails | None:
+    """A decision with everything that led to it; None where the person decided nothing in the step.
+
+    Args:
+        run: The run.
+        step: The step.
+        person: Who, by id or name.
+        path: Which decision of the step; the first by default.
+        calls: The file of the call store, for how long calls took and whether they were reused.
+    """
     decisions = {decision.path: decision for decision in run.decisions(step, person)}
     if path and path not in decisions:
         raise UnknownNameError("decision", path, decisions)
     if not decisions:
         return None
     decision = decisions[path] if path else next(iter(decisions.values()))
-    asks = run.rows("asks", pl.col("path") == decision.path).filter(pl.col("step") == step)
+    asks = run.rows("asks", pl.col("path") == decision.path, since=step, until=step)
     given = asks["given"][0] if asks.height else ""
-    mine = recalled(run, step, decision.person["id"])
-    found = behind(mine, decision)
-    return Opened(
+    memories = recalled_memories(run, decision)
+    if memories.height:
+        memories = memories.select("memory", "about", "kind", "text", *SCORES).sort("score", descending=True)
+    return DecisionDetails(
         decision,
         str(decision.person.get("name", decision.person["id"])),
         given,
         fields_of(given, decision.question["text"], decision.prompts[0]["user"] if decision.prompts else ""),
-        found.select("memory", "about", "kind", "text", *SCORES).sort("score", descending=True)
-        if found.height
-        else found,
-        UNRECORDED if unrecorded(mine, decision) else "No memory was recalled for this decision.",
-        _calls(run, decision, workspace),
+        memories,
+        memories_note(run, decision),
+        _calls(run, decision, calls),
         _cleaning(decision),
     )
+
+
+def recalled_memories(run: RunReader, decision: Decision) -> pl.DataFrame:
+    """The memories that the prompt of a decision showed, with the scores by which they were recalled.
+
+    Empty where no memories are recorded with the answer; `memories_note` says whether there should be some.
+    """
+    rows = _recalled(run, decision)
+    if not rows.height:
+        return rows
+    ids = decision.memories or []
+    # A person may recall several times in a step for the same purpose; the scores are those of the right time.
+    batches = rows.partition_by("about", maintain_order=True)
+    batch = next((batch for batch in batches if set(ids) <= set(batch["memory"])), rows)
+    return batch.filter(pl.col("memory").is_in(ids)).unique("memory", keep="first", maintain_order=True)
+
+
+def memories_note(run: RunReader, decision: Decision) -> str:
+    """What is said of a decision without recalled memories.
+
+    Runs of earlier versions do not record which memories a prompt showed, nor do scenarios that show memories without
+    passing a `Recollection`.
+    """
+    unrecorded = decision.memories is None and _recalled(run, decision).height > 0
+    return UNRECORDED if unrecorded else "No memory was recalled for this decision."
+
+
+def _recalled(run: RunReader, decision: Decision) -> pl.DataFrame:
+    """Everything that a person recalled in the step of a decision for its purpose."""
+    table = run.record.table(decision.step, "tables/recalled")
+    if table is None:
+        return pl.DataFrame()
+    return table.filter(pl.col("person") == decision.person["id"], pl.col("purpose") == decision.purpose)
 
 
 def fields_of(given: str, wording: str, text: str) -> dict[str, str]:
     """What stood in the fields of two templates, read back from the text that they became.
 
-    Only what can be told for sure is told: reading ends where the words behind a field stand more than once.
+    Only what is certain is returned: reading ends where the words behind a field stand more than once.
 
     Example:
         >>> fields_of("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
@@ -112,12 +159,12 @@ def fields_of(given: str, wording: str, text: str) -> dict[str, str]:
     asked = text.find(f"\n\n{opening}") if given and opening else -1
     if asked < 0:
         return _read_back(f"{given}\n\n{wording}\n" if given else f"{wording}\n", text)
-    told = _read_back(f"{given}\n\n", text[: asked + 2])
-    return told | {n: v for n, v in _read_back(f"{wording}\n", text[asked + 2 :]).items() if n not in told}
+    fields = _read_back(f"{given}\n\n", text[: asked + 2])
+    return fields | {n: v for n, v in _read_back(f"{wording}\n", text[asked + 2 :]).items() if n not in fields}
 
 
 def _read_back(template: str, text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     place, waiting = 0, None
     for literal, name, _, _ in string.Formatter().parse(template):
         at = text.find(literal, place)
@@ -125,36 +172,13 @@ def _read_back(template: str, text: str) -> dict[str, str]:
             return {}
         if waiting is not None:
             sure = (literal == "\n" and name is None) or text.count(literal, place) == 1
-            if not literal or not sure or found.setdefault(waiting, text[place:at]) != text[place:at]:
-                return found
+            if not literal or not sure or fields.setdefault(waiting, text[place:at]) != text[place:at]:
+                return fields
         place, waiting = at + len(literal), name
-    return found
+    return fields
 
 
-def cumulative(decision: Decision) -> list[tuple[str, float, float]]:
-    """For each option, from where to where on the line from 0 to 1 a draw falls on it."""
-    edges: list[tuple[str, float, float]] = []
-    low = 0.0
-    for option, share in (decision.tempered or {}).items():
-        edges.append((option, low, low + share))
-        low += share
-    return edges
-
-
-def distribution(decision: Decision) -> pl.DataFrame:
-    """For each option its probability before temperature and as drawn from; empty where there is none."""
-    before, after = decision.distribution, decision.tempered
-    if before is None or after is None:
-        return pl.DataFrame(schema={"option": pl.String, "before": pl.Float64, "after": pl.Float64})
-    return pl.DataFrame({"option": list(before), "before": list(before.values()), "after": list(after.values())})
-
-
-def usable(decision: Decision) -> bool:
-    """Whether there is a distribution that a draw could be made from."""
-    return decision.distribution is not None and decision.status in VALID
-
-
-def beside(decisions: pl.DataFrame, step: int, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+def neighbours(decisions: pl.DataFrame, step: int, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The decisions before and after one, from a table of all decisions of a person."""
     rows = decisions.select("step", "path").to_dicts()
     here = next((at for at, row in enumerate(rows) if (row["step"], row["path"]) == (step, path)), None)
@@ -164,12 +188,12 @@ def beside(decisions: pl.DataFrame, step: int, path: str) -> tuple[dict[str, Any
 
 
 def form_fields(value: str | None) -> dict[str, str] | None:
-    """The fields of a form's answer as texts, or None where the answer is no form."""
+    """The fields of a form's answer as texts, or None where the answer is not a form."""
     try:
-        told = json.loads(value) if value else None
+        fields = json.loads(value) if value else None
     except ValueError:
         return None
-    return {str(name): _text(each) for name, each in told.items()} if isinstance(told, dict) else None
+    return {str(name): _text(each) for name, each in fields.items()} if isinstance(fields, dict) else None
 
 
 def _text(value: Any) -> str:
@@ -181,12 +205,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _calls(run: RunReader, decision: Decision, workspace: Workspace | None) -> list[Call]:
+def _calls(run: RunReader, decision: Decision, file: Path | None) -> list[ModelCall]:
     rows = [row for row in decision.prompts if row["call"]]
     shared = _shared(run, decision)
     stored: dict[str, dict[str, Any]] = {}
-    if workspace is not None and rows and workspace.has_store():
-        store = workspace.store()
+    if rows and file is not None and file.is_file():
+        store = CallStore(file)
         try:
             stored = {row["call"]: call for row in rows if (call := store.open_call(row["call"]))}
         finally:
@@ -197,7 +221,7 @@ def _calls(run: RunReader, decision: Decision, workspace: Workspace | None) -> l
         price, call = price_of(row["model"]), stored.get(row["call"])
         tokens = row["prompt_tokens"] or 0, row["completion_tokens"] or 0
         calls.append(
-            Call(
+            ModelCall(
                 row["call"],
                 row["model"],
                 *tokens,
@@ -233,39 +257,37 @@ def _cleaning(decision: Decision) -> list[dict[str, Any]]:
     if decision.question.get("kind") != Utterance.kind:
         return []
     question = Utterance.from_description(decision.question)
-    made = []
+    cleanings = []
     for prompt in decision.prompts:
         for reply in prompt["replies"] or []:
             cleaned = question.examine(reply, f"{prompt['system']}\n{prompt['user']}")
-            made.append({"rules": list(cleaned.rules), "reason": cleaned.reason, "left": cleaned.text})
-    return made
+            cleanings.append({"rules": list(cleaned.rules), "reason": cleaned.reason, "left": cleaned.text})
+    return cleanings
 
 
-def described(found: Opened) -> dict[str, Any]:
-    """An opened decision as plain data."""
-    decision = found.decision
-    kept = ("step", "path", "purpose", "person", "question", "value", "status", "temperature", "draw", "prompts")
+def details_document(details: DecisionDetails) -> dict[str, Any]:
+    """A decision with everything that led to it, as the data of a JSON document."""
     return {
-        **{name: getattr(decision, name) for name in kept},
-        "distribution": decision.distribution,
-        "tempered": decision.tempered,
-        "given": found.given,
-        "fields": found.fields,
-        "recalled": found.memories.to_dicts(),
-        "calls": [call.__dict__ for call in found.calls],
-        "cleaning": found.cleaning,
+        **asdict(details.decision),
+        "distribution": details.decision.distribution,
+        "tempered": details.decision.draw_distribution,
+        "given": details.given,
+        "fields": details.fields,
+        "recalled": details.memories.to_dicts(),
+        "calls": [asdict(call) for call in details.calls],
+        "cleaning": details.cleaning,
     }
 
 
-def again_beside(recorded: Decision, asked: Mapping[str, Any]) -> Decision:
-    """What `populace again` reports as asked, in the form of a decision."""
-    kept = ("question", "value", "status", "prompts", "temperature", "draw")
-    return replace(recorded, **{name: asked[name] for name in kept})
+def replaced_decision(recorded: Decision, answer: Mapping[str, Any]) -> Decision:
+    """A recorded decision with what `populace ask-again` reports in its place."""
+    names = ("question", "value", "status", "prompts", "temperature", "draw")
+    return replace(recorded, **{name: answer[name] for name in names})
 
 
-def settings_changed(recorded: Decision, asked: Decision) -> list[tuple[str, str, str]]:
-    """What differs besides the words of the prompt: its name, as it was and as it is."""
-    then, now = (_settings(decision) for decision in (recorded, asked))
+def setting_differences(recorded: Decision, other: Decision) -> list[tuple[str, str, str]]:
+    """What differs besides the words of the prompt: its name, the recorded value and the other one."""
+    then, now = (_settings(decision) for decision in (recorded, other))
     return [(name, then[name], now[name]) for name in then if then[name] != now[name]]
 
 

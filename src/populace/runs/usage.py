@@ -1,4 +1,4 @@
-"""The calls, tokens and cost of a run, by purpose and by step."""
+"""What a run used, by what it was used for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 
 from populace.broker import Usage, price_of
 from populace.questions import cleaning_counts
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
-from populace.studio import step_cache
 
 _PURPOSES = {
     "purpose": pl.String,
@@ -25,16 +25,16 @@ _PURPOSES = {
 
 @dataclass(frozen=True)
 class UsageSummary:
-    """The usage of a run up to a step.
+    """What a run used up to a step.
 
     Attributes:
         until: The step.
-        total: The usage of all its own steps; what a fork shares with its parent cost it nothing.
-        step: The usage of this step alone.
+        total: Over all steps of its own; what a fork shares with its parent cost it nothing.
+        step: In the step alone.
         seconds: How long its own steps took.
         purposes: For each purpose: questions, answers, distinct prompts, the tokens of those prompts, the calls that
-            were made, and the list price of the tokens as `worth`. Tokens and `worth` include replies that came from
-            the call store; calls and the cost in `total` do not.
+            were bought, and what the tokens are worth at list price. Tokens and worth count replies that came from
+            the call store as well; calls and the cost in `total` do not.
         steps: For each own step: answers, calls, reused replies, tokens, cost and seconds.
     """
 
@@ -46,28 +46,24 @@ class UsageSummary:
     steps: pl.DataFrame
 
 
-def usage_summary(run: RunReader, until: int) -> UsageSummary:
-    """The usage of a run up to a step, that step included."""
+def usage_until(run: RunReader, until: int) -> UsageSummary:
+    """What a run used up to a step, that step counted."""
     lines = [line for line in run.record.usage() if line["step"] <= until]
-    parts = [(line["step"], _part(line)) for line in lines]
-    total = Usage()
-    for _, part in parts:
-        for name in Usage.__dataclass_fields__:
-            setattr(total, name, getattr(total, name) + getattr(part, name))
-    last = next((part for step, part in reversed(parts) if step == until), Usage())
+    total = run.usage(until=until + 1)
+    last = next((_usage(line) for line in reversed(lines) if line["step"] == until), Usage())
     seconds = float(sum(line["seconds"] for line in lines))
     return UsageSummary(until, total, last, seconds, _purposes(run, until, total.purposes), _steps(lines))
 
 
 def cleanings_until(run: RunReader, until: int) -> pl.DataFrame:
     """What was done by rule to the replies to utterances up to a step, and why some were invalid."""
-    tables = [each for each in (_cleanings(run, step) for step in range(until + 1)) if each.height]
-    if not tables:
+    parts = [each for each in (_cleanings(run, step) for step in range(until + 1)) if each.height]
+    if not parts:
         return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
-    return pl.concat(tables).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
+    return pl.concat(parts).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
 
 
-def _part(line: dict[str, object]) -> Usage:
+def _usage(line: dict[str, object]) -> Usage:
     return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
 
 
@@ -78,16 +74,16 @@ def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
 
 
 def _purposes(run: RunReader, until: int, calls: Counter[str]) -> pl.DataFrame:
-    tables = [each for each in (_purposes_of_step(run, step) for step in range(until + 1)) if each.height]
+    parts = [each for each in (_step_purposes(run, step) for step in range(until + 1)) if each.height]
     sums = [pl.sum(name) for name in list(_PURPOSES)[2:]]
-    table = (pl.concat(tables) if tables else pl.DataFrame(schema=_PURPOSES)).group_by("purpose", "model").agg(sums)
+    table = (pl.concat(parts) if parts else pl.DataFrame(schema=_PURPOSES)).group_by("purpose", "model").agg(sums)
     worth = [_worth(*row) for row in table.select("model", "prompt_tokens", "completion_tokens").iter_rows()]
     table = table.with_columns(worth=pl.Series(worth, dtype=pl.Float64))
     table = table.group_by("purpose").agg(*sums, pl.sum("worth"), unpriced=pl.col("worth").is_null().any())
-    calls_made = pl.DataFrame(
+    bought = pl.DataFrame(
         {"purpose": list(calls), "calls": list(calls.values())}, schema={"purpose": pl.String, "calls": pl.Int64}
     )
-    table = table.join(calls_made, on="purpose", how="full", coalesce=True)
+    table = table.join(bought, on="purpose", how="full", coalesce=True)
     table = table.with_columns(pl.when("unpriced").then(None).otherwise("worth").alias("worth")).drop("unpriced")
     counts = [*list(_PURPOSES)[2:], "calls"]
     return table.with_columns(pl.col(counts).fill_null(0)).sort("prompt_tokens", "purpose", descending=[True, False])
@@ -101,7 +97,7 @@ def _worth(model: str, prompt: int, completion: int) -> float | None:
 
 
 @step_cache.cached_per_step
-def _purposes_of_step(run: RunReader, step: int) -> pl.DataFrame:
+def _step_purposes(run: RunReader, step: int) -> pl.DataFrame:
     """The purposes of a step, with the prompts behind its answers."""
     asks = step_cache.columns(run, step, "asks", ["ask", "purpose", "people"])
     if asks is None:
@@ -109,25 +105,25 @@ def _purposes_of_step(run: RunReader, step: int) -> pl.DataFrame:
     whole = asks.group_by("purpose").agg(pl.len().alias("questions"), pl.sum("people").alias("answers"))
     prompts = step_cache.columns(run, step, "prompts", ["ask", "model", "prompt_tokens", "completion_tokens"])
     if prompts is None:
-        return whole.select([_or_empty(name, whole.columns) for name in _PURPOSES])
+        return whole.select([_or_zero(name, whole.columns) for name in _PURPOSES])
     tokens = ["prompt_tokens", "completion_tokens"]
     by_ask = prompts.group_by("ask", "model").agg(
         pl.len().alias("prompts"), *(pl.sum(name).cast(pl.Int64) for name in tokens)
     )
-    by_purpose = by_ask.join(asks.select("ask", "purpose"), on="ask").sort("ask", "model")
-    by_purpose = by_purpose.group_by("purpose", "model", maintain_order=True).agg(pl.sum("prompts", *tokens))
-    # With several models, questions and answers are counted once, in the row of the first model.
-    joined = whole.join(by_purpose.with_columns(place=pl.int_range(pl.len()).over("purpose")), on="purpose", how="left")
-    repeated = pl.col("place").fill_null(0) > 0
-    counted = [pl.when(repeated).then(0).otherwise(name).alias(name) for name in ("questions", "answers")]
+    behind = by_ask.join(asks.select("ask", "purpose"), on="ask").sort("ask", "model")
+    behind = behind.group_by("purpose", "model", maintain_order=True).agg(pl.sum("prompts", *tokens))
+    # With several models, questions and answers are counted once, beside the first of them.
+    joined = whole.join(behind.with_columns(place=pl.int_range(pl.len()).over("purpose")), on="purpose", how="left")
+    again = pl.col("place").fill_null(0) > 0
+    counted = [pl.when(again).then(0).otherwise(name).alias(name) for name in ("questions", "answers")]
     joined = joined.with_columns(counted)
-    return joined.select([_or_empty(name, joined.columns) for name in _PURPOSES])
+    return joined.select([_or_zero(name, joined.columns) for name in _PURPOSES])
 
 
-def _or_empty(name: str, known: list[str]) -> pl.Expr:
+def _or_zero(name: str, known: list[str]) -> pl.Expr:
     dtype = _PURPOSES[name]
-    empty = pl.lit("" if dtype == pl.String else 0)
-    return (pl.col(name).fill_null(empty) if name in known else empty).cast(dtype).alias(name)
+    zero = pl.lit("" if dtype == pl.String else 0)
+    return (pl.col(name).fill_null(zero) if name in known else zero).cast(dtype).alias(name)
 
 
 @step_cache.cached_per_step

@@ -21,7 +21,7 @@ def run() -> Run:
 
 
 def middle(run: Run) -> dict[str, object]:
-    """An utterance with something before it and something after it in its thread."""
+    """A post with others before it and after it in its thread."""
     table = posts(run).with_columns(
         place=pl.int_range(pl.len()).over("thread"),
         left=pl.len().over("thread") - pl.int_range(pl.len()).over("thread"),
@@ -35,32 +35,32 @@ def of_thread(run: Run, thread: object) -> pl.DataFrame:
 
 def test_a_described_responder_answers_and_the_thread_goes_on(run: Run) -> None:
     at = middle(run)
-    turned = what_if(run, at["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
-    answer = posts(turned).filter(pl.col("step") == at["step"] + 1, pl.col("thread") == at["thread"]).row(0, named=True)  # type: ignore[operator]
-    assert answer["parent"] == at["post"] and answer["origin"] == "model"
-    guest = turned.people().person(answer["author"])
+    fork = what_if(run, at["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
+    reply = posts(fork).filter(pl.col("step") == at["step"] + 1, pl.col("thread") == at["thread"]).row(0, named=True)  # type: ignore[operator]
+    assert reply["parent"] == at["post"] and reply["origin"] == "model"
+    guest = fork.people().person(reply["author"])
     assert (guest["name"], guest["role"]) == ("Troll", "guest")
-    prompt = turned.prompts(answer["step"]).filter(pl.col("system").str.contains("You are a troll"))
+    prompt = fork.prompts(reply["step"]).filter(pl.col("system").str.contains("You are a troll"))
     assert prompt.height == 1 and f"{at['text']}" in prompt["user"][0]
 
 
 def test_the_shared_prefix_costs_nothing_and_other_threads_stay_as_they_were(run: Run) -> None:
     at = middle(run)
     model = writer()
-    turned = what_if(run, at["post"], as_="a troll", model=model)  # type: ignore[arg-type]
-    step = turned.manifest.parent.at  # type: ignore[union-attr]
+    fork = what_if(run, at["post"], as_="a troll", model=model)  # type: ignore[arg-type]
+    step = fork.manifest.parent.at  # type: ignore[union-attr]
     assert step == at["step"] + 1  # type: ignore[operator]
-    assert posts(turned).filter(pl.col("step") < step).equals(posts(run).filter(pl.col("step") < step))
-    assert turned.usage(until=step).calls == 0
-    own = of_thread(turned, at["thread"]).filter(pl.col("step") >= step)
-    assert turned.usage().calls == own.height == model.request_count > 0
+    assert posts(fork).filter(pl.col("step") < step).equals(posts(run).filter(pl.col("step") < step))
+    assert fork.usage(until=step).calls == 0
+    own = of_thread(fork, at["thread"]).filter(pl.col("step") >= step)
+    assert fork.usage().calls == own.height == model.request_count > 0
     opening = of_thread(run, at["thread"]).select("author", "text").row(0)
-    before, after = threads(run), threads(turned)
+    before, after = threads(run), threads(fork)
     assert before.pop(opening) != after.pop(opening)
     assert before == after
 
 
-def test_a_turn_is_the_same_every_time(run: Run) -> None:
+def test_a_what_if_is_the_same_every_time(run: Run) -> None:
     post = middle(run)["post"]
     one, two = (what_if(run, post, as_="a troll", model=writer()) for _ in range(2))  # type: ignore[arg-type]
     assert one.digest == two.digest
@@ -72,38 +72,38 @@ def test_a_turn_is_the_same_every_time(run: Run) -> None:
 
 def test_a_line_written_by_hand_is_put_as_it_stands_and_asks_no_model(run: Run) -> None:
     at = middle(run)
-    turned = what_if(run, at["post"], line="Please stay with the bees.", model=writer())  # type: ignore[arg-type]
-    said = posts(turned).filter(origin="hand").row(0, named=True)
-    assert (said["text"], said["parent"]) == ("Please stay with the bees.", at["post"])
-    assert turned.people().person(said["author"])["name"] == "Designer"
+    fork = what_if(run, at["post"], line="Please stay with the bees.", model=writer())  # type: ignore[arg-type]
+    reply = posts(fork).filter(origin="hand").row(0, named=True)
+    assert (reply["text"], reply["parent"]) == ("Please stay with the bees.", at["post"])
+    assert fork.people().person(reply["author"])["name"] == "Designer"
 
 
 def test_a_named_person_answers(run: Run) -> None:
     at = middle(run)
     name = run.people().frame.filter(pl.col("id") != at["author"])["name"][0]
-    turned = what_if(run, at["post"], person=name, model=writer())  # type: ignore[arg-type]
+    fork = what_if(run, at["post"], person=name, model=writer())  # type: ignore[arg-type]
     step = at["step"] + 1  # type: ignore[operator]
-    answer = of_thread(turned, at["thread"]).filter(pl.col("step") == step).row(0, named=True)
-    assert turned.people().person(answer["author"])["name"] == name
-    assert len(turned.people()) == len(run.people())
+    reply = of_thread(fork, at["thread"]).filter(pl.col("step") == step).row(0, named=True)
+    assert fork.people().person(reply["author"])["name"] == name
+    assert len(fork.people()) == len(run.people())
 
 
-def test_the_last_utterance_of_a_run_can_be_answered(run: Run) -> None:
+def test_the_last_post_of_a_run_can_get_a_reply(run: Run) -> None:
     last = posts(run).row(-1, named=True)
-    turned = what_if(run, last["post"], as_="a troll", model=writer())
-    assert posts(turned).filter(pl.col("parent") == last["post"]).height >= 1
+    fork = what_if(run, last["post"], as_="a troll", model=writer())
+    assert posts(fork).filter(pl.col("parent") == last["post"]).height >= 1
 
 
-def test_a_turned_run_can_be_turned_again(run: Run) -> None:
+def test_a_what_if_can_follow_a_what_if(run: Run) -> None:
     first = what_if(run, middle(run)["post"], as_="a troll", model=writer())  # type: ignore[arg-type]
     troll = first.people().person("Troll").id
-    said = posts(first).filter(pl.col("author") == troll).row(0, named=True)
-    second = what_if(first, said["post"], as_="a moderator", line="Enough.", model=writer())
-    assert posts(second).filter(origin="hand")["parent"].to_list() == [said["post"]]
-    assert second.usage(until=said["step"] + 1).calls == 0
+    reply = posts(first).filter(pl.col("author") == troll).row(0, named=True)
+    second = what_if(first, reply["post"], as_="a moderator", line="Enough.", model=writer())
+    assert posts(second).filter(origin="hand")["parent"].to_list() == [reply["post"]]
+    assert second.usage(until=reply["step"] + 1).calls == 0
 
 
-def test_bad_wishes_are_refused(run: Run) -> None:
+def test_an_invalid_what_if_is_refused(run: Run) -> None:
     at = middle(run)
     with pytest.raises(UsageError, match=rf"no post 999\.\s*Its posts are numbered 1 to {posts(run).height}"):
         what_if(run, 999, as_="a troll")
@@ -117,55 +117,55 @@ def test_bad_wishes_are_refused(run: Run) -> None:
         multiverse(run, 2, as_="a troll")
 
 
-def test_an_utterance_goes_on_in_several_ways_and_the_rest_stays(run: Run) -> None:
+def test_a_post_continues_in_several_ways_and_the_rest_stays(run: Run) -> None:
     at = middle(run)
-    made = multiverse(run, 3, at["post"], model=writer())  # type: ignore[arg-type]
+    forks = multiverse(run, 3, at["post"], model=writer())  # type: ignore[arg-type]
     opening = of_thread(run, at["thread"]).select("author", "text").row(0)
-    tales = []
-    for sibling in made:
-        told = threads(sibling)
-        tales.append(told.pop(opening))
-        assert told == {key: value for key, value in threads(run).items() if key != opening}
-        assert sibling.usage(until=at["step"] + 1).calls == 0  # type: ignore[operator]
-    assert len({tuple(tale) for tale in tales}) == 3
+    continuations = []
+    for fork in forks:
+        by_opening = threads(fork)
+        continuations.append(by_opening.pop(opening))
+        assert by_opening == {key: value for key, value in threads(run).items() if key != opening}
+        assert fork.usage(until=at["step"] + 1).calls == 0  # type: ignore[operator]
+    assert len({tuple(continuation) for continuation in continuations}) == 3
     place = of_thread(run, at["thread"])["post"].to_list().index(at["post"])
-    assert len({tuple(tale[: place + 1]) for tale in tales}) == 1
-    assert all(len(tale) > place + 1 for tale in tales)
-    compared = made.compare()
-    assert compared["run"].to_list() == [run.name, *(sibling.name for sibling in made)]
-    assert compared["utterances"].to_list()[1:] == [len(tale) - place - 1 for tale in tales]
+    assert len({tuple(continuation[: place + 1]) for continuation in continuations}) == 1
+    assert all(len(continuation) > place + 1 for continuation in continuations)
+    compared = forks.compare()
+    assert compared["run"].to_list() == [run.name, *(fork.name for fork in forks)]
+    assert compared["utterances"].to_list()[1:] == [len(continuation) - place - 1 for continuation in continuations]
 
 
 def test_a_community_runs_again_with_the_same_people_and_other_draws(run: Run) -> None:
-    made = multiverse(run, 2, model=writer())
-    for sibling in made:
-        assert sibling.people(0).frame.equals(run.people(0).frame)
-        assert threads(sibling).keys().isdisjoint(threads(run).keys())
+    forks = multiverse(run, 2, model=writer())
+    for fork in forks:
+        assert fork.people(0).frame.equals(run.people(0).frame)
+        assert threads(fork).keys().isdisjoint(threads(run).keys())
     again = multiverse(run, 2, model=writer())
-    assert [one.digest for one in made] == [two.digest for two in again]
-    assert sum(sibling.usage().calls for sibling in again) == 0
-    for each in (made.original, *made[:1]):
+    assert [one.digest for one in forks] == [two.digest for two in again]
+    assert sum(fork.usage().calls for fork in again) == 0
+    for each in (forks.original, *forks[:1]):
         judge_posts(Community(each), Scripted(lambda request: {"yes": 1.0, "no": 0.0}, spec="scripted:strict"))
-    compared = made.compare()
+    compared = forks.compare()
     assert (
-        compared["violations"].to_list()[:2] == [1.0, 1.0] and compared["violations"][2:].null_count() == len(made) - 1
+        compared["violations"].to_list()[:2] == [1.0, 1.0] and compared["violations"][2:].null_count() == len(forks) - 1
     )
     assert compared.columns == [
         "run", "utterances", "people", "length", "inequality", "vocabulary", "tone", "topics_apart", "removed", "violations",
     ]  # fmt: skip
     assert compared["topics_apart"][0] == 0 and (compared["topics_apart"][1:] > 0).all()
-    shares = made.topics().drop("typical").sum().row(0)
+    shares = forks.topics().drop("typical").sum().row(0)
     assert all(abs(share - 1) < 1e-9 for share in shares)
 
 
-def test_tone_counts_words_and_knows_no_more() -> None:
+def test_tone_counts_words() -> None:
     friendly, hostile, plain, empty = tone(
         pl.Series(["Thanks, great!", "You stupid liar", "The hive stands", ""])
     ).to_list()
     assert friendly == 100 and hostile < 0 and plain == 0 and empty is None
 
 
-def test_topics_of_the_same_texts_are_the_same_in_any_order_of_bodies() -> None:
+def test_topics_do_not_depend_on_the_order_of_the_sets() -> None:
     tea, train = ["a cup of tea", "tea in a cup"], ["the late train", "a train came late"]
     one, two = Topics([tea, train], HashingEmbedder(), 2), Topics([train, tea], HashingEmbedder(), 2)
     assert one.shares.tolist() == [[1, 0], [0, 1]] or one.shares.tolist() == [[0, 1], [1, 0]]

@@ -1,4 +1,4 @@
-"""The answers of a step, question by question, and the invalid ones."""
+"""What people answered at a step, question by question, and which answers are invalid."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import polars as pl
 
 from populace.deciders import tempered
 from populace.questions import STATUSES, VALID
+from populace.runs import step_cache
 from populace.runs.reader import RunReader
 from populace.statistics import Estimate, mean, proportion
-from populace.studio import step_cache
 
-MAX_VALUES = 12
-"""The most different answers of one question that are listed; others are counted."""
+MOST_VALUES = 12
+"""How many different answers are shown of one question; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class QuestionSummary:
     """One question at a step, and how it was answered.
 
     Attributes:
-        text: The text of the question.
-        kind: The kind of question.
-        purpose: The purpose that it was counted under.
-        asked: How many answers there are, invalid ones included.
+        text: The question.
+        kind: What kind of question.
+        purpose: What it was counted under.
+        asked: How many answers there should be.
         statuses: How many answers had which status.
         different: How many different valid answers there were.
         values: The commonest ones: `value`, `people`, `share` of the valid answers with `low` and `high`, and the
             mean probability that was `predicted` for each option where answers were scored; and one `person` who
-            gave this answer, with the `path` of the question.
-        mean: The mean of answers that are numbers.
+            answered so, with the `path` of the question.
+        mean: Of answers that are numbers.
     """
 
     text: str
@@ -58,7 +58,7 @@ def question_summaries(run: RunReader, step: int, limit: int = 20) -> list[Quest
     Args:
         run: The run.
         step: The step.
-        limit: The most questions to return; `question_count` counts them all.
+        limit: The most questions to open; `question_count` counts them all.
     """
     table = step_cache.columns(run, step, "answers", ["ask", "person", "value", "status"])
     if table is None:
@@ -69,10 +69,8 @@ def question_summaries(run: RunReader, step: int, limit: int = 20) -> list[Quest
     sizes = counts.group_by("text", "options").agg(pl.sum("people")).sort("people", "text", descending=[True, False])
     summaries = []
     for text, options, _ in sizes.head(limit).iter_rows():
-        of_question = counts.filter(pl.col("text") == text, pl.col("options") == options)
-        summaries.append(
-            _summary(run, step, of_question, asks.filter(pl.col("text") == text, pl.col("options") == options))
-        )
+        of_it = counts.filter(pl.col("text") == text, pl.col("options") == options)
+        summaries.append(_summary(run, step, of_it, asks.filter(pl.col("text") == text, pl.col("options") == options)))
     return summaries
 
 
@@ -82,14 +80,14 @@ def question_count(run: RunReader, step: int) -> int:
 
 
 def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
-    """For each step: the number of answers, of invalid ones, and their share with its interval."""
+    """How many answers each step had, how many of them were invalid, and the share with its interval."""
     rows = []
     for step in range(until + 1):
-        counts: dict[str, int] = run.record.facts(step)["statuses"]
-        answers = sum(counts.values())
-        invalid = answers - sum(counts.get(status, 0) for status in VALID)
-        share = proportion(invalid, answers) if answers else None
-        rows.append((step, answers, invalid, *((share.value, share.low, share.high) if share else (None, None, None))))
+        statuses: dict[str, int] = run.record.facts(step)["statuses"]
+        asked = sum(statuses.values())
+        bad = asked - sum(statuses.get(status, 0) for status in VALID)
+        share = proportion(bad, asked) if asked else None
+        rows.append((step, asked, bad, *((share.value, share.low, share.high) if share else (None, None, None))))
     schema = {"step": pl.Int64, "answers": pl.Int64, "invalid": pl.Int64}
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
 
@@ -103,7 +101,7 @@ def status_counts(run: RunReader, step: int, *, until: bool = False) -> dict[str
 
 
 def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
-    """The number of invalid answers to each question, by status, at a step or up to it."""
+    """How many answers to each question were invalid, by status, at a step or up to it."""
     tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
     if not tables:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.Int64})
@@ -112,29 +110,29 @@ def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl
 
 
 def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
-    """Some of the invalid answers of a step, with the raw replies of the model.
+    """Some of the invalid answers of a step with the raw replies of the model.
 
     Returns:
-        `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where the model gave none.
+        `person`, `name`, `path`, `question`, `status`, `reply`; the reply is empty where there was none.
     """
     schema = dict.fromkeys(("name", "path", "question", "status", "reply"), pl.String)
     table = step_cache.columns(run, step, "answers", ["ask", "person", "prompt", "status"])
-    invalid = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
-    if invalid is None or not invalid.height:
+    bad = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
+    if bad is None or not bad.height:
         return pl.DataFrame(schema={"person": pl.Int64, **schema})
     prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt"])
     replies: dict[tuple[int, int], list[str]] = {}
     if prompts is not None:
-        rows = prompts.with_row_index("row").join(invalid.select("ask", "prompt").unique(), on=["ask", "prompt"])
-        column = step_cache.columns(run, step, "prompts", ["replies"])
-        texts = [] if column is None else column["replies"].gather(rows["row"]).to_list()
-        for ask, prompt, text in zip(rows["ask"], rows["prompt"], texts, strict=True):
+        wanted = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
+        said = step_cache.columns(run, step, "prompts", ["replies"])
+        texts = [] if said is None else said["replies"].gather(wanted["row"]).to_list()
+        for ask, prompt, text in zip(wanted["ask"], wanted["prompt"], texts, strict=True):
             replies.setdefault((ask, prompt), []).extend(text or [])
-    invalid = invalid.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
-    keys = zip(invalid["ask"], invalid["prompt"], strict=True)
-    return invalid.select(
+    bad = bad.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
+    keys = zip(bad["ask"], bad["prompt"], strict=True)
+    return bad.select(
         "person",
-        step_cache.names_of(run, step, invalid["person"]),
+        step_cache.names(run, step, bad["person"]),
         "path",
         "question",
         pl.col("status").cast(pl.String),
@@ -150,9 +148,9 @@ def _asks(run: RunReader, step: int) -> pl.DataFrame:
     if table is None:
         known = {"ask": pl.Int32, "path": pl.String, "purpose": pl.String, "temperature": pl.Float64}
         return pl.DataFrame(schema={**known, **text})
-    questions = [json.loads(question) for question in table["question"]]
+    opened = [json.loads(question) for question in table["question"]]
     rows = [
-        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in questions
+        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in opened
     ]
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
@@ -165,12 +163,12 @@ def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame
     values = valid.group_by("value").agg(pl.sum("people").cast(pl.Int64), pl.first("person", "path"))
     different, n = values.height, int(values["people"].sum())
     if options:
-        every_option = pl.DataFrame({"value": options}).join(values, on="value", how="left", maintain_order="left")
-        values = every_option.with_columns(pl.col("people").fill_null(0))
+        everything = pl.DataFrame({"value": options}).join(values, on="value", how="left", maintain_order="left")
+        values = everything.with_columns(pl.col("people").fill_null(0))
     else:
         values = values.sort("people", "value", descending=[True, False])
     average = _mean(values) if kind in ("rating", "number") else None
-    values = values.head(max(MAX_VALUES, len(options)))
+    values = values.head(max(MOST_VALUES, len(options)))
     shares = [proportion(count, n) if n else None for count in values["people"]]
     predicted = _predicted(run, step, asks, len(options)) if options else None
     values = values.with_columns(
@@ -179,12 +177,10 @@ def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame
         high=pl.Series([each.high if each else None for each in shares], dtype=pl.Float64),
         predicted=pl.Series(predicted if predicted is not None else [None] * values.height, dtype=pl.Float64),
     )
-    unordered = dict(by_status.iter_rows())
-    statuses: dict[str, int] = {status: int(unordered[status]) for status in STATUSES if status in unordered}
+    counted = dict(by_status.iter_rows())
+    ordered: dict[str, int] = {status: int(counted[status]) for status in STATUSES if status in counted}
     purposes = ", ".join(asks["purpose"].unique(maintain_order=True))
-    return QuestionSummary(
-        asks["text"][0], kind, purposes, sum(statuses.values()), statuses, different, values, average
-    )
+    return QuestionSummary(asks["text"][0], kind, purposes, sum(ordered.values()), ordered, different, values, average)
 
 
 def _mean(values: pl.DataFrame) -> Estimate | None:
@@ -195,32 +191,32 @@ def _mean(values: pl.DataFrame) -> Estimate | None:
 
 
 def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:
-    """The mean over people of the probabilities that their answers were drawn from; None without scored answers."""
+    """The mean over people of the probabilities that their answers were drawn from; None where none were scored."""
     prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt", "probabilities"])
     answered = step_cache.columns(run, step, "answers", ["ask", "prompt"])
     if prompts is None or answered is None:
         return None
-    of_question = pl.col("ask").is_in(asks["ask"].implode())
-    scored = prompts.filter(of_question, pl.col("probabilities").list.len() == options)
-    answered = answered.filter(of_question, pl.col("prompt") >= 0)
+    ours = pl.col("ask").is_in(asks["ask"].implode())
+    scored = prompts.filter(ours, pl.col("probabilities").list.len() == options)
+    answered = answered.filter(ours, pl.col("prompt") >= 0)
     if not scored.height or not answered.height:
         return None
     # One number for each prompt of each ask: several rows of one prompt are its orders of options, which are averaged.
     width = max(int(scored["prompt"].max()), int(answered["prompt"].max())) + 1  # type: ignore[arg-type]
     keys, place, orders = np.unique(_key(scored, width), return_inverse=True, return_counts=True)
-    answer_keys, counts = np.unique(_key(answered, width), return_counts=True)
+    asked, counts = np.unique(_key(answered, width), return_counts=True)
     weight = np.zeros(len(keys))
-    known = np.isin(answer_keys, keys)
-    weight[np.searchsorted(keys, answer_keys[known])] = counts[known]
+    known = np.isin(asked, keys)
+    weight[np.searchsorted(keys, asked[known])] = counts[known]
     table = scored["probabilities"].list.to_array(options).to_numpy().astype(float)
     sums = np.column_stack([np.bincount(place, table[:, each]) for each in range(options)])
     means = sums / orders[:, None]
-    by_ask = asks.sort("ask")
-    temperatures = by_ask["temperature"].to_numpy()[np.searchsorted(by_ask["ask"].to_numpy(), keys // width)]
+    heat = asks.sort("ask")
+    degrees = heat["temperature"].to_numpy()[np.searchsorted(heat["ask"].to_numpy(), keys // width)]
     total = np.zeros(options)
-    for temperature in np.unique(temperatures):
-        rows = temperatures == temperature
-        total += (tempered(means[rows], float(temperature)) * weight[rows, None]).sum(axis=0)
+    for degree in np.unique(degrees):
+        rows = degrees == degree
+        total += (tempered(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
     predicted: list[float] = (total / weight.sum()).tolist() if weight.any() else []
     return predicted or None
 
@@ -241,7 +237,5 @@ def _invalid(run: RunReader, step: int) -> pl.DataFrame:
     if table is None:
         return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})
     counts = table.group_by("ask", pl.col("status").cast(pl.String)).len("answers")
-    invalid = counts.filter(~pl.col("status").is_in(VALID)).join(
-        _asks(run, step).select("ask", question="text"), on="ask"
-    )
-    return invalid.group_by("question", "status").agg(pl.sum("answers"))
+    bad = counts.filter(~pl.col("status").is_in(VALID)).join(_asks(run, step).select("ask", question="text"), on="ask")
+    return bad.group_by("question", "status").agg(pl.sum("answers"))
