@@ -54,7 +54,7 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
         "At step 2, tell everybody: “Wear green.”, for 2 steps",
         f"At step 2, set shirt to green for {fitting} of 6 people (shirt is {colour})",
         "At step 2, 1 person joins: Zoe",
-        "At step 2, 1 of 6 people (id 0) leave",
+        "At step 2, 1 of 7 people (id 0) leave",
         "At step 2, days becomes 5",
         "At step 2, scripted:first decides for 3 of 6 people (50% of them at random)",
         "At step 3, scripted:first decides for everybody",

@@ -1,4 +1,4 @@
-"""again: a recorded decision with something changed."""
+"""ask-again: a recorded decision with something changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, model_option, workspace_option
 from populace.cli.output import emit, facts, out, table
-from populace.cli.running import fetch_if_needed
+from populace.cli.progress import fetch_missing_model
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
@@ -20,7 +20,7 @@ from populace.runs.decision import Decision
 from populace.runs.reader import RunReader
 
 
-@click.command("again", help=COMMANDS["again"][1])
+@click.command("ask-again", help=COMMANDS["ask-again"])
 @click.argument("run")
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step of the decision.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decision.")
@@ -34,7 +34,7 @@ from populace.runs.reader import RunReader
 @model_option(None)
 @workspace_option
 @json_option
-def again_command(
+def ask_again_command(
     run: str,
     step: int,
     person: str,
@@ -47,7 +47,7 @@ def again_command(
     place = Workspace(workspace)
     found = Run(place.open(run))
     changes = DecisionChanges(order=_order(order), **options)
-    fetch_if_needed(changes.model or found.manifest.regime.model)
+    fetch_missing_model(changes.model or found.manifest.regime.model)
     made = found.at(step).ask_again(person, path=path, changes=changes)
     if as_json:
         emit(_document(found, made))
@@ -67,8 +67,8 @@ def _document(run: RunReader, made: RepeatedDecision) -> dict[str, Any]:
         "step": made.recorded.step,
         "path": made.recorded.path,
         "person": made.recorded.person["id"],
-        "recorded": _opened(made.recorded),
-        "asked": _opened(made.repeated),
+        "recorded": _decision_document(made.recorded),
+        "asked": _decision_document(made.repeated),
         "differences": made.differences,
         "lines": made.lines,
         "same_answer": made.same_answer,
@@ -78,7 +78,7 @@ def _document(run: RunReader, made: RepeatedDecision) -> dict[str, Any]:
     }
 
 
-def _opened(decision: Decision) -> dict[str, Any]:
+def _decision_document(decision: Decision) -> dict[str, Any]:
     names = ("value", "status", "temperature", "draw", "question", "prompts", "distribution")
     return {name: getattr(decision, name) for name in names} | {"tempered": decision.draw_distribution}
 

@@ -1,0 +1,137 @@
+"""probe: one decision over situations, personas and models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from populace.base.errors import UsageError
+from populace.broker import Usage
+from populace.cli import COMMANDS
+from populace.cli.options import (
+    ScenarioCommand,
+    call_options,
+    call_settings,
+    json_option,
+    parameters,
+    workspace_option,
+)
+from populace.cli.output import emit, out, table, warn
+from populace.cli.progress import fetch_missing_model
+from populace.engine.discovery import find_scenario
+from populace.engine.session import Session
+from populace.engine.workspace import Workspace
+from populace.questions import LOW_MASS
+from populace.runs import charts
+from populace.tools.probe import Probe, probe
+from populace.tools.probe_chart import draw_probe
+
+
+@click.command("probe", cls=ScenarioCommand, help=COMMANDS["probe"])
+@click.argument("scenario")
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="What to vary: a parameter, column or field, as a,b,c or FROM:TO or FROM:TO:STEP; may be given several times.",
+)
+@click.option("--model", "models", multiple=True, metavar="MODEL", help="One or several.  [default: embedded]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the population.")
+@click.option("--people", type=click.IntRange(min=1), help="Ask only so many of the people.")
+@click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
+@click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")
+@call_options
+@workspace_option
+@json_option
+def probe_command(
+    scenario: str,
+    vary: tuple[str, ...],
+    models: tuple[str, ...],
+    as_json: bool,
+    chart: str | None,
+    target: str | None,
+    **options: Any,
+) -> None:
+    found = find_scenario(scenario)
+    given = parameters(options, found)
+    models = models or ("embedded",)
+    for model in models:
+        fetch_missing_model(model)
+    session = Session(Workspace(options["workspace"]).store(), calls=call_settings(options))
+    made = probe(
+        found,
+        parameters=given,
+        vary=_variations(vary),
+        models=models,
+        seed=options["seed"],
+        people=options["people"],
+        session=session,
+    )
+    if chart:
+        draw_probe(made, Path(chart))
+    if target:
+        made.table.write_parquet(target) if target.endswith(".parquet") else made.table.write_csv(target)
+    _show_probe(made, session.usage, as_json, chart)
+
+
+def _show_probe(made: Probe, usage: Usage, as_json: bool, chart: str | None) -> None:
+    curve = made.curve()
+    low = made.table.filter(pl.col("mass") < LOW_MASS).height
+    warning = f"at {low} of {made.table.height} prompts less than half of the probability fell on any option."
+    if as_json:
+        emit(
+            {"question": made.question, "curve": curve, "points": made.table, "usage": usage.to_json()},
+            [warning] if low else [],
+        )
+        return
+    out.print(f"[bold]{made.question}[/bold]  {made.table.height} prompts, {usage.calls} asked, {usage.reused} reused")
+    table(curve, limit=80)
+    if low:
+        warn(warning)
+    if len(made.varied) >= 1:
+        lines = [*made.varied[1:], "model"]
+        for key, part in curve.group_by(lines, maintain_order=True):
+            label = ", ".join(map(str, key))
+            out.print(f"  P({made.options[0]}) {label:<28} {charts.sparkline(part[made.options[0]])}")
+    if chart:
+        out.print(f"  [dim]chart[/dim]  {chart}")
+
+
+def _variations(given: tuple[str, ...]) -> dict[str, list[Any]]:
+    varied: dict[str, list[Any]] = {}
+    for each in given:
+        name, sign, values = each.partition("=")
+        if not sign or not values:
+            raise UsageError(f"--vary takes NAME=VALUES, not {each!r}.", "Such as --vary initial_share=0:1:0.1")
+        varied[name.replace("-", "_")] = _values(values)
+    return varied
+
+
+def _values(text: str) -> list[Any]:
+    """Values from a,b,c or FROM:TO or FROM:TO:STEP, both ends included."""
+    parts = text.split(":")
+    if len(parts) in (2, 3):
+        try:
+            low, high, *rest = (float(part) for part in parts)
+            step = rest[0] if rest else 1.0
+        except ValueError:
+            return [text]
+        if step <= 0 or high < low:
+            raise UsageError(f"the range {text} does not go upwards.")
+        count = round((high - low) / step) + 1
+        numbers = [round(low + step * i, 12) for i in range(count) if low + step * i <= high + step * 1e-9]
+        whole = all(number == int(number) for number in (low, step))
+        return [int(number) for number in numbers] if whole else numbers
+    return [_value(part) for part in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)
