@@ -12,8 +12,8 @@ import pydantic
 from populace.base.errors import ParameterError
 from populace.broker import CallSettings
 from populace.engine.discovery import find_scenario, known_scenarios
-from populace.journal.interventions import read_interventions
 from populace.engine.scenario import Scenario
+from populace.journal.interventions import read_interventions
 from populace.models import MODEL_FORMS
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
