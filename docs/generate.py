@@ -25,7 +25,7 @@ def reference() -> str:
     parts += [
         "| command | what it does |",
         "|---|---|",
-        *(f"| [`{name}`](#{name}) | {text} |" for name, (_, text) in COMMANDS.items()),
+        *(f"| [`{name}`](#{name}) | {text} |" for name, text in COMMANDS.items()),
         "",
     ]
     with cli.make_context("populace", [], resilient_parsing=True) as context:

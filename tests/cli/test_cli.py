@@ -41,7 +41,7 @@ def run_name(workspace: Path) -> str:
 
 def test_every_command_has_one_sentence_of_help() -> None:
     with cli.make_context("populace", ["--help"], resilient_parsing=True) as context:
-        for name, (_, text) in COMMANDS.items():
+        for name, text in COMMANDS.items():
             command = cli.get_command(context, name)  # type: ignore[attr-defined]
             assert command.help == text
             assert text.endswith(".")

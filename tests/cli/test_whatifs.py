@@ -11,7 +11,7 @@ from populace.cli import cli
 from populace.scenarios.forum import ForumDesign
 from support.forums import SMALL
 
-SCRIPT = ["--model", "scripted:support.forums:writes"]
+SCRIPT = ["--model", "scripted:support.forums:scripted_reply"]
 
 
 def call(*arguments: str) -> str:
@@ -40,9 +40,9 @@ def test_whatif_shows_the_thread_with_its_new_end(run: str) -> None:
 
 
 def test_whatif_wants_an_utterance_and_a_responder(run: str) -> None:
-    with pytest.raises(UsageError, match="which utterance"):
+    with pytest.raises(UsageError, match="--post needs the number"):
         call("whatif", run, "--as", "a troll")
-    with pytest.raises(UsageError, match="who answers"):
+    with pytest.raises(UsageError, match="nobody is named who answers"):
         call("whatif", run, "--post", "1")
     with pytest.raises(UsageError, match="no post 99"):
         call("whatif", run, "--post", "99", "--as", "a troll")

@@ -13,7 +13,7 @@ from populace.people.expansion import distinct_names, near_duplicates
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.integers(0, 20), st.sampled_from([0.3, 0.6, 0.9]))
 @settings(max_examples=60, deadline=None)
-def test_nobody_kept_is_near_another_and_everybody_left_out_is_near_somebody_kept(
+def test_no_two_distinct_vectors_are_near_and_every_duplicate_is_near_a_distinct_one(
     seed: int, count: int, before: int, near: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_copies_among_ten_thousand_personas_are_found_exactly_and_in_a_few_secon
     assert found[7000:].tolist() == copied
 
 
-def test_names_are_distinct_and_a_name_given_twice_is_given_once() -> None:
+def test_names_are_distinct_and_a_repeated_name_is_used_once() -> None:
     given_names = pl.Series(["Ada", None, "Ada", "Bo", None], dtype=pl.String)
     made = distinct_names(given_names, np.random.default_rng(1))
     assert made["name"].n_unique() == 5

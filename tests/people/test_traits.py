@@ -55,6 +55,6 @@ def test_a_generator_is_used_as_it_stands() -> None:
 @pytest.mark.parametrize(
     "shares", [{}, {"a": 0}, {"a": -1, "b": 2}, {"a": float("nan")}, {"a": float("inf"), "b": 1.0}]
 )
-def test_weights_that_describe_no_mix_are_refused(shares: dict[str, float]) -> None:
+def test_weights_that_are_not_proportions_are_refused(shares: dict[str, float]) -> None:
     with pytest.raises(PeopleError, match="proportions"):
         draw_column(3, shares)

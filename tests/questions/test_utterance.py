@@ -57,7 +57,7 @@ def test_what_cannot_be_cleaned_is_invalid_with_a_reason(core: str) -> None:
     assert POST.read(CORES[core], PROMPT).status == ("refused" if core == "refusal" else "unparseable")
 
 
-def test_whoever_begins_as_somebody_else_is_invalid() -> None:
+def test_a_reply_that_begins_as_another_person_is_invalid() -> None:
     assert POST.examine(f"Bo Chen: {GOOD}", PROMPT).reason == "another speaker"
 
 
@@ -105,7 +105,7 @@ def test_without_a_prompt_names_can_be_given() -> None:
     assert post.parse("It is warm today.\nZaphod: Indeed.").value == "It is warm today."
 
 
-def test_a_title_and_a_text_come_apart() -> None:
+def test_a_title_and_a_text_are_separated() -> None:
     post = Utterance("What do you post?", limit=LIMIT, title=True)
     written = [f"Title: **Chains**\n\nPost: {GOOD}", f'"Chains"\n{GOOD}', GOOD]
     answers = pl.Series([post.encode(post.read(reply, PROMPT).value) for reply in written])
@@ -129,7 +129,7 @@ def test_the_description_gives_the_same_question_back() -> None:
     assert post.canonical() != Utterance("What?", limit=91, title=True, names=("Bo",)).canonical()
 
 
-def test_a_limit_that_holds_no_sentence_is_refused() -> None:
+def test_a_limit_too_short_for_a_sentence_is_refused() -> None:
     with pytest.raises(QuestionError, match="19 characters"):
         Utterance("What?", limit=19)
 
@@ -175,7 +175,7 @@ def test_no_hostile_completion_reaches_a_thread_raw(thread: Run) -> None:
     assert sorted(written) == sorted(answers["value"].drop_nulls())
 
 
-def test_a_run_tells_how_often_which_rule_did_something(thread: Run) -> None:
+def test_a_run_counts_how_often_each_rule_changed_a_reply(thread: Run) -> None:
     counted = {(outcome, rule): replies for outcome, rule, replies in thread.cleaning_counts().iter_rows()}
     statuses = Counter(thread.answers(1)["status"])
     assert counted["untouched", ""] + counted["cleaned", ""] == statuses["ok"]

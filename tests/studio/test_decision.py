@@ -46,7 +46,7 @@ def test_asked_again_in_another_order_it_stands_beside_the_record(norms: Run, tm
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{norms.name}/decision?step=2&person=1&path=2/0")
-        assert visit.one("again-command").text == f"populace again {norms.name} --step 2 --person 1 --path 2/0"
+        assert visit.one("again-command").text == f"populace ask-again {norms.name} --step 2 --person 1 --path 2/0"
         visit.press("again-send")
         await visit.sees("They would have answered the same. (no call was needed, 1 reused)", seconds=20)
         await visit.sees("Not a word: the prompt is the same.")

@@ -206,7 +206,7 @@ def test_words_are_asked_anew_where_they_are_sampled() -> None:
 
 def test_the_command_reports_both_decisions() -> None:
     run = simulate(Norms(workers=4, days=2), model="scripted:first", seed=1)
-    command = ["again", run.name, "--step", "2", "--person", "1", "--order", "green,blue"]
+    command = ["ask-again", run.name, "--step", "2", "--person", "1", "--order", "green,blue"]
     document = json.loads(populace(*command, "--json").stdout)
     found = document["data"]
     assert found["asked"]["tempered"]["green"] == pytest.approx(1)

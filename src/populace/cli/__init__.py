@@ -18,44 +18,38 @@ import click
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 
 COMMANDS = {
-    "studio": ("studio", "Open Studio, the web application: start, watch, open, fork and compare runs."),
-    "run": ("running", "Run a scenario to its end; what was paid for before is reused."),
-    "resume": ("running", "Go on with a run that stopped; nothing is paid for twice."),
-    "replay": ("running", "Run a recorded run again without any model, and stop where it parts from the record."),
-    "fork": ("running", "Start a run that shares RUN up to a step; earlier answers are reused, not bought again."),
-    "pause": ("studio", "Have a run that is under way wait after its step; resume lets it go on."),
-    "stop": ("studio", "Have a run that is under way stop as Ctrl-C does; it can be resumed."),
-    "whatif": ("whatifs", "Let somebody answer an utterance of a community, and see how its thread goes on."),
-    "multiverse": ("whatifs", "Run a community, or what follows one utterance, several times with other draws."),
-    "interview": ("asking", "Ask people of a run something on the side; the run does not change."),
-    "again": (
-        "again",
-        "Ask a recorded decision again with something changed; the run does not change.",
-    ),
-    "probe": ("asking", "Map one decision over situations, personas and models, without simulating."),
-    "scenarios": ("describing", "List the scenarios that can be run, or describe one with all its parameters."),
-    "estimate": ("asking", "Say what a run will take before anything is spent."),
-    "experiment": ("experimenting", "Run an experiment from a YAML file, or go on with it: arms, seeds, effects."),
-    "structure": ("robust", "Run a scenario under several models and wordings, and say what holds in all of them."),
-    "robust": ("robust", "Repeat a run or an experiment in other ways of asking, and say which conclusions survive."),
-    "report": ("reporting", "Write an experiment or a run as one HTML page and as Markdown, with its validity card."),
-    "show": ("reading", "Show a run, a step of it, or one person's decisions with the exact prompts."),
-    "why": ("lives", "Open what lies behind a person's decisions in a step: the memories, their scores, the prompt."),
-    "judge": ("communities", "Have models judge every post of a community; the run does not change."),
-    "digest": ("communities", "Show what stands out in a community: unusual posts, broken rules, what no rule covers."),
-    "discern": (
-        "discerning",
-        "Tell real conversations from generated ones, by hand or by a model, and see the error.",
-    ),
-    "feedback": ("feedback", "Show what raters said of answers and how far they agree; with runs, make a blind queue."),
-    "list": ("reading", "List the runs of the workspace."),
-    "compare": ("reading", "Show where two runs first part and how their metrics differ."),
-    "export": ("reading", "Write a run as Parquet, CSV or SQLite for other tools, or a community as a page."),
-    "models": ("setting_up", "Show which models can be named, what is cached, and where prices are kept."),
-    "new": ("setting_up", "Write a scenario that runs, to begin with."),
-    "doctor": ("setting_up", "Check this machine, or whether a scenario repeats under different circumstances."),
+    "studio": "Open Studio, the web application: start, watch, open, fork and compare runs.",
+    "run": "Run a scenario to its end; what was paid for before is reused.",
+    "resume": "Go on with a run that stopped; nothing is paid for twice.",
+    "replay": "Run a recorded run again without any model, and stop where it parts from the record.",
+    "fork": "Start a run that shares RUN up to a step; earlier answers are reused, not bought again.",
+    "pause": "Have a run that is under way wait after its step; resume lets it go on.",
+    "stop": "Have a run that is under way stop as Ctrl-C does; it can be resumed.",
+    "whatif": "Let somebody answer an utterance of a community, and see how its thread goes on.",
+    "multiverse": "Run a community, or what follows one utterance, several times with other draws.",
+    "interview": "Ask people of a run something on the side; the run does not change.",
+    "ask-again": "Ask a recorded decision again with something changed; the run does not change.",
+    "probe": "Map one decision over situations, personas and models, without simulating.",
+    "scenarios": "List the scenarios that can be run, or describe one with all its parameters.",
+    "estimate": "Say what a run will take before anything is spent.",
+    "experiment": "Run an experiment from a YAML file, or go on with it: arms, seeds, effects.",
+    "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
+    "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
+    "report": "Write an experiment or a run as one HTML page and as Markdown, with its validity card.",
+    "show": "Show a run, a step of it, or one person's decisions with the exact prompts.",
+    "why": "Open what lies behind a person's decisions in a step: the memories, their scores, the prompt.",
+    "judge": "Have models judge every post of a community; the run does not change.",
+    "digest": "Show what stands out in a community: unusual posts, broken rules, what no rule covers.",
+    "discern": "Tell real conversations from generated ones, by hand or by a model, and see the error.",
+    "feedback": "Show what raters said of answers and how far they agree; with runs, make a blind queue.",
+    "list": "List the runs of the workspace.",
+    "compare": "Show where two runs first part and how their metrics differ.",
+    "export": "Write a run as Parquet, CSV or SQLite for other tools, or a community as a page.",
+    "models": "Show which models can be named, what is cached, and where prices are kept.",
+    "new": "Write a scenario that runs, to begin with.",
+    "doctor": "Check this machine, or whether a scenario repeats under different circumstances.",
 }
-"""Every command: the module it is in and what it does."""
+"""Every command and what it does. Each is in the module of its name."""
 
 EXIT_CODES = {
     0: "done",
@@ -79,13 +73,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"populace.cli.{COMMANDS[name][0]}")
-        found: click.Command = getattr(module, f"{name}_command")
-        return found
+        module = name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"populace.cli.{module}"), f"{module}_command")
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):

@@ -16,7 +16,7 @@ from populace.feedback import Feedback, Queue, RaterAgreement
 from populace.feedback.items import KINDS
 
 
-@click.command("feedback", help=COMMANDS["feedback"][1])
+@click.command("feedback", help=COMMANDS["feedback"])
 @click.argument("runs", nargs=-1, metavar="[RUN|EXPERIMENT]…")
 @click.option(
     "--kind",

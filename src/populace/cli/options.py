@@ -11,6 +11,7 @@ import click
 from populace.base.errors import ParameterError
 from populace.broker import Budget
 from populace.engine.discovery import find_scenario, known_scenarios
+from populace.engine.interventions import read_interventions
 from populace.engine.scenario import Scenario
 from populace.models import MODEL_FORMS
 from populace.tools.describe import Parameter, parameters_of
@@ -34,8 +35,26 @@ def json_option(command: CommandT) -> CommandT:
 
 def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
     """`--model`."""
-    shown = f"  [default: {default}]" if default else ""
-    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(MODEL_FORMS)}.{shown}")
+    suffix = f"  [default: {default}]" if default else ""
+    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(MODEL_FORMS)}.{suffix}")
+
+
+def chart_option(command: CommandT) -> CommandT:
+    """`--chart`."""
+    text = "Draw a PNG of the metrics, where matplotlib is installed."
+    return click.option("--chart/--no-chart", default=True, help=text)(command)
+
+
+def interventions_option(command: CommandT) -> CommandT:
+    """`--intervention`, which may be given several times."""
+    return click.option(
+        "--intervention",
+        "interventions",
+        multiple=True,
+        metavar="JSON|FILE",
+        callback=lambda _context, _option, sources: [each for source in sources for each in read_interventions(source)],
+        help="Interventions as JSON text or a JSON file; may be given several times.",
+    )(command)
 
 
 def call_options(command: CommandT) -> CommandT:
@@ -119,19 +138,19 @@ class ParameterOption(click.Option):
 
 def parameter_options(scenario: type[Scenario], taken: set[str]) -> list[click.Parameter]:
     """An option for each parameter, with its bounds, default and help."""
-    made: list[click.Parameter] = []
+    options: list[click.Parameter] = []
     for each in parameters_of(scenario):
         flag = f"--{each.name.replace('_', '-')}"
         flag = f"--scenario-{flag[2:]}" if flag in taken else flag
         key, text = f"parameter_{each.name}", f"{each.help}{_limits(each)}"
         if each.kind == "bool":
-            made.append(ParameterOption([f"{flag}/--no-{flag[2:]}", key], default=None, help=text))
+            options.append(ParameterOption([f"{flag}/--no-{flag[2:]}", key], default=None, help=text))
         elif each.kind == "choice":
             choices = [str(value) for value in each.choices]
-            made.append(ParameterOption([flag, key], type=click.Choice(choices), help=text))
+            options.append(ParameterOption([flag, key], type=click.Choice(choices), help=text))
         else:
-            made.append(ParameterOption([flag, key], metavar=each.kind.upper(), help=text))
-    return made
+            options.append(ParameterOption([flag, key], metavar=each.kind.upper(), help=text))
+    return options
 
 
 def parameters(options: dict[str, Any], scenario: type[Scenario]) -> dict[str, Any]:
@@ -140,12 +159,12 @@ def parameters(options: dict[str, Any], scenario: type[Scenario]) -> dict[str, A
     for each in parameters_of(scenario):
         value = options.pop(f"parameter_{each.name}", None)
         if value is not None:
-            given[each.name] = plain(each, value)
+            given[each.name] = parameter_value(each, value)
     return given
 
 
-def plain(parameter: Parameter, value: Any) -> Any:
-    """What was written for a parameter, with its parts where it has some."""
+def parameter_value(parameter: Parameter, value: Any) -> Any:
+    """The value of a parameter from the text of its option: a choice, JSON, or the text itself."""
     if not isinstance(value, str):
         return value
     if parameter.kind == "choice":
@@ -155,12 +174,12 @@ def plain(parameter: Parameter, value: Any) -> Any:
     try:
         return json.loads(value)
     except ValueError:
-        told = f"{parameter.name} = {value!r} is not JSON."
-        raise ParameterError(told, "Write it as JSON, such as '[1, 2]'.") from None
+        message = f"{parameter.name} = {value!r} is not JSON."
+        raise ParameterError(message, "Write it as JSON, such as '[1, 2]'.") from None
 
 
 def _limits(parameter: Parameter) -> str:
     """Bounds and default, as they stand behind the help."""
     default = parameter.default
-    shown = ("yes" if default else "no") if isinstance(default, bool) else default
-    return f"  [{'; '.join([*parameter.bounds, 'required' if parameter.required else f'default: {shown}'])}]"
+    text = ("yes" if default else "no") if isinstance(default, bool) else default
+    return f"  [{'; '.join([*parameter.bounds, 'required' if parameter.required else f'default: {text}'])}]"

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes."""
+"""Progress in the terminal: of runs, and of files that are fetched."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import time
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from populace.base.formatting import duration, percent
 from populace.cli.output import err
 from populace.engine.simulation import Observer, Simulation, invalid_share
+from populace.models import Artifact, model_kind
+from populace.models.artifacts import fetch_together
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Display(Observer):
-    """A bar on a terminal; elsewhere a line now and then.
+class RunDisplay(Observer):
+    """Shows the progress of a run: a bar on a terminal, elsewhere a line now and then.
 
     It shows steps, calls a second, the share of requests that cost nothing, the share of invalid
     answers, the cost where there is one, and the time left.
@@ -30,9 +32,12 @@ class Display(Observer):
         self._began = self._first_step = time.monotonic()
         self._last_line = 0.0
         self._replayed = 0
+        self.run_name = ""
+        """The name of the run, once it began: a command that stops says how to go on with it."""
 
     def began(self, simulation: Simulation) -> None:
         """Begin to show."""
+        self.run_name = simulation.record.name
         self._began = self._first_step = time.monotonic()
         if self._console.is_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
@@ -48,8 +53,8 @@ class Display(Observer):
             self._first_step = time.monotonic()
         self._show(simulation)
         if self._live is not None and self._bar is not None:
-            seen = simulation.scenario.view()
-            self._live.update(Group(self._bar, Text("\n".join(seen))) if seen else self._bar)
+            lines = simulation.scenario.view()
+            self._live.update(Group(self._bar, Text("\n".join(lines))) if lines else self._bar)
 
     def moved(self, simulation: Simulation) -> None:
         """Show replies."""
@@ -109,3 +114,24 @@ class Display(Observer):
             return None
         pace = (time.monotonic() - self._first_step) / (steps + self._share_of_step(simulation))
         return pace * max(0.0, simulation.planned - simulation.step - self._share_of_step(simulation))
+
+
+def fetch_missing_model(model: str) -> None:
+    """Fetch the file that a model needs, where it is not in the cache; the empty name needs none."""
+    artifact = model_kind(model).artifact if model else None
+    if artifact is None or artifact.present():
+        return
+    fetch_artifacts(artifact)
+
+
+def fetch_artifacts(*artifacts: Artifact) -> None:
+    """Fetch files that are not in the cache yet, those of one source together, with a progress bar."""
+    missing = [artifact for artifact in artifacts if not artifact.present()]
+    if not missing:
+        return
+    columns = (TextColumn("fetching {task.description}"), BarColumn(bar_width=28), DownloadColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(missing[0].name, total=None)
+        paths = fetch_together(missing, lambda done, total: bar.update(task, completed=done, total=total))
+    for artifact, path in zip(missing, paths, strict=True):
+        err.print(f"fetched and verified {artifact.name}: {path}")

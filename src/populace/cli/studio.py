@@ -1,4 +1,4 @@
-"""studio, pause, stop."""
+"""studio: the web application."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import click
 
 from populace.base.errors import UsageError
 from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
-from populace.cli.output import emit, out
-from populace.engine.run_control import pause, stop
-from populace.engine.workspace import Workspace
+from populace.cli.options import workspace_option
 
 
-@click.command("studio", help=COMMANDS["studio"][1])
+@click.command("studio", help=COMMANDS["studio"])
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a token.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="0 takes a free one.")
 @click.option("--token", help="What visitors must show; made up where --host needs one and none is given.")
@@ -26,29 +23,3 @@ def studio_command(host: str, port: int, token: str | None, browse: bool, worksp
     from populace.studio.server import serve
 
     serve(workspace, host=host, port=port, token=token, browser=browse, print_line=click.echo)
-
-
-@click.command("pause", help=COMMANDS["pause"][1])
-@click.argument("run")
-@workspace_option
-@json_option
-def pause_command(run: str, workspace: str | None, as_json: bool) -> None:
-    journal = Workspace(workspace).open(run)
-    pause(journal)
-    if as_json:
-        emit({"run": journal.name, "asked": "pause"})
-        return
-    out.print(f"{journal.name} waits after the step under way. Go on with: populace resume {journal.name}")
-
-
-@click.command("stop", help=COMMANDS["stop"][1])
-@click.argument("run")
-@workspace_option
-@json_option
-def stop_command(run: str, workspace: str | None, as_json: bool) -> None:
-    journal = Workspace(workspace).open(run)
-    stop(journal)
-    if as_json:
-        emit({"run": journal.name, "asked": "stop"})
-        return
-    out.print(f"{journal.name} stops once the calls under way are stored. Go on with: populace resume {journal.name}")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError
+from populace.base.errors import PopulaceError, StoppedError, UsageError
 from populace.base.formatting import duration, percent
-from populace.cli.output import facts, out, table, warn
+from populace.cli.output import emit, facts, out, table, warn
 from populace.engine.discovery import find_scenario
+from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
 from populace.runs import charts
+from populace.runs.caveats import caveats
 from populace.runs.overview import RunOverview, overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run, parameters_text
@@ -123,3 +127,40 @@ def _parameters_text(run: RunReader) -> str:
         special = first.parameters
     text = parameters_text(special) or "default parameters"
     return f"{text}; then {parameters_text(changes)}" if changes else text
+
+
+def show_finished_run(run: Run, as_json: bool, chart: bool) -> None:
+    """Print a run that came to its end, with its chart and what to do next."""
+    picture = _chart(run) if chart else None
+    more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
+    if as_json:
+        files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
+        emit(run_document(run) | files, caveats(run))
+        return
+    show_run(run)
+    out.print()
+    out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
+    if picture:
+        out.print(f"  [dim]chart[/dim]  {picture}")
+    for path in more:
+        out.print(f"  [dim]{path.stem}[/dim]  {path}")
+    people = run.people()
+    who = people["name"][0] if "name" in people else people.ids[0]
+    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {shlex.quote(str(who))}")
+
+
+def _chart(run: Run) -> Path | None:
+    if not charts.available():
+        return None
+    try:
+        metrics = find_scenario(run.manifest.scenario).chart
+        return charts.draw_run(run, run.folder / "chart.png", metrics)
+    except UsageError:
+        return None  # A scenario without numeric metrics has no picture.
+
+
+def with_resume_command(stop: StoppedError, run_name: str) -> StoppedError:
+    """The same error, with the command that resumes the run; unchanged where the run never began."""
+    if run_name:
+        stop.hint = f"Nothing that was paid for is lost. Go on with: populace resume {run_name}"
+    return stop

@@ -64,6 +64,14 @@ class Community:
     Args:
         run: The run.
         at: The step after which the community is read; the last one by default.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.forum import Forum
+        >>> run = simulate(Forum(expand=False), model="scripted:uniform", seed=1, keep="nothing")
+        >>> community = Community(run)
+        >>> community.design.name, community.thread(1).posts["depth"][0]
+        ('The Mending Bench', 0)
     """
 
     def __init__(self, run: RunReader, at: int | None = None) -> None:

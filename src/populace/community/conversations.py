@@ -13,13 +13,14 @@ ignored.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from populace.base.errors import UsageError
 from populace.community.community import Community
+from populace.community.files import read_json_lines, write_new_file
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,7 @@ def read_threads(path: str | Path) -> list[Conversation]:
 
 def write_threads(conversations: Iterable[Conversation], path: str | Path) -> Path:
     """Write conversations to a new file in the format that `read_threads` reads."""
-    path = Path(path)
-    if path.exists():
-        raise UsageError(f"{path} exists already.", "Name another place, or remove it first.")
-    path.write_text("".join(f"{conversation.line()}\n" for conversation in conversations), encoding="utf-8")
-    return path
+    return write_new_file(path, "".join(f"{conversation.line()}\n" for conversation in conversations))
 
 
 def conversations_of(community: Community) -> list[Conversation]:
@@ -83,25 +80,6 @@ def conversations_of(community: Community) -> list[Conversation]:
         source = f"{community.run.name}, thread {thread}"
         conversations.append(Conversation(community.design.name, rows[0]["title"] or "", posts, source))
     return conversations
-
-
-def read_json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object of a JSONL file with its place, such as `threads.jsonl, line 3`; empty lines are skipped."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        where = f"{path}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{where}: this is not JSON: {error}.", "Write one thread on each line.") from error
-        if not isinstance(entry, dict):
-            raise UsageError(f"{where}: this is not a JSON object.", "Write one thread on each line, in braces.")
-        yield where, entry
 
 
 def parse_conversation(entry: dict[str, Any], where: str) -> Conversation:

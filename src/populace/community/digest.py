@@ -55,12 +55,13 @@ def digest(
     posts = community.posts.select("post", "thread", "name", "text")
     distance = distances(posts["text"].to_list(), embedder)
     unusual = posts.with_columns(distance=pl.Series(distance)).sort("distance", "post", descending=[True, False])
-    verdicts = judgements.verdicts() if judgements is not None else None
+    judgements = judgements or Judgements(None, community)
+    verdicts = judgements.verdicts()
     return Digest(
         unusual.head(most),
         _by_rule(community, verdicts),
         _uncovered(posts, verdicts),
-        tuple(judgements.judges) if judgements is not None else (),
+        tuple(judgements.judges),
         embedder.name,
     )
 
@@ -77,7 +78,7 @@ def distances(texts: list[str], embedder: Embedder) -> npt.NDArray[np.float64]:
     return result
 
 
-def _by_rule(community: Community, verdicts: pl.DataFrame | None) -> pl.DataFrame:
+def _by_rule(community: Community, verdicts: pl.DataFrame) -> pl.DataFrame:
     rules = pl.DataFrame(
         [(number, rule.text) for number, rule in enumerate(community.design.rules, 1)],
         schema={"rule": pl.Int64, "text": pl.String},
@@ -87,17 +88,15 @@ def _by_rule(community: Community, verdicts: pl.DataFrame | None) -> pl.DataFram
     table = rules.join(moderated, on="rule", how="left", maintain_order="left").with_columns(
         pl.col("moderated").fill_null(0)
     )
-    if verdicts is None or not verdicts.height:
+    if not verdicts.height:
         return table
     violations = verdicts.filter(pl.col("rule").is_not_null(), pl.col("value") == "yes")
     broken = violations.group_by("rule").agg(broken=pl.col("post").n_unique().cast(pl.Int64))
     return table.join(broken, on="rule", how="left", maintain_order="left").with_columns(pl.col("broken").fill_null(0))
 
 
-def _uncovered(posts: pl.DataFrame, verdicts: pl.DataFrame | None) -> pl.DataFrame:
+def _uncovered(posts: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Posts that some judge flags for a general question, and no judge for a rule."""
-    if verdicts is None or not verdicts.height:
-        return posts.clear().with_columns(pl.lit("").alias("flags"))
     flagged = verdicts.drop_nulls("flag")
     violating = flagged.drop_nulls("rule")["post"].unique()
     names = [criterion.name for criterion in GENERAL]

@@ -20,8 +20,9 @@ import polars as pl
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.community.community import Community
-from populace.community.conversations import Conversation, community_names, read_json_lines
+from populace.community.conversations import Conversation, community_names
 from populace.community.display import safe_text
+from populace.community.files import read_json_lines
 
 ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
 """How a generated conversation was made: by the whole method, by an ablation of it, or by crowd workers."""

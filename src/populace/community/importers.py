@@ -15,7 +15,8 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.community.conversations import Conversation, ConversationPost, read_json_lines
+from populace.community.conversations import Conversation, ConversationPost
+from populace.community.files import read_json_lines
 
 _DELETED = {"[deleted]", "[removed]", ""}
 _COLUMNS = ("community", "thread", "post", "parent", "author", "text")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from populace.base.errors import StorageError, UsageError
+from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.community.criteria import criteria
+from populace.community.files import write_new_file
 from populace.statistics import agreement, proportion
 
 if TYPE_CHECKING:
@@ -130,9 +131,6 @@ class Judgements:
             seed: The seed by which the posts are chosen.
             rater: The name of the person, if it is known already.
         """
-        path = Path(path)
-        if path.exists():
-            raise UsageError(f"{path} exists already.", "Name another place, or remove it first.")
         posts = self.table["post"].unique(maintain_order=True)
         if not posts.len():
             raise UsageError("no post has been judged, so there is nothing to check.")
@@ -143,11 +141,7 @@ class Judgements:
             .select("post", "title", "text")
             .with_columns(pl.lit(rater).alias("rater"), *(pl.lit("").alias(name) for name in questions))
         )
-        try:
-            form.write_csv(path)
-        except OSError as error:
-            raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from error
-        return path
+        return write_new_file(path, form.write_csv())
 
     def with_check(self, path: str | Path) -> Judgements:
         """These judgements and those of people, read from a CSV that `sample` wrote and a person filled in.

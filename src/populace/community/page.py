@@ -15,9 +15,9 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from populace.base.errors import StorageError, UsageError
 from populace.community.community import SORTINGS, Community
 from populace.community.display import without_control_characters
+from populace.community.files import write_new_file
 from populace.community.judgements import Judgements
 from populace.community.profiles import hue, person_key, profiles
 from populace.community.terminal import age
@@ -43,16 +43,7 @@ def write_page(
         verdicts: The verdicts of judges, with post, question, rule and value, as from `Judgements.verdicts()`.
         word_filter: Which texts are hidden until a click; by default those with a word of the list that ships.
     """
-    path = Path(path)
-    if path.exists():
-        raise UsageError(f"{path} exists already.", "Name another place, or remove it first.")
-    text = render_page(community, verdicts=verdicts, word_filter=word_filter)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from error
-    return path
+    return write_new_file(path, render_page(community, verdicts=verdicts, word_filter=word_filter))
 
 
 def render_page(

@@ -15,14 +15,9 @@ from typing import Any
 
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.community.community import Community
-from populace.community.conversations import (
-    Conversation,
-    conversations_of,
-    parse_conversation,
-    read_json_lines,
-    read_threads,
-)
+from populace.community.conversations import Conversation, conversations_of, parse_conversation, read_threads
 from populace.community.discrimination import Pair, Ratings, arm_of, make_pairs
+from populace.community.files import read_json_lines
 from populace.community.importers import from_csv, from_reddit
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader

@@ -47,6 +47,10 @@ class Artifact:
         source: Where it is downloaded from.
         licence: The licence of the file.
         offline: What to advise if it cannot be downloaded.
+
+    Example:
+        >>> SMOLLM2.path.name
+        'smollm2-135m-instruct-q4_1.gguf'
     """
 
     name: str

@@ -89,7 +89,12 @@ class Reply(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A request that got no reply after all retries. It is counted and never stored, so the next run asks again."""
+    """A request that got no reply after all retries. It is counted and never stored, so the next run asks again.
+
+    Example:
+        >>> Failure("timeout", "no reply within 60 s").status
+        'timeout'
+    """
 
     status: Literal["timeout", "unanswered"]
     detail: str

@@ -87,10 +87,10 @@ class HashingEmbedder:
         # A word weighs as much as all of its trigrams together would at a length of four.
         weights = np.array([2.0 if feature.startswith(" ") else 1.0 for feature in distinct])
         rows = np.repeat(np.arange(len(texts)), [len(some) for some in features])
-        which = np.fromiter((distinct[f] for some in features for f in some), np.int64, len(rows))
+        indices = np.fromiter((distinct[f] for some in features for f in some), np.int64, len(rows))
         sums = np.bincount(
-            rows * self.dimension + column[which],
-            weights=(signs * weights)[which],
+            rows * self.dimension + column[indices],
+            weights=(signs * weights)[indices],
             minlength=len(texts) * self.dimension,
         )
         return unit_vectors(sums.reshape(len(texts), self.dimension))

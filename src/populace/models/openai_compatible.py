@@ -117,7 +117,7 @@ class OpenAICompatible(Model):
 
         try:
             async with asyncio.timeout(min(self.timeout_s, 20.0)):
-                served = {model.id: model for model in (await self.client.models.list()).data if model.id}
+                models = {model.id: model for model in (await self.client.models.list()).data if model.id}
         except (openai.AuthenticationError, openai.PermissionDeniedError):
             raise rejected_key_error(self.base_url, self._key_variables) from None
         except (openai.APIConnectionError, TimeoutError) as error:
@@ -125,17 +125,17 @@ class OpenAICompatible(Model):
                 f"no server answers at {self.base_url}.", "Check the address and that the server is up."
             ) from error
         except (openai.APIError, AttributeError, TypeError, ValueError):
-            served = {}  # Some servers have no list of models; the name is then taken on trust.
+            models = {}  # Some servers have no list of models; the name is then taken on trust.
         if self.name is None:
-            if len(served) != 1:
+            if len(models) != 1:
                 raise ModelError(
-                    f"{self.base_url} serves {len(served)} models, so one must be named.",
-                    f"Write {self.base_url}#NAME" + (f", with one of: {', '.join(sorted(served))}." if served else "."),
+                    f"{self.base_url} serves {len(models)} models, so one must be named.",
+                    f"Write {self.base_url}#NAME" + (f", with one of: {', '.join(sorted(models))}." if models else "."),
                 )
-            self.name = next(iter(served))
-        elif served and self.name not in served:
-            raise UnknownNameError("model", self.name, served, f"Asked of {self.base_url}.")
-        return str(getattr(served.get(self.name), "owned_by", ""))
+            self.name = next(iter(models))
+        elif models and self.name not in models:
+            raise UnknownNameError("model", self.name, models, f"Asked of {self.base_url}.")
+        return str(getattr(models.get(self.name), "owned_by", ""))
 
     async def _probe(self, owner: str) -> dict[str, Any]:
         """Send small requests with fewer and fewer demands until the server accepts one; returns what it can do."""
@@ -176,8 +176,8 @@ class OpenAICompatible(Model):
                     async with self._gate:
                         if self.halted or errors:
                             break
-                        read = functools.partial(_read, request=request)
-                        results.put_nowait((index, await self._request_with_retries(self._body(request), read)))
+                        parse = functools.partial(_parse_completion, request=request)
+                        results.put_nowait((index, await self._request_with_retries(self._body(request), parse)))
             except ModelError as error:
                 errors.append(error)
             finally:
@@ -205,11 +205,11 @@ class OpenAICompatible(Model):
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _request_with_retries(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> ReplyOrFailure:
+    async def _request_with_retries(self, body: dict[str, Any], parse: Callable[[Any], Reply]) -> ReplyOrFailure:
         """Send one request, and repeat it with growing pauses while another attempt may succeed."""
         failure = Failure("unanswered", "not tried")
         for attempt in range(self.retries + 1):
-            outcome, wait_s = await self._attempt(body, read)
+            outcome, wait_s = await self._attempt(body, parse)
             if isinstance(outcome, Reply) or wait_s is None:
                 return outcome
             failure = outcome
@@ -227,14 +227,16 @@ class OpenAICompatible(Model):
                     break
         return failure
 
-    async def _attempt(self, body: dict[str, Any], read: Callable[[Any], Reply]) -> tuple[ReplyOrFailure, float | None]:
+    async def _attempt(
+        self, body: dict[str, Any], parse: Callable[[Any], Reply]
+    ) -> tuple[ReplyOrFailure, float | None]:
         """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
         import openai
 
         try:
             async with asyncio.timeout(self.timeout_s):
                 completion = await self.client.chat.completions.create(**body)
-            return read(completion), None
+            return parse(completion), None
         except (TimeoutError, openai.APITimeoutError):
             return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
         except (openai.AuthenticationError, openai.PermissionDeniedError):
@@ -310,7 +312,7 @@ def rejected_key_error(base_url: str, variables: Sequence[str]) -> ModelKeyError
     )
 
 
-def _read(completion: Any, request: Request) -> Reply:
+def _parse_completion(completion: Any, request: Request) -> Reply:
     choice, usage = completion.choices[0], completion.usage
     refusal = getattr(choice.message, "refusal", None)
     if refusal or choice.finish_reason == "content_filter":

@@ -85,8 +85,8 @@ class Scripted(Model):
                 await asyncio.sleep(self.latency_s)
                 return index, self._reply(request)
 
-        for done in asyncio.as_completed([delayed_reply(i, r) for i, r in enumerate(requests)]):
-            yield [await done]
+        for reply in asyncio.as_completed([delayed_reply(i, r) for i, r in enumerate(requests)]):
+            yield [await reply]
 
     def _reply(self, request: Request) -> ReplyOrFailure:
         if self._thresholds[2]:

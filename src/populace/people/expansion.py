@@ -255,9 +255,9 @@ def distinct_names(names: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
         rng: Draws the other names.
     """
     usable = names.is_not_null() & names.is_first_distinct()
-    taken = names.filter(usable)
-    candidates = draw_names(names.len() + taken.len(), rng)["name"]
-    free = candidates.filter(~candidates.is_in(taken.implode())) if taken.len() else candidates
+    in_use = names.filter(usable)
+    candidates = draw_names(names.len() + in_use.len(), rng)["name"]
+    free = candidates.filter(~candidates.is_in(in_use.implode())) if in_use.len() else candidates
     place = (~usable).cast(pl.Int64).cum_sum() - 1
     replacements = free.gather(place.clip(0).cast(pl.UInt32))
     return pl.DataFrame(

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.base.templates import Template
 
-Status = Literal["ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered"]
-STATUSES: tuple[Status, ...] = ("ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered")
-VALID: tuple[Status, ...] = ("ok", "repaired")
+AnswerStatus = Literal["ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered"]
+STATUSES: tuple[AnswerStatus, ...] = get_args(AnswerStatus)
+VALID: tuple[AnswerStatus, ...] = ("ok", "repaired")
 STATUS_DTYPE = pl.Enum(STATUSES)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply as it was read: the value, or None and a status that says why."""
+    """A reply as it was read: the value, or None and a status that says why.
+
+    Example:
+        >>> from populace.questions import Number
+        >>> Number("How old are you?").parse("forty or so")
+        Answer(value=None, status='unparseable')
+    """
 
     value: Any
-    status: Status
+    status: AnswerStatus
 
 
 UNPARSEABLE = Answer(None, "unparseable")
@@ -39,6 +45,11 @@ class Question:
     Attributes:
         text: The wording; it may have `{fields}` like any template.
         reason: Whether the person first reasons in words and then answers.
+
+    Example:
+        >>> from populace.questions import Text
+        >>> Text("How was your {day}?").template.fields
+        ('day',)
     """
 
     text: str

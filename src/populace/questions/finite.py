@@ -36,6 +36,10 @@ class Finite(Question):
             which every option has every place.
         scoring: Whether options are scored by their `words` or by `labels` (A, B, C); `auto` uses words if their first
             tokens differ.
+
+    Example:
+        >>> Rating("How happy are you?", low=1, high=3).values
+        (1, 2, 3)
     """
 
     order: Order = field(default="fixed", kw_only=True)
@@ -106,12 +110,12 @@ class Finite(Question):
         An option counts if it is the whole reply, follows a marker such as `Answer:`, or opens the reply and no other
         option follows. With labels, the letter of an option counts in the same way.
         """
-        index = self._read(reply, arrangement or self.declared_order, labels)
+        index = self._parse_index(reply, arrangement or self.declared_order, labels)
         if index is not None:
             return Answer(self.values[index], "ok")
         return REFUSED if is_refusal(reply) else UNPARSEABLE
 
-    def _read(self, reply: str, arrangement: Arrangement, labels: bool) -> int | None:
+    def _parse_index(self, reply: str, arrangement: Arrangement, labels: bool) -> int | None:
         names = {index: [self.words[index]] for index in arrangement}
         if labels:
             for place, index in enumerate(arrangement):
@@ -137,8 +141,8 @@ class Finite(Question):
         others = [self.words[i] for i in arrangement if i != opening]
         longer = [word for word in others if len(word) > len(self.words[opening])]
         letters = "".join(LABELS[place] for place, i in enumerate(arrangement) if i != opening)
-        lettered = labels and re.search(rf"(?<!\w)[{letters}](?!\w)", rest)
-        return None if lettered or mentions(rest, others) or mentions(body, longer) else opening
+        other_label = labels and re.search(rf"(?<!\w)[{letters}](?!\w)", rest)
+        return None if other_label or mentions(rest, others) or mentions(body, longer) else opening
 
     def describe(self) -> dict[str, Any]:
         """Everything that defines the question, as JSON."""

@@ -54,8 +54,8 @@ class Form(Question):
                     f"{self.text!r}: {name!r} holds the field {{{question.template.fields[0]}}}.",
                     "Put fields into the text of the form, or into what is given.",
                 )
-            ordered = isinstance(question, Finite) and question.order != "fixed"
-            if isinstance(question, Form) or question.reason or ordered:
+            changes_order = isinstance(question, Finite) and question.order != "fixed"
+            if isinstance(question, Form) or question.reason or changes_order:
                 raise QuestionError(
                     f"{self.text!r}: {name!r} cannot be part of a form.", "Forms do not nest, reason or change orders."
                 )

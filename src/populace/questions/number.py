@@ -82,14 +82,14 @@ class Number(Question):
 
     def expected_format(self) -> str:
         """The kind of number that is expected, with bounds and unit, in words."""
-        what = "a whole number" if self.whole else "a number"
+        text = "a whole number" if self.whole else "a number"
         if self.low > -math.inf and self.high < math.inf:
-            what += f" from {self.low:g} to {self.high:g}"
+            text += f" from {self.low:g} to {self.high:g}"
         elif self.low > -math.inf:
-            what += f" of at least {self.low:g}"
+            text += f" of at least {self.low:g}"
         elif self.high < math.inf:
-            what += f" of at most {self.high:g}"
-        return f"{what}{f' ({self.unit})' if self.unit else ''}"
+            text += f" of at most {self.high:g}"
+        return f"{text}{f' ({self.unit})' if self.unit else ''}"
 
     def instruction(self) -> str:
         """How to answer; it follows the wording in the prompt."""
@@ -98,13 +98,13 @@ class Number(Question):
     def parse(self, reply: str) -> Answer:
         """Read the only number of a reply."""
         marked_text = text_after_marker(reply)
-        value = self._read(marked_text) if marked_text is not None else None
+        value = self._parse_number(marked_text) if marked_text is not None else None
         if value is None and is_refusal(reply):
             return REFUSED
-        value = self._read(reply) if value is None else value
+        value = self._parse_number(reply) if value is None else value
         return UNPARSEABLE if value is None else Answer(value, "ok")
 
-    def _read(self, reply: str) -> float | int | None:
+    def _parse_number(self, reply: str) -> float | int | None:
         text = _western(reply)
         matches = list(_NUMBER.finditer(text))
         if len(matches) != 1 or not self._stands_alone(text, matches[0]):

@@ -43,6 +43,11 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
     Args:
         question: The question.
         first_tokens: The first token of each option as the model writes it, or None if that is not known.
+
+    Example:
+        >>> from populace.questions import Choice
+        >>> words_or_labels(Choice("Agree?", options=("agree", "agree strongly")), None)
+        'labels'
     """
     if question.scoring != "auto":
         return question.scoring
@@ -70,7 +75,17 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
 
 
 def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
-    """Add the probability of each token to the option to which it belongs, and normalise."""
+    """Add the probability of each token to the option to which it belongs, and normalise.
+
+    Args:
+        owner: The index of the option to which a token belongs.
+        count: The number of options.
+        tokens: The most likely first tokens with their log-probabilities.
+
+    Example:
+        >>> tally({"A": 0, "B": 1}.get, 2, [("A", math.log(0.5)), ("B", math.log(0.25)), ("I", math.log(0.125))]).mass
+        0.75
+    """
     sums = [0.0] * count
     for token, logprob in tokens:
         index = owner(token)

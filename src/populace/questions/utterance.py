@@ -87,8 +87,8 @@ class Utterance(Question):
         """What is left of a reply, which rules removed something, and why nothing is left."""
         prompts = f"{prompt}\n{self.reminder()}" if prompt else self.reminder()
         # A speaker is followed by a colon, and most posts have none.
-        labelled = ":" in reply or "：" in reply or "&" in reply
-        speakers = PromptSpeakers.from_prompt(prompt, self.names) if labelled else PromptSpeakers()
+        may_name_speakers = ":" in reply or "：" in reply or "&" in reply
+        speakers = PromptSpeakers.from_prompt(prompt, self.names) if may_name_speakers else PromptSpeakers()
         context = CleaningContext(self.limit, speakers, EchoDetector(prompts))
         if not self.title:
             return clean(reply, context)

@@ -145,7 +145,12 @@ class ForumDesign(_Part):
 
 
 def shipped_designs() -> dict[str, Path]:
-    """The designs that ship, by name."""
+    """The files of the designs that ship, by name.
+
+    Example:
+        >>> list(shipped_designs())
+        ['repair-bench']
+    """
     folder = Path(str(resources.files("populace.scenarios.forum"))) / "designs"
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 

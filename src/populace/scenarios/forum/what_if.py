@@ -26,6 +26,10 @@ class WhatIf(pydantic.BaseModel):
         person: The responder by id.
         line: The text of the reply; the model writes it by default.
         draw: The number of the random continuation; 0 uses the random numbers of the run.
+
+    Example:
+        >>> WhatIf(post=3, as_="a troll").has_responder, WhatIf(post=3, draw=1).has_responder
+        (True, False)
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)

@@ -98,7 +98,7 @@ class AskAgain:
     def arguments(self) -> tuple[str, ...]:
         """The command that asks what the form says: only what differs from the record is named."""
         decision = self.opened.decision
-        made = ["again", self.name, "--step", str(decision.step), "--person", str(decision.person["id"])]
+        made = ["ask-again", self.name, "--step", str(decision.step), "--person", str(decision.person["id"])]
         made += ["--path", decision.path]
         left_out = ("--wording", "--given") if self.part.value == "whole" else ("--text",)
         for flag, was in self.was.items():

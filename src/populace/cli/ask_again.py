@@ -1,4 +1,4 @@
-"""again: a recorded decision with something changed."""
+"""ask-again: a recorded decision with something changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, model_option, workspace_option
 from populace.cli.output import emit, facts, out, table
-from populace.cli.running import fetch_if_needed
+from populace.cli.progress import fetch_missing_model
 from populace.engine.event_loop import finish
 from populace.engine.workspace import Workspace
 from populace.runs.decision import Decision
@@ -21,7 +21,7 @@ from populace.runs.reader import RunReader
 from populace.tools.ask_again import Again, Changes, again
 
 
-@click.command("again", help=COMMANDS["again"][1])
+@click.command("ask-again", help=COMMANDS["ask-again"])
 @click.argument("run")
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step of the decision.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decision.")
@@ -35,7 +35,7 @@ from populace.tools.ask_again import Again, Changes, again
 @model_option(None)
 @workspace_option
 @json_option
-def again_command(
+def ask_again_command(
     run: str,
     step: int,
     person: str,
@@ -48,7 +48,7 @@ def again_command(
     place = Workspace(workspace)
     found = RunReader(place.open(run))
     changes = Changes(order=_order(order), **options)
-    fetch_if_needed(changes.model or found.manifest.regime.model)
+    fetch_missing_model(changes.model or found.manifest.regime.model)
     broker = Broker(place.store())
 
     async def go() -> Again:
@@ -76,8 +76,8 @@ def _document(run: RunReader, made: Again) -> dict[str, Any]:
         "step": made.recorded.step,
         "path": made.recorded.path,
         "person": made.recorded.person["id"],
-        "recorded": _opened(made.recorded),
-        "asked": _opened(made.asked),
+        "recorded": _decision_document(made.recorded),
+        "asked": _decision_document(made.asked),
         "differences": made.differences,
         "lines": made.lines,
         "same_answer": made.same_answer,
@@ -87,7 +87,7 @@ def _document(run: RunReader, made: Again) -> dict[str, Any]:
     }
 
 
-def _opened(decision: Decision) -> dict[str, Any]:
+def _decision_document(decision: Decision) -> dict[str, Any]:
     names = ("value", "status", "temperature", "draw", "question", "prompts", "distribution")
     return {name: getattr(decision, name) for name in names} | {"tempered": decision.draw_distribution}
 

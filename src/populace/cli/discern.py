@@ -1,4 +1,4 @@
-"""discern: the discrimination test, for once or as a study that several raters take part in."""
+"""discern: tell real conversations from generated ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from populace.base.formatting import percent
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
 from populace.cli.output import emit, out, table
-from populace.cli.running import fetch_if_needed
+from populace.cli.progress import fetch_missing_model
 from populace.community.discrimination import Pair, Ratings
 from populace.community.discrimination_result import PUBLISHED, PUBLISHED_TEST, DiscriminationResult, analyse_ratings
 from populace.community.model_caller import ModelCaller
@@ -23,7 +23,7 @@ from populace.community.study import Material, Study, rater_name
 from populace.engine.workspace import Workspace
 
 
-@click.command("discern", help=COMMANDS["discern"][1])
+@click.command("discern", help=COMMANDS["discern"])
 @click.argument("runs", nargs=-1, metavar="[RUN…]")
 @click.option("--real", metavar="FILE", help="Real threads as JSONL, one a line, or as a CSV with a row for each post.")
 @click.option("--comments", metavar="FILE", help="Comments, where --real is the submissions of a Reddit dump.")
@@ -71,7 +71,7 @@ def discern_command(
         among, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
     spending = budget(options)
     for model in models if not report else ():
-        fetch_if_needed(model)
+        fetch_missing_model(model)
         asking = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
         rate_by_model(among, asking, ratings, workspace=place.folder)
     if not models and not report:

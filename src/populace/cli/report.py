@@ -1,4 +1,4 @@
-"""report."""
+"""report: an experiment or a run as one page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from populace.experiments.validation.card import MARKS
 from populace.runs.reader import RunReader
 
 
-@click.command("report", help=COMMANDS["report"][1])
+@click.command("report", help=COMMANDS["report"])
 @click.argument("name", metavar="EXPERIMENT|RUN")
 @click.option("--to", metavar="FOLDER", help="Where to write it.  [default: the folder of the experiment or run]")
 @click.option(

@@ -1,4 +1,4 @@
-"""interview, probe, estimate."""
+"""probe: one decision over situations, personas and models."""
 
 from __future__ import annotations
 
@@ -11,84 +11,28 @@ import click
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.base.formatting import duration
-from populace.broker import Broker, price_of
+from populace.broker import Broker
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
     budget,
     call_options,
     json_option,
-    model_option,
     parameters,
     workspace_option,
 )
 from populace.cli.output import emit, out, table, warn
-from populace.cli.running import fetch_if_needed
+from populace.cli.progress import fetch_missing_model
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
-from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.models import open_model
-from populace.questions import LOW_MASS, Choice, Number, Question, Rating, Text
+from populace.questions import LOW_MASS
 from populace.runs import charts
-from populace.tools.estimate import Range, estimate
 from populace.tools.probe import Probe, probe
 from populace.tools.probe_chart import draw_probe
 
 
-@click.command("interview", help=COMMANDS["interview"][1])
-@click.argument("run")
-@click.argument("question")
-@click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")
-@click.option("--step", "at", type=click.IntRange(min=0), help="As of which step; the last by default.")
-@click.option("--options", metavar="A,B,…", help="Ask for one of these.")
-@click.option("--scale", metavar="LOW-HIGH", help="Ask for a point on a scale, such as 1-7.")
-@click.option("--number", is_flag=True, help="Ask for a number.")
-@click.option("--given", default="", help="What they are told before the question.")
-@model_option(None)
-@workspace_option
-@json_option
-def interview_command(
-    run: str,
-    question: str,
-    people: tuple[str, ...],
-    at: int | None,
-    options: str | None,
-    scale: str | None,
-    number: bool,
-    given: str,
-    model: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
-    found = Run(Workspace(workspace).open(run))
-    asked = _question(question, options, scale, number)
-    fetch_if_needed(model or found.manifest.regime.model)
-    answers = found.interview(asked, people=list(people) or None, at=at, given=given, model=model)
-    names = found.people(at).frame
-    shown = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
-    if as_json:
-        emit({"run": found.name, "question": asked.describe(), "answers": shown})
-        return
-    out.print(f"[bold]{found.name}[/bold], on the side, as of step {found.steps[-1] if at is None else at}: {question}")
-    table(shown.select(pl.col("^name$"), "id", "value", "status"), limit=60)
-
-
-def _question(text: str, options: str | None, scale: str | None, number: bool) -> Question:
-    if sum(bool(kind) for kind in (options, scale, number)) > 1:
-        raise UsageError("--options, --scale and --number exclude one another.")
-    if options:
-        return Choice(text, options=tuple(option.strip() for option in options.split(",")))
-    if scale:
-        low, sign, high = scale.partition("-")
-        if not sign or not low.strip().isdecimal() or not high.strip().isdecimal():
-            raise UsageError(f"--scale takes LOW-HIGH, such as 1-7, not {scale!r}.")
-        return Rating(text, low=int(low), high=int(high))
-    return Number(text) if number else Text(text)
-
-
-@click.command("probe", cls=ScenarioCommand, help=COMMANDS["probe"][1])
+@click.command("probe", cls=ScenarioCommand, help=COMMANDS["probe"])
 @click.argument("scenario")
 @click.option(
     "--vary",
@@ -117,7 +61,7 @@ def probe_command(
     given = parameters(options, found)
     models = models or ("embedded",)
     for model in models:
-        fetch_if_needed(model)
+        fetch_missing_model(model)
     opener = functools.partial(open_model, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
     broker = Broker(Workspace(options["workspace"]).store(), budget=budget(options), opener=opener)
 
@@ -127,7 +71,7 @@ def probe_command(
                 found,
                 broker,
                 parameters=given,
-                vary=_varied(vary),
+                vary=_variations(vary),
                 models=models,
                 seed=options["seed"],
                 people=options["people"],
@@ -169,7 +113,7 @@ def _show_probe(made: Probe, broker: Broker, as_json: bool, chart: str | None) -
         out.print(f"  [dim]chart[/dim]  {chart}")
 
 
-def _varied(given: tuple[str, ...]) -> dict[str, list[Any]]:
+def _variations(given: tuple[str, ...]) -> dict[str, list[Any]]:
     varied: dict[str, list[Any]] = {}
     for each in given:
         name, sign, values = each.partition("=")
@@ -204,47 +148,3 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return {"true": True, "false": False}.get(text.lower(), text)
-
-
-@click.command("estimate", cls=ScenarioCommand, help=COMMANDS["estimate"][1])
-@click.argument("scenario")
-@model_option()
-@workspace_option
-@json_option
-def estimate_command(scenario: str, model: str, workspace: str | None, as_json: bool, **options: Any) -> None:
-    found = find_scenario(scenario)
-    made = found(**parameters(options, found))
-    store = Workspace(workspace).store()
-    try:
-        result = finish(estimate(made, model=model, price=price_of(model), store=store))
-    finally:
-        store.close()
-    if as_json:
-        ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
-        emit({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
-        return
-    out.print(f"[bold]{found.title()}[/bold] on {model}, judged from {result.runs} trial runs on random answers")
-    rows = [
-        ("decisions", _span(result.decisions)),
-        ("calls", f"{_span(result.calls)}, less what is in the call store already"),
-        ("tokens", _span(result.tokens)),
-        (
-            "cost",
-            _span(result.cost, "{:.4f}") if result.cost else "unknown: `populace models` says where prices go",
-        ),
-        ("time", _time(result.seconds)),
-    ]
-    for name, value in rows:
-        out.print(f"  [dim]{name:<10}[/dim] {value}")
-
-
-def _span(found: Range, form: str = "{:,.0f}") -> str:
-    low, high = form.format(found.low), form.format(found.high)
-    return low if low == high else f"{low} to {high}"
-
-
-def _time(found: Range | None) -> str:
-    if found is None:
-        return "unknown: no call of this model is in the call store yet"
-    low, high = duration(found.low), duration(found.high)
-    return low if low == high else f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""scenarios."""
+"""scenarios: what can be run, and with which parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from populace.engine.workspace import Workspace
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
 
 
-@click.command("scenarios", help=COMMANDS["scenarios"][1])
+@click.command("scenarios", help=COMMANDS["scenarios"])
 @click.argument("scenario", required=False, metavar="[NAME|FILE.py]")
 @workspace_option
 @json_option

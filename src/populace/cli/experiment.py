@@ -1,4 +1,4 @@
-"""experiment."""
+"""experiment: arms, seeds, effects."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from populace.broker import price_of
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, table, warn
-from populace.cli.reporting import show_card
-from populace.cli.running import fetch_if_needed
+from populace.cli.progress import fetch_missing_model
+from populace.cli.report import show_card
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
@@ -33,10 +33,12 @@ from populace.runs.caveats import basis_caveats
 from populace.tools.estimate import estimate
 
 _SECONDS_BETWEEN_LINES = 10.0
+
+
 _FEW_ARMS = 12
 
 
-@click.command("experiment", help=COMMANDS["experiment"][1])
+@click.command("experiment", help=COMMANDS["experiment"])
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @click.option(
@@ -78,20 +80,22 @@ def experiment_command(
             emit(design)
         return 0
     for model in dict.fromkeys(arm.model for arm in arms if arm.decider == "model"):
-        fetch_if_needed(model)
+        fetch_missing_model(model)
     try:
-        results = experiment.run(workspace=workspace, workers=workers, retry=retry, check=check, observer=Bar())
+        results = experiment.run(
+            workspace=workspace, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
+        )
     except InterruptedRunError as stop:
         stop.hint = f"Runs that ended are kept. Go on with: {_command(file, workspace)}"
         raise
     if as_json:
-        emit(describe(results) | {"design": design}, warnings(results))
+        emit(results_document(results) | {"design": design}, result_caveats(results))
     else:
         show_results(results, _command(file, workspace))
     return 0 if results.state == "complete" else 5
 
 
-class Bar(ExperimentObserver):
+class ExperimentDisplay(ExperimentObserver):
     """A bar on a terminal; elsewhere a line now and then."""
 
     def __init__(self) -> None:
@@ -139,7 +143,7 @@ class Bar(ExperimentObserver):
         return " · ".join(parts)
 
 
-def describe(results: Results) -> dict[str, Any]:
+def results_document(results: Results) -> dict[str, Any]:
     """An experiment as plain data."""
     return {
         "experiment": results.name,
@@ -158,7 +162,7 @@ def describe(results: Results) -> dict[str, Any]:
     }
 
 
-def warnings(results: Results) -> list[str]:
+def result_caveats(results: Results) -> list[str]:
     """What a reader of the results must know."""
     found = []
     if results.failures.height:
@@ -181,7 +185,7 @@ def show_results(results: Results, command: str) -> None:
         out.print()
         _show_outcome(results, outcome.name)
     card = validity(results)
-    for text in warnings(results):
+    for text in result_caveats(results):
         if text not in card.warnings:
             warn(text)
     rate = percent(results.failure_rate)
@@ -209,7 +213,7 @@ def _show_outcome(results: Results, name: str) -> None:
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
-    known = ExperimentFolder.known(experiment, place)
+    known = ExperimentFolder.find_existing(experiment, place)
     done = len(known.rows()) if known else 0
     taken: dict[str, Any] = {"calls": None, "cost": None}
     spends = any(arm.decider == "model" and not model_kind(arm.model).scripted for arm in arms)

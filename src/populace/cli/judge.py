@@ -1,10 +1,9 @@
-"""judge, digest, and what show and export do with a community."""
+"""judge: models judge the posts of a community."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,19 +15,13 @@ from populace.broker import Budget
 from populace.cli import COMMANDS
 from populace.cli.options import budget, call_options, json_option, workspace_option
 from populace.cli.output import emit, out, table, warn
-from populace.cli.running import fetch_if_needed
+from populace.cli.progress import fetch_missing_model
 from populace.community import Community
 from populace.community.design_comparison import design_effects
-from populace.community.digest import Digest, digest
-from populace.community.display import safe_text
 from populace.community.judgements import Judgements
 from populace.community.judges import judge_posts, read_judgements
 from populace.community.model_caller import ModelCaller
-from populace.community.page import write_page
-from populace.community.terminal import thread_lines
-from populace.community.word_filter import WordFilter
 from populace.engine.workspace import Workspace
-from populace.models import open_embedder
 from populace.runs.reader import RunReader
 from populace.statistics import Agreement
 
@@ -37,28 +30,7 @@ _MODELS = click.option(
 )
 
 
-def show_thread(run: RunReader, post: int, as_json: bool) -> None:
-    """The thread that holds a post, set out for reading."""
-    community = Community(run)
-    thread = community.thread(post)
-    if as_json:
-        emit({"run": run.name, "thread": thread.number, "title": thread.title, "posts": thread.posts.drop("place")})
-        return
-    width = min(out.width, 100)
-    for line in thread_lines(community, thread, width=width, focus=None if post == thread.number else post):
-        out.print(line)
-
-
-def export_page(run: RunReader, target: str, words: str | None, no_filter: bool) -> Path:
-    """The page of a community, with what judges found so far."""
-    if words and no_filter:
-        raise UsageError("--filter and --no-filter exclude one another.")
-    word_filter = WordFilter([]) if no_filter else WordFilter.read(words) if words else None
-    community = Community(run)
-    return write_page(community, target, verdicts=read_judgements(community).verdicts(), word_filter=word_filter)
-
-
-@click.command("judge", help=COMMANDS["judge"][1])
+@click.command("judge", help=COMMANDS["judge"])
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @_MODELS
 @click.option("--ask", "asked", multiple=True, metavar="QUESTION", help="Such as civil or rule_1; all by default.")
@@ -84,7 +56,7 @@ def judge_command(
     if len(runs) > 1 and (sample or check):
         raise UsageError("--sample and --check take one run.")
     spending = budget(options)
-    found = {name: _judged(name, workspace, models, asked, spending, options) for name in (*runs, *after)}
+    found = {name: _judgements(name, workspace, models, asked, spending, options) for name in (*runs, *after)}
     warnings = [_misread(each) for each in found.values() if _misread(each)]
     first = found[runs[0]]
     if sample:
@@ -112,7 +84,7 @@ def judge_command(
         table(change, "After minus before, paired by seed, with intervals of 95 %")
 
 
-def _judged(
+def _judgements(
     name: str,
     workspace: str | None,
     models: Sequence[str],
@@ -129,7 +101,7 @@ def _judged(
         return before
     parts = []
     for model in models:
-        fetch_if_needed(model)
+        fetch_missing_model(model)
         asking = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
         parts.append(judge_posts(community, asking, questions=asked or None).table)
     return Judgements(pl.concat(parts), community)
@@ -160,37 +132,3 @@ def _alpha(found: Agreement) -> str:
 def _misread(found: Judgements) -> str:
     lost = int(found.table["value"].null_count())
     return f"{found.community.run.name}: {lost} of {found.table.height} verdicts could not be read." if lost else ""
-
-
-@click.command("digest", help=COMMANDS["digest"][1])
-@click.argument("run")
-@click.option("--embedder", "named", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm.")
-@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
-@workspace_option
-@json_option
-def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
-    community = Community(RunReader(Workspace(workspace).open(run)))
-    found = digest(community, read_judgements(community), embedder=open_embedder(named), most=most)
-    if as_json:
-        emit({"run": community.run.name, **found.__dict__})
-        return
-    _show_digest(community, found)
-
-
-def _show_digest(community: Community, found: Digest) -> None:
-    count, threads = community.posts.height, community.posts["thread"].n_unique()
-    out.print(f"[bold]{community.run.name}[/bold]  {count} posts in {threads} threads")
-    table(_readable(found.unusual), f"The most unusual posts (farthest from the centre, by {found.embedder})")
-    if found.by_rule.height:
-        table(found.by_rule, "By rule")
-    if not found.judges:
-        out.print("  [dim]no judge was asked yet:[/dim]  populace judge " + community.run.name + " --model MODEL")
-    elif found.uncovered.height:
-        table(_readable(found.uncovered), "Flagged, though no rule covers it", limit=20)
-    else:
-        out.print("  Nothing was flagged that no rule covers.")
-
-
-def _readable(posts: pl.DataFrame) -> pl.DataFrame:
-    text = [safe_text(" ".join(each.split()))[:160] for each in posts["text"]]
-    return posts.with_columns(pl.Series("text", text), pl.Series("name", [safe_text(each) for each in posts["name"]]))

@@ -1,0 +1,51 @@
+"""digest: what stands out in a community."""
+
+from __future__ import annotations
+
+import click
+import polars as pl
+
+from populace.cli import COMMANDS
+from populace.cli.options import json_option, workspace_option
+from populace.cli.output import emit, out, table
+from populace.community import Community
+from populace.community.digest import Digest, digest
+from populace.community.display import safe_text
+from populace.community.judges import read_judgements
+from populace.engine.workspace import Workspace
+from populace.models import open_embedder
+from populace.runs.reader import RunReader
+
+
+@click.command("digest", help=COMMANDS["digest"])
+@click.argument("run")
+@click.option("--embedder", "named", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
+@workspace_option
+@json_option
+def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
+    community = Community(RunReader(Workspace(workspace).open(run)))
+    found = digest(community, read_judgements(community), embedder=open_embedder(named), most=most)
+    if as_json:
+        emit({"run": community.run.name, **found.__dict__})
+        return
+    _show_digest(community, found)
+
+
+def _show_digest(community: Community, found: Digest) -> None:
+    count, threads = community.posts.height, community.posts["thread"].n_unique()
+    out.print(f"[bold]{community.run.name}[/bold]  {count} posts in {threads} threads")
+    table(_readable(found.unusual), f"The most unusual posts (farthest from the centre, by {found.embedder})")
+    if found.by_rule.height:
+        table(found.by_rule, "By rule")
+    if not found.judges:
+        out.print("  [dim]no judge was asked yet:[/dim]  populace judge " + community.run.name + " --model MODEL")
+    elif found.uncovered.height:
+        table(_readable(found.uncovered), "Flagged, though no rule covers it", limit=20)
+    else:
+        out.print("  Nothing was flagged that no rule covers.")
+
+
+def _readable(posts: pl.DataFrame) -> pl.DataFrame:
+    text = [safe_text(" ".join(each.split()))[:160] for each in posts["text"]]
+    return posts.with_columns(pl.Series("text", text), pl.Series("name", [safe_text(each) for each in posts["name"]]))

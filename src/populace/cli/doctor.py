@@ -1,0 +1,100 @@
+"""doctor: check this machine, or whether a scenario repeats."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib.metadata import version
+from typing import Any
+
+import click
+import polars as pl
+
+from populace.base.errors import PopulaceError
+from populace.cli import COMMANDS
+from populace.cli.options import ScenarioCommand, json_option, workspace_option
+from populace.cli.output import emit, out, table
+from populace.engine.discovery import find_scenario
+from populace.engine.workspace import Workspace
+from populace.models import SMOLLM2, cache_folder
+from populace.tools.doctor import Diagnosis, diagnose
+
+
+@click.command("doctor", cls=ScenarioCommand, help=COMMANDS["doctor"])
+@click.argument("scenario", required=False)
+@workspace_option
+@json_option
+def doctor_command(scenario: str | None, workspace: str | None, as_json: bool, **options: Any) -> int:
+    if scenario is None:
+        return _check_machine(Workspace(workspace), as_json)
+    found = find_scenario(scenario)
+    arguments = []
+    for name in found.parameter_model().model_fields:
+        value = options.get(f"parameter_{name}")
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            arguments.append(f"--{flag}" if value else f"--no-{flag}")
+        elif value is not None:
+            arguments += [f"--{flag}", str(value)]
+    diagnosis = diagnose(scenario, found, arguments)
+    _show_diagnosis(scenario, diagnosis, as_json)
+    return 0 if diagnosis.deterministic else 6
+
+
+def _show_diagnosis(name: str, found: Diagnosis, as_json: bool) -> None:
+    parting = found.comparison.first_difference
+    if as_json:
+        emit(
+            {
+                "scenario": name,
+                "deterministic": found.deterministic,
+                "steps": found.steps,
+                "digests": found.digests,
+                "parting": parting.__dict__ if parting else None,
+                "suspects": [s.__dict__ for s in found.suspects],
+            }
+        )
+        return
+    if found.deterministic:
+        out.print(
+            f"[bold green]{name} is deterministic[/bold green]: two runs in separate processes, with 1 and 64 "
+            f"calls at once, other hash seeds and time zones, wrote one journal ({found.digests[0][:12]})."
+        )
+    else:
+        out.print(f"[bold red]{name} is not deterministic[/bold red]: two runs of it differ.")
+        if parting:
+            whom = f", person {parting.person}" if parting.person is not None else ""
+            out.print(
+                f"  first at step {parting.step}{whom}, in the {parting.what}: {parting.first!r} and {parting.second!r}"
+            )
+        else:
+            out.print("  every decision is equal, but the people, events or metrics that they lead to are not")
+    if found.suspects:
+        rows = [(s.line, s.code, s.why) for s in found.suspects]
+        table(pl.DataFrame(rows, schema=["line", "code", "why"], orient="row"), "Lines that may be the cause")
+
+
+def _check_machine(workspace: Workspace, as_json: bool) -> int:
+    """What is here, and whether it is enough."""
+    checks: list[tuple[str, bool, str]] = []
+    for package in ("populace", "polars", "xllamacpp", "openai"):
+        checks.append((package, True, version(package)))
+    checks.insert(0, ("python", True, platform.python_version()))
+    present = SMOLLM2.present()
+    checks.append(("embedded model", present, str(SMOLLM2.path) if present else "not fetched: populace models --fetch"))
+    try:
+        store = workspace.store()
+        checks.append(("call store", True, f"{store.path}, {len(store):,} calls"))
+        store.close()
+    except PopulaceError as error:
+        checks.append(("call store", False, str(error)))
+    nearest = next(folder for folder in (cache_folder(), *cache_folder().parents) if folder.exists())
+    free = min(shutil.disk_usage(place).free for place in (workspace.folder, nearest)) / 1e9
+    checks.append(("disk", free > 1, f"{free:.1f} GB free"))
+    if as_json:
+        emit([{"check": name, "ok": ok, "found": said} for name, ok, said in checks])
+    else:
+        for name, ok, said in checks:
+            mark = "[green]✓[/green]" if ok else "[red]✗[/red]"
+            out.print(f"  {mark} {name:<15} {said}")
+    return 0 if all(ok for _, ok, _ in checks) else 3

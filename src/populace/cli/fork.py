@@ -1,0 +1,67 @@
+"""fork: a run that shares another up to a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from populace.base.errors import StoppedError, UsageError
+from populace.cli import COMMANDS
+from populace.cli.options import (
+    budget,
+    call_options,
+    chart_option,
+    interventions_option,
+    json_option,
+    model_option,
+    parameter_value,
+    workspace_option,
+)
+from populace.cli.progress import RunDisplay, fetch_missing_model
+from populace.cli.summary import show_finished_run, with_resume_command
+from populace.deciders import DECIDERS
+from populace.engine.discovery import find_scenario
+from populace.engine.run import Run
+from populace.engine.scenario import Scenario
+from populace.engine.workspace import Workspace
+from populace.tools.describe import parameters_of
+
+
+@click.command("fork", help=COMMANDS["fork"])
+@click.argument("run")
+@click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
+@click.option("--seed", type=int, help="Another seed from that step on.")
+@model_option(None)
+@click.option("--temperature", type=click.FloatRange(min=0), help="Another temperature from that step on.")
+@click.option("--decider", type=click.Choice(DECIDERS), help="Another decider from that step on.")
+@interventions_option
+@call_options
+@chart_option
+@workspace_option
+@json_option
+def fork_command(run: str, at: int, changes: tuple[str, ...], as_json: bool, chart: bool, **options: Any) -> None:
+    found = Run(Workspace(options.pop("workspace")).open(run))
+    limits, display = budget(options), RunDisplay()
+    regime = found.manifest.regime
+    decider = options["decider"] or regime.decider
+    parameters = _changes(changes, find_scenario(found.manifest.scenario))
+    fetch_missing_model((options["model"] or regime.model) if decider == "model" else "")
+    try:
+        forked = found.fork(at, parameters=parameters, budget=limits, observer=display, **options)
+    except StoppedError as stop:
+        raise with_resume_command(stop, display.run_name) from stop
+    show_finished_run(forked, as_json, chart)
+
+
+def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]:
+    known = {each.name: each for each in parameters_of(scenario)}
+    changes: dict[str, Any] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign:
+            raise UsageError(f"--set takes NAME=VALUE, not {each!r}.")
+        name = name.replace("-", "_")
+        changes[name] = parameter_value(known[name], value) if name in known else value
+    return changes

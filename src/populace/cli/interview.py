@@ -1,0 +1,70 @@
+"""interview: ask people of a run something on the side."""
+
+from __future__ import annotations
+
+import click
+import polars as pl
+
+from populace.base.errors import UsageError
+from populace.cli import COMMANDS
+from populace.cli.options import (
+    json_option,
+    model_option,
+    workspace_option,
+)
+from populace.cli.output import emit, out, table
+from populace.cli.progress import fetch_missing_model
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
+from populace.questions import Choice, Number, Question, Rating, Text
+
+
+@click.command("interview", help=COMMANDS["interview"])
+@click.argument("run")
+@click.argument("question")
+@click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")
+@click.option("--step", "at", type=click.IntRange(min=0), help="As of which step; the last by default.")
+@click.option("--options", metavar="A,B,…", help="Ask for one of these.")
+@click.option("--scale", metavar="LOW-HIGH", help="Ask for a point on a scale, such as 1-7.")
+@click.option("--number", is_flag=True, help="Ask for a number.")
+@click.option("--given", default="", help="What they are told before the question.")
+@model_option(None)
+@workspace_option
+@json_option
+def interview_command(
+    run: str,
+    question: str,
+    people: tuple[str, ...],
+    at: int | None,
+    options: str | None,
+    scale: str | None,
+    number: bool,
+    given: str,
+    model: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    found = Run(Workspace(workspace).open(run))
+    asked = _question(question, options, scale, number)
+    fetch_missing_model(model or found.manifest.regime.model)
+    answers = found.interview(asked, people=list(people) or None, at=at, given=given, model=model)
+    names = found.people(at).frame
+    shown = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
+    if as_json:
+        emit({"run": found.name, "question": asked.describe(), "answers": shown})
+        return
+    out.print(f"[bold]{found.name}[/bold], on the side, as of step {found.steps[-1] if at is None else at}: {question}")
+    table(shown.select(pl.col("^name$"), "id", "value", "status"), limit=60)
+
+
+def _question(text: str, options: str | None, scale: str | None, number: bool) -> Question:
+    if sum(bool(kind) for kind in (options, scale, number)) > 1:
+        raise UsageError("--options, --scale and --number exclude one another.")
+    if options:
+        return Choice(text, options=tuple(option.strip() for option in options.split(",")))
+    if scale:
+        low, sign, high = scale.partition("-")
+        if not sign or not low.strip().isdecimal() or not high.strip().isdecimal():
+            raise UsageError(f"--scale takes LOW-HIGH, such as 1-7, not {scale!r}.")
+        return Rating(text, low=int(low), high=int(high))
+    return Number(text) if number else Text(text)

@@ -1,0 +1,60 @@
+"""list: the runs of the workspace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import polars as pl
+
+from populace.base.errors import PopulaceError
+from populace.base.formatting import percent
+from populace.cli import COMMANDS
+from populace.cli.options import json_option, workspace_option
+from populace.cli.output import emit, out, table
+from populace.engine.workspace import Workspace
+from populace.runs import charts
+from populace.runs.overview import overview
+from populace.runs.reader import RunReader
+
+
+@click.command("list", help=COMMANDS["list"])
+@workspace_option
+@json_option
+def list_command(workspace: str | None, as_json: bool) -> None:
+    place = Workspace(workspace)
+    rows, damaged = [], []
+    for name in place.names():
+        try:
+            run = RunReader(place.open(name))
+            rows.append(_row(run))
+        except PopulaceError as error:
+            damaged.append(f"{name}: {error.what}")
+    rows.sort(key=lambda row: row["created"], reverse=True)
+    if as_json:
+        emit(rows, damaged)
+        return
+    if not rows and not damaged:
+        out.print(f"There are no runs in {place.runs}. Begin with: populace run norms")
+        return
+    if rows:
+        table(pl.DataFrame(rows).drop("created"), limit=200)
+    for text in damaged:
+        out.print(f"  [yellow]not readable[/yellow]  {text}")
+
+
+def _row(run: RunReader) -> dict[str, Any]:
+    seen, metrics = overview(run), run.metrics
+    numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
+    return {
+        "run": run.name,
+        "state": seen.state,
+        "steps": f"{seen.steps} of {seen.planned}" if seen.planned else str(seen.steps),
+        "model": seen.decided_by,
+        "seed": seen.regime.seed,
+        "invalid": percent(seen.invalid_share),
+        "calls": seen.usage.calls,
+        "parent": f"{seen.parent.run} at {seen.parent.at}" if seen.parent else "",
+        "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
+        "created": seen.created,
+    }

@@ -1,0 +1,46 @@
+"""multiverse: a community several times with other draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from populace.cli import COMMANDS
+from populace.cli.options import call_options, json_option, workspace_option
+from populace.cli.output import emit, out, table
+from populace.cli.threads import fork_settings, reply_options, show_changed_thread
+from populace.community.community import Community
+from populace.community.judges import judge_posts
+from populace.community.multiverse import multiverse
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
+
+
+@click.command("multiverse", help=COMMANDS["multiverse"])
+@click.argument("run")
+@click.option("--n", "n", type=click.IntRange(min=1), default=5, show_default=True, help="How many runs.")
+@reply_options
+@click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
+@call_options
+@workspace_option
+@json_option
+def multiverse_command(
+    run: str, n: int, post: int | None, judged_by: str | None, as_json: bool, **options: Any
+) -> None:
+    found = Run(Workspace(options.pop("workspace")).open(run))
+    runs = multiverse(found, n, post, **fork_settings(found, options))
+    if judged_by is not None:
+        for each in (found, *runs):
+            judge_posts(Community(each), judged_by)
+    comparison = runs.compare()
+    calls = {each.name: each.usage().calls for each in runs}
+    if as_json:
+        emit({"run": found.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison})
+        return
+    if post is not None:
+        for each in runs:
+            show_changed_thread(each, post)
+            out.print()
+    table(comparison, f"{found.name} and what else could have happened")
+    out.print(f"  [dim]calls of each:[/dim]  {', '.join(f'{name} {count:,}' for name, count in calls.items())}")

@@ -1,0 +1,35 @@
+"""replay: a recorded run again, without a model."""
+
+from __future__ import annotations
+
+import click
+
+from populace.cli import COMMANDS
+from populace.cli.options import (
+    json_option,
+    workspace_option,
+)
+from populace.cli.output import emit, out
+from populace.cli.progress import RunDisplay
+from populace.engine.run import Run
+from populace.engine.workspace import Workspace
+
+
+@click.command("replay", help=COMMANDS["replay"])
+@click.argument("run")
+@click.option(
+    "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
+)
+@click.option("--into", metavar="FOLDER", help="Write the replayed journal there.")
+@workspace_option
+@json_option
+def replay_command(run: str, verify: bool, into: str | None, workspace: str | None, as_json: bool) -> None:
+    found = Run(Workspace(workspace).open(run))
+    replayed = found.replay(verify=verify, into=into, observer=RunDisplay())
+    steps = replayed.steps[-1]
+    data = {"run": found.name, "steps": steps, "verified": verify, "digest": found.digest, "into": into}
+    if as_json:
+        emit(data)
+        return
+    how = "every table and every draw is equal" if verify else "every question and prompt is equal"
+    out.print(f"{found.name}: {steps} steps replayed without a model; {how}.  Journal {found.digest[:12]}")

@@ -1,0 +1,42 @@
+"""Text files and JSONL files of a community."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from populace.base.errors import StorageError, UsageError
+
+
+def write_new_file(path: str | Path, text: str) -> Path:
+    """Write text to a file that must not exist yet, with its folder where needed; returns its path."""
+    path = Path(path)
+    if path.exists():
+        raise UsageError(f"{path} exists already.", "Name another place, or remove it first.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from error
+    return path
+
+
+def read_json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of a JSONL file with its place, such as `threads.jsonl, line 3`; empty lines are skipped."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        where = f"{path}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{where}: this is not JSON: {error}.", "Write one thread on each line.") from error
+        if not isinstance(entry, dict):
+            raise UsageError(f"{where}: this is not a JSON object.", "Write one thread on each line, in braces.")
+        yield where, entry
