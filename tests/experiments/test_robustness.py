@@ -74,12 +74,12 @@ def test_a_run_whose_metric_hangs_on_the_order_does_not_survive_it() -> None:
 
 
 def test_what_is_not_told_apart_is_undecided() -> None:
-    assert _survives(1, 1, apart=True) == "yes"
-    assert _survives(1, -1, apart=True) == "no"
-    assert _survives(1, 0, apart=True) == "no"
-    assert _survives(1, 0, apart=False) == "undecided"
-    assert _survives(0, 0, apart=False) == "yes"
-    assert _survives(0, 1, apart=False) == "undecided"
+    assert _survives(1, 1, differs=True) == "yes"
+    assert _survives(1, -1, differs=True) == "no"
+    assert _survives(1, 0, differs=True) == "no"
+    assert _survives(1, 0, differs=False) == "undecided"
+    assert _survives(0, 0, differs=False) == "yes"
+    assert _survives(0, 1, differs=False) == "undecided"
 
 
 def test_a_run_of_the_rule_and_a_fork_are_refused() -> None:

@@ -82,8 +82,8 @@ def test_what_a_rule_decided_is_not_judged() -> None:
 
 def test_the_order_is_each_raters_own_and_the_same_again() -> None:
     found = drawn(made(Shirts()))
-    ada, ben = found.ordered("ada", 0), found.ordered("ben", 0)
-    assert ada == found.ordered("ada", 0)
+    ada, ben = found.in_rater_order("ada", 0), found.in_rater_order("ben", 0)
+    assert ada == found.in_rater_order("ada", 0)
     assert ada != ben and sorted(ada, key=lambda i: i.key) == sorted(ben, key=lambda i: i.key)
 
 
@@ -161,7 +161,10 @@ def test_two_raters_are_kept_apart() -> None:
     feedback, items = Feedback(), drawn(made(Shirts())).items
     feedback.score(items[0], "ada", 2)
     feedback.score(items[0], "ben", 4)
-    assert {rater: feedback.said(rater)[items[0].key]["score"] for rater in feedback.raters()} == {"ada": 2, "ben": 4}
+    assert {rater: feedback.judgements(rater)[items[0].key]["score"] for rater in feedback.raters()} == {
+        "ada": 2,
+        "ben": 4,
+    }
 
 
 @settings(max_examples=25, deadline=None)
@@ -176,10 +179,10 @@ def test_a_line_that_a_kill_tore_costs_that_line_only(tmp_path_factory: pytest.T
     second = whole.index(b"\n") + 1
     cut = min(cut, len(whole) - second)
     path.write_bytes(whole[: len(whole) - cut])
-    before = set(feedback.said("ada"))
+    before = set(feedback.judgements("ada"))
     assert before == ({"a", "b"} if cut == 1 else {"a"})
     feedback.score(items[2], "ada", 3)
-    assert set(feedback.said("ada")) == before | {"c"}
+    assert set(feedback.judgements("ada")) == before | {"c"}
     assert feedback.unreadable() == (1 if 1 < cut < len(whole) - second else 0)
 
 
@@ -213,7 +216,7 @@ def test_a_rewriting_is_one_of_the_options_where_there_are_options() -> None:
 def test_a_lettered_option_is_rewritten_by_its_letter() -> None:
     item = Item(**(one().__dict__ | {"labels": True, "arrangement": (1, 0), "reply": "B"}))
     assert item.options == {"A. green": "A", "B. blue": "B"}
-    assert item.said == "B. blue"
+    assert item.display_text == "B. blue"
     assert parse_rewrite(item, "A. green") == "A"
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from populace.cli import cli
 from populace.engine.discovery import find_scenario
 from populace.studio.pages.new_run import data as starting
-from populace.studio.pages.new_run.data import RunForm, expected
+from populace.studio.pages.new_run.data import RunForm, estimate_rows
 from populace.studio.widgets.form_values import (
     changed_texts,
     command_options,
@@ -105,17 +105,17 @@ def test_names_that_a_command_has_for_itself_are_known_here(command: str, taken:
 
 def test_an_estimate_says_what_is_not_known() -> None:
     form = RunForm("norms", NORMS, settings={"model": "openai:x"})
-    rows = {row.what: row for row in expected(ESTIMATE, form)}
+    rows = {row.what: row for row in estimate_rows(ESTIMATE, form)}
     assert rows["Calls"].amount == "26 to 130 calls"
     assert rows["Tokens"].amount == "4,000 to 9,000 tokens"
     assert rows["Time"].amount == "unknown" and "openai:x" in rows["Time"].note
     assert rows["Cost"].amount == "unknown"
-    timed = {row.what: row for row in expected(ESTIMATE | {"seconds": [4.0, 4000.0]}, RunForm("norms", NORMS))}
+    timed = {row.what: row for row in estimate_rows(ESTIMATE | {"seconds": [4.0, 4000.0]}, RunForm("norms", NORMS))}
     assert (timed["Time"].amount, timed["Cost"].amount) == ("4.0 s to 1 h 06 min", "nothing")
 
 
 def test_where_a_rule_decides_no_call_is_expected() -> None:
-    rows = expected(ESTIMATE, RunForm("norms", NORMS, settings={"decider": "rule"}))
+    rows = estimate_rows(ESTIMATE, RunForm("norms", NORMS, settings={"decider": "rule"}))
     assert [row.amount for row in rows] == ["140 decisions", "0 calls"]
 
 

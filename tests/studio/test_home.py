@@ -13,7 +13,7 @@ from support.studio import Visit, visiting
 def test_a_newcomer_sees_a_finished_example_and_a_button_that_runs_norms(tmp_path: Path) -> None:
     async def story(visit: Visit) -> None:
         await visit.open("/")
-        await visit.sees("Nothing was run here yet")
+        await visit.sees("There are no runs yet")
         await visit.sees("A finished example")
         await visit.sees_marked("run-norms")
         visit.press("open-example")
@@ -45,7 +45,7 @@ def test_search_finds_by_tag_and_says_when_nothing_fits(tmp_path: Path) -> None:
         await visit.sees(first.name)
         assert second.name not in visit.texts()
         visit.enter("search", "nothing like it")
-        await visit.sees("No run fits")
+        await visit.sees("No run matches")
 
     visiting(tmp_path, story)
 
@@ -85,7 +85,7 @@ def test_folders_that_cannot_be_read_are_told_and_hide_nothing(tmp_path: Path) -
 def test_a_run_that_begins_elsewhere_appears_by_itself(tmp_path: Path) -> None:
     async def story(visit: Visit) -> None:
         await visit.open("/")
-        await visit.sees("Nothing was run here yet")
+        await visit.sees("There are no runs yet")
         run = simulate(Norms(workers=4, days=1), decider="rule", workspace=tmp_path)
         await visit.sees(run.name, seconds=10)
 

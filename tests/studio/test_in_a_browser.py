@@ -61,7 +61,7 @@ def fill(page: Any, name: str, value: str) -> None:
 def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Path, page: Any) -> None:
     with served(tmp_path) as (home, _):
         page.goto(home)
-        page.wait_for_selector("text=Nothing was run here yet")
+        page.wait_for_selector("text=There are no runs yet")
         keep(page, "01-home-of-a-newcomer")
 
         page.click("text=New run")

@@ -72,9 +72,9 @@ def test_what_will_be_spent_is_said_before_anything_is(tmp_path: Path) -> None:
         await visit.open("/new?scenario=norms&workers=5&days=2&model=openai:some-model")
         await visit.sees("10 decisions", seconds=60)
         await visit.sees("no price is known for this model; `populace models` says where prices go")
-        await visit.sees("no call of openai:some-model has been made in this workspace yet")
+        await visit.sees("openai:some-model has not been called in this workspace yet")
         visit.enter("decider", "rule")
-        await visit.sees("a rule decides, so no model is asked, save for people whom a column gives one", seconds=60)
+        await visit.sees("a rule decides: no model is called, except for people whose own decider is one", seconds=60)
 
     visiting(tmp_path, story)
     assert not Workspace(tmp_path).names()

@@ -196,7 +196,7 @@ def test_a_run_without_events_or_questions_says_so() -> None:
         await opened(visit, f"/run/{run.name}?step=0&tab=answers", "answers")
         await visit.sees("Nobody was asked anything at this step.")
         visit.press("tab-events")
-        await visit.sees("Nothing happened at this step")
+        await visit.sees("The scenario recorded no event at this step.")
 
     visiting(Path.cwd(), story)
 
@@ -212,7 +212,7 @@ def test_a_run_is_watched_while_it_goes_and_paused_resumed_and_stopped() -> None
             assert state_shown(visit) == "running" and visit.one("follow").visible
             visit.press("pause")
             await visit.until(lambda: state_shown(visit) == "pausing")
-            await visit.sees("It pauses after the step under way.")
+            await visit.sees("It pauses after the current step.")
             hold.unlink()
             await visit.until(lambda: state_shown(visit) == "paused" and step_shown(visit) == 3)
             visit.press("resume")

@@ -213,7 +213,7 @@ def _show_outcome(results: Results, name: str) -> None:
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
-    known = ExperimentFolder.known(experiment, place)
+    known = ExperimentFolder.find_existing(experiment, place)
     done = len(known.rows()) if known else 0
     taken: dict[str, Any] = {"calls": None, "cost": None}
     spends = any(arm.decider == "model" and not model_kind(arm.model).scripted for arm in arms)

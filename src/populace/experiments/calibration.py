@@ -141,21 +141,21 @@ def calibrate(
     """
     if isinstance(scenario, Scenario):
         parameters, scenario = {**scenario.parameters, **(parameters or {})}, type(scenario)
-    found = find_scenario(scenario) if isinstance(scenario, str) else scenario
+    scenario_class = find_scenario(scenario) if isinstance(scenario, str) else scenario
     if not knobs:
         raise UsageError("a calibration needs at least one knob.")
     if points < 2 or rounds < 1:
         raise UsageError(f"there are {points} points in {rounds} rounds.", "Use two points or more, and a round.")
-    read = tuple(Knob.read(knob, bounds, found, parameters or {}) for knob, bounds in knobs.items())
-    table = Targets.read(targets, found, [knob.name for knob in read], held_out, seed)
+    knob_list = tuple(Knob.read(knob, bounds, scenario_class, parameters or {}) for knob, bounds in knobs.items())
+    table = Targets.read(targets, scenario_class, [knob.name for knob in knob_list], held_out, seed)
     fixed = {key: value for key, value in (parameters or {}).items() if key not in table.conditions}
-    how = {"workspace": workspace, "workers": workers, "observer": observer}
-    lab = _Lab(found, read, table, fixed, model, Stop(calls=calls), name, how)
+    run_options = {"workspace": workspace, "workers": workers, "observer": observer}
+    lab = _Lab(scenario_class, knob_list, table, fixed, model, Stop(calls=calls), name, run_options)
     search = _Search(lab, points, rounds, seeds, seed)
     best = search.best()
     fresh = path_key(seed, "calibration/check") >> 12
-    told = lab.measure({AS_IT_IS: None, "fitted": best}, check_seeds, fresh, "check")
-    return _report(lab, search, best, told, seeds, check_seeds, tolerance, seed)
+    check_outcomes = lab.measure({AS_IT_IS: None, "fitted": best}, check_seeds, fresh, "check")
+    return _report(lab, search, best, check_outcomes, seeds, check_seeds, tolerance, seed)
 
 
 @dataclass
@@ -209,12 +209,12 @@ class _Lab:
         return {key: self._outcomes(results.runs.filter(pl.col(SETTING) == key), seeds) for key in settings}
 
     def _outcomes(self, runs: pl.DataFrame, seeds: int) -> Numbers:
-        made = np.full((self.targets.table.height, seeds), np.nan)
+        outcomes = np.full((self.targets.table.height, seeds), np.nan)
         for row, target in enumerate(self.targets.table.iter_rows(named=True)):
             mine = runs.filter(pl.col(CONDITION) == target[CONDITION]) if CONDITION in runs.columns else runs
             values = mine[target[OUTCOME]].cast(pl.Float64).to_numpy()
-            made[row, mine["replicate"].to_numpy()] = values
-        return made
+            outcomes[row, mine["replicate"].to_numpy()] = values
+        return outcomes
 
     def distance(self, outcomes: Numbers, rows: npt.NDArray[np.bool_]) -> float:
         """Root mean square of what is left between means and targets; infinite where an outcome is missing."""
@@ -235,8 +235,8 @@ class _Search:
         self.distances: list[float] = []
         self.rounds: list[int] = []
         for number in range(rounds):
-            drawn = self._spread(points, seed) if number == 0 else self._around(points, number, seed)
-            self._try(drawn, number, seeds, seed)
+            places = self._spread(points, seed) if number == 0 else self._around(points, number, seed)
+            self._try(places, number, seeds, seed)
         if not np.isfinite(self.distances).any():
             raise UsageError(
                 "no setting of the knobs gave every target an outcome.", "Look at the failures of its runs."
@@ -256,12 +256,12 @@ class _Search:
         elite = np.array([self.places[place] for place in order])
         spread = np.maximum(elite.std(axis=0), _FIRST_SPREAD * 0.5 ** (number - 1))
         centres = np.where(np.arange(points)[:, None] % 2 == 0, elite[0], elite.mean(axis=0))
-        drawn = centres + spread * rng.standard_normal(centres.shape)
-        return np.asarray(drawn.clip(0.0, 1.0), dtype=np.float64)
+        places = centres + spread * rng.standard_normal(centres.shape)
+        return np.asarray(places.clip(0.0, 1.0), dtype=np.float64)
 
-    def _try(self, drawn: Numbers, number: int, seeds: int, seed: int) -> None:
+    def _try(self, places: Numbers, number: int, seeds: int, seed: int) -> None:
         new: dict[str, tuple[Numbers, dict[str, float]]] = {}
-        for place in drawn:
+        for place in places:
             values = {knob.name: knob.at(float(at)) for knob, at in zip(self.lab.knobs, place, strict=True)}
             if values not in self.values and values not in [known for _, known in new.values()]:
                 new[f"{number + 1}.{len(new) + 1}"] = (place, values)
@@ -296,19 +296,19 @@ class _Search:
 
 def _means(outcomes: Numbers) -> Numbers:
     """The mean of each row over the seeds that have a value; NaN where none has."""
-    seen = ~np.isnan(outcomes)
-    count = seen.sum(axis=1)
-    total = np.where(seen, outcomes, 0.0).sum(axis=1)
-    made: Numbers = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
-    return made
+    present = ~np.isnan(outcomes)
+    count = present.sum(axis=1)
+    total = np.where(present, outcomes, 0.0).sum(axis=1)
+    means: Numbers = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return means
 
 
 def _interval(lab: _Lab, outcomes: Numbers, rows: npt.NDArray[np.bool_], seed: int) -> Estimate:
     """The distance with its interval over seeds."""
     n = outcomes.shape[1]
     rng = stream(seed, "calibration/bootstrap")
-    drawn = [lab.distance(outcomes[:, rng.integers(n, size=n)], rows) for _ in range(_RESAMPLES)]
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    distances = [lab.distance(outcomes[:, rng.integers(n, size=n)], rows) for _ in range(_RESAMPLES)]
+    low, high = np.quantile(distances, [0.025, 0.975])
     value = lab.distance(outcomes, rows)
     return Estimate(value, min(float(low), value), max(float(high), value), n, method="bootstrap of seeds")
 
@@ -317,27 +317,33 @@ def _report(
     lab: _Lab,
     search: _Search,
     best: dict[str, float],
-    told: Mapping[str, Numbers],
+    outcomes: Mapping[str, Numbers],
     seeds: int,
     check_seeds: int,
     tolerance: float,
     seed: int,
 ) -> Calibration:
-    held = lab.targets.held_out
-    parts = {"fitted": ~held} | ({"held out": held} if held.any() else {})
-    before = {part: _interval(lab, told[AS_IT_IS], rows, seed) for part, rows in parts.items()}
-    after = {part: _interval(lab, told["fitted"], rows, seed) for part, rows in parts.items()}
-    tried = np.array([_means(outcomes) for outcomes in search.outcomes])
-    was = _means(told[AS_IT_IS])
+    held_out = lab.targets.held_out
+    parts = {"fitted": ~held_out} | ({"held out": held_out} if held_out.any() else {})
+    before = {part: _interval(lab, outcomes[AS_IT_IS], rows, seed) for part, rows in parts.items()}
+    after = {part: _interval(lab, outcomes["fitted"], rows, seed) for part, rows in parts.items()}
+    point_means = np.array([_means(outcomes) for outcomes in search.outcomes])
+    before_means = _means(outcomes[AS_IT_IS])
     rows = []
     for number, target in enumerate(lab.targets.table.iter_rows(named=True)):
-        made = mean(told["fitted"][number])
-        reached = bool(made.contains(target[VALUE]) or abs(made.value - target[VALUE]) <= tolerance)
-        gaps = np.nan_to_num(np.abs(tried[:, number] - target[VALUE]), nan=np.inf)
-        nearest = float(tried[np.argmin(gaps), number])
-        kept = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}
-        found = {"before": float(was[number]), "after": made.value, "low": made.low, "high": made.high, "n": made.n}
-        rows.append(kept | found | {"reached": reached, "nearest": nearest})
+        estimate = mean(outcomes["fitted"][number])
+        reached = bool(estimate.contains(target[VALUE]) or abs(estimate.value - target[VALUE]) <= tolerance)
+        gaps = np.nan_to_num(np.abs(point_means[:, number] - target[VALUE]), nan=np.inf)
+        nearest = float(point_means[np.argmin(gaps), number])
+        target_fields = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}
+        result_fields = {
+            "before": float(before_means[number]),
+            "after": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "n": estimate.n,
+        }
+        rows.append(target_fields | result_fields | {"reached": reached, "nearest": nearest})
     targets = pl.DataFrame(rows)
     return Calibration(
         lab.scenario.title(),
@@ -360,19 +366,19 @@ def _warnings(
     before: Mapping[str, Estimate],
     after: Mapping[str, Estimate],
 ) -> list[str]:
-    said = []
-    missed = targets.filter(~pl.col(HELD_OUT) & ~pl.col("reached"))
-    for row in missed.iter_rows(named=True):
-        said.append(
+    warnings = []
+    unreached = targets.filter(~pl.col(HELD_OUT) & ~pl.col("reached"))
+    for row in unreached.iter_rows(named=True):
+        warnings.append(
             f"Not reached: {row[OUTCOME]} = {row[VALUE]:.4g}; the fit is at {row['after']:.4g} "
             f"[{row['low']:.4g}, {row['high']:.4g}], and the nearest that any setting came is {row['nearest']:.4g}."
         )
     for knob in lab.knobs:
         place = (best[knob.name] - knob.low) / (knob.high - knob.low)
         if not _EDGE <= place <= 1 - _EDGE:
-            said.append(f"{knob.name} is at the end of its bounds; the best value may lie beyond.")
+            warnings.append(f"{knob.name} is at the end of its bounds; the best value may lie beyond.")
     if "held out" not in after:
-        said.append("No target was held out: the fit is checked on fresh seeds only.")
+        warnings.append("No target was held out: the fit is checked on fresh seeds only.")
     elif after["held out"].value > before["held out"].value:
-        said.append("The fit does not carry over: held-out targets are further away than before.")
-    return said
+        warnings.append("The fit does not carry over: held-out targets are further away than before.")
+    return warnings

@@ -20,8 +20,8 @@ def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: floa
         values = mine[outcome].drop_nulls()
         row: dict[str, Any] = {"arm": arm, "mean": values.mean(), "low": None, "high": None, "sd": values.std()}
         if values.len() > 1:
-            found = mean(values, level)
-            row |= {"low": found.low, "high": found.high}
+            estimate = mean(values, level)
+            row |= {"low": estimate.low, "high": estimate.high}
         rows.append(row | {"n": values.len()} | sample_description(mine))
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64))
 
@@ -41,9 +41,9 @@ def arm_effects(
     pairs = [(arm, baseline) for arm in arms if arm != baseline]
     if not pairs:
         raise UsageError("there is only one arm, so there is nothing to compare it with.")
-    found = _differences(wide, pairs, "arm", paired, method, level)
-    told = [sample_description(runs.filter(pl.col("arm").is_in(pair))) for pair in pairs]
-    return _adjusted(found, told, correction)
+    differences = _differences(wide, pairs, "arm", paired, method, level)
+    descriptions = [sample_description(runs.filter(pl.col("arm").is_in(pair))) for pair in pairs]
+    return _adjusted_table(differences, descriptions, correction)
 
 
 def level_effects(
@@ -63,9 +63,9 @@ def level_effects(
     complete = runs.filter(pl.col(outcome).is_not_null().all().over(factor, "replicate"))
     wide = _wide(complete.group_by(factor, "replicate").agg(pl.col(outcome).mean()), outcome, factor)
     pairs = [(each, first) for each in order if each != first]
-    found = _differences(wide, pairs, factor, paired, method, level)
-    told = [sample_description(runs.filter(pl.col(factor).is_in(pair))) for pair in pairs]
-    return _adjusted(found, told, correction)
+    differences = _differences(wide, pairs, factor, paired, method, level)
+    descriptions = [sample_description(runs.filter(pl.col(factor).is_in(pair))) for pair in pairs]
+    return _adjusted_table(differences, descriptions, correction)
 
 
 def precision_table(
@@ -87,8 +87,8 @@ def precision_table(
         one, two = (wide[name] if name in wide else pl.Series(name, [], dtype=pl.Float64) for name in (arm, baseline))
         gaps = (one - two).drop_nulls() if paired else one.drop_nulls()
         spread = gaps.std() if paired else ((one.var() + two.var()) / 2) ** 0.5  # type: ignore[operator]
-        seen = float((one.mean() or 0.0) - (two.mean() or 0.0))  # type: ignore[operator, arg-type]
-        size = seen if effect is None else effect
+        observed_effect = float((one.mean() or 0.0) - (two.mean() or 0.0))  # type: ignore[operator, arg-type]
+        size = observed_effect if effect is None else effect
         needed = None
         if isinstance(spread, float) and spread > 0 and (width is not None or size):
             needed = (
@@ -96,7 +96,14 @@ def precision_table(
                 if width is not None
                 else replicates_for_effect(spread, abs(size), power, paired=paired)
             )
-        row = {"arm": arm, "baseline": baseline, "seen": seen, "sd": spread, "n": gaps.len(), "needed": needed}
+        row = {
+            "arm": arm,
+            "baseline": baseline,
+            "seen": observed_effect,
+            "sd": spread,
+            "n": gaps.len(),
+            "needed": needed,
+        }
         rows.append(row | sample_description(runs.filter(pl.col("arm").is_in([arm, baseline]))))
     return pl.DataFrame(rows, schema_overrides={"sd": pl.Float64, "needed": pl.Int64})
 
@@ -114,20 +121,20 @@ def _differences(
         missing = next((name for name in (one, two) if name not in wide.columns), None)
         if missing is not None:
             raise UsageError(f"{by} {missing!r} has no run yet.")
-        found = difference(wide[one], wide[two], paired=paired, method=method, level=level)
-        estimate = found.estimate
+        effect = difference(wide[one], wide[two], paired=paired, method=method, level=level)
+        estimate = effect.estimate
         rows.append(
             {
                 by: one,
                 "baseline": two,
-                "mean": found.mean_a,
-                "baseline_mean": found.mean_b,
+                "mean": effect.mean_a,
+                "baseline_mean": effect.mean_b,
                 "effect": estimate.value,
                 "low": estimate.low,
                 "high": estimate.high,
-                "p": found.p,
-                "standardised": found.standardised,
-                "n": found.n,
+                "p": effect.p,
+                "standardised": effect.standardised,
+                "n": effect.n,
                 "paired": paired,
                 "method": estimate.method,
             }
@@ -135,10 +142,10 @@ def _differences(
     return rows
 
 
-def _adjusted(rows: list[dict[str, Any]], told: list[dict[str, Any]], correction: str) -> pl.DataFrame:
-    made = pl.DataFrame([row | more for row, more in zip(rows, told, strict=True)])
+def _adjusted_table(rows: list[dict[str, Any]], descriptions: list[dict[str, Any]], correction: str) -> pl.DataFrame:
+    table = pl.DataFrame([row | description for row, description in zip(rows, descriptions, strict=True)])
     adjusted = pl.Series("p_adjusted", adjust([row["p"] for row in rows], correction))
-    return made.insert_column(made.get_column_index("p") + 1, adjusted)
+    return table.insert_column(table.get_column_index("p") + 1, adjusted)
 
 
 def _as_level(baseline: Any, known: Sequence[str], factor: str) -> str:

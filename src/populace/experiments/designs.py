@@ -63,10 +63,10 @@ def design_points(design: Design, levels: Sequence[int | None], seed: int) -> li
         8
     """
     if design.kind == "latin-hypercube":
-        return _levelled(_latin(design.points, len(levels), seed), levels)
+        return _level_points(_latin(design.points, len(levels), seed), levels)
     if design.kind == "sobol":
         bounds = {f"factor {place}": (0.0, 1.0) for place in range(len(levels))}
-        return _levelled(sobol_sample(bounds, design.points, seed).select(list(bounds)).to_numpy(), levels)
+        return _level_points(sobol_sample(bounds, design.points, seed).select(list(bounds)).to_numpy(), levels)
     counts = [count for count in levels if count is not None]
     if len(counts) < len(levels):
         raise UsageError(
@@ -94,7 +94,7 @@ def _latin(points: int, factors: int, seed: int) -> np.ndarray[tuple[int, int], 
     return np.asarray((strips + rng.random((points, factors))) / points, dtype=np.float64)
 
 
-def _levelled(unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], levels: Sequence[int | None]) -> list[Point]:
+def _level_points(unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], levels: Sequence[int | None]) -> list[Point]:
     """Shares of the way, with those of listed factors turned into places of levels."""
     columns = [
         unit[:, place] if count is None else np.minimum((unit[:, place] * count).astype(int), count - 1)
@@ -112,15 +112,15 @@ def _fraction(counts: Sequence[int], resolution: int) -> list[Point]:
             "Use two levels for each, or the design full or one-at-a-time.",
         )
     base, generators = next(
-        (base, found)
+        (base, generators)
         for base in range(1, len(counts) + 1)
-        if (found := _generators(base, len(counts) - base, resolution)) is not None
+        if (generators := _generators(base, len(counts) - base, resolution)) is not None
     )
     points: list[Point] = []
     for bits in itertools.product((0, 1), repeat=base):
         # A generated column is the parity of its base columns, counted so that the first levels make the first point.
-        made = [sum(bits[place] for place in chosen) % 2 for chosen in generators]
-        points.append((*bits, *made))
+        added = [sum(bits[place] for place in columns) % 2 for columns in generators]
+        points.append((*bits, *added))
     return points
 
 
@@ -128,20 +128,22 @@ def _generators(base: int, added: int, resolution: int) -> list[tuple[int, ...]]
     """Base columns for each added column, such that no word of the defining relation is shorter than the resolution."""
     candidates = [c for size in range(resolution - 1, base + 1) for c in itertools.combinations(range(base), size)]
     # Long words first resolve the most; short ones leave room for more columns.
-    return _chosen(reversed(candidates), base, added, resolution) or _chosen(candidates, base, added, resolution)
+    return _first_generators(reversed(candidates), base, added, resolution) or _first_generators(
+        candidates, base, added, resolution
+    )
 
 
-def _chosen(
+def _first_generators(
     candidates: Iterable[tuple[int, ...]], base: int, added: int, resolution: int
 ) -> list[tuple[int, ...]] | None:
     words: list[int] = []
-    chosen: list[tuple[int, ...]] = []
+    generators: list[tuple[int, ...]] = []
     for candidate in candidates:
-        if len(chosen) == added:
+        if len(generators) == added:
             break
-        word = sum(1 << place for place in candidate) | 1 << base + len(chosen)
-        made = [word, *(word ^ other for other in words)]
-        if min(each.bit_count() for each in made) >= resolution:
-            words += made
-            chosen.append(candidate)
-    return chosen if len(chosen) == added else None
+        word = sum(1 << place for place in candidate) | 1 << base + len(generators)
+        new_words = [word, *(word ^ other for other in words)]
+        if min(each.bit_count() for each in new_words) >= resolution:
+            words += new_words
+            generators.append(candidate)
+    return generators if len(generators) == added else None

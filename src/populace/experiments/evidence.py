@@ -45,15 +45,15 @@ def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) 
         outcomes: Whose metrics are kept step by step.
         witness: Whether its answers are looked into.
     """
-    kept: Evidence = {"facts": {name: run.count(name) for name in ("scored", "low_mass", "sampled")}}
+    evidence: Evidence = {"facts": {name: run.count(name) for name in ("scored", "low_mass", "sampled")}}
     names = list(dict.fromkeys(outcome.metric for outcome in outcomes if outcome.metric is not None))
-    kept["paths"] = metric_paths(run, names)
+    evidence["paths"] = metric_paths(run, names)
     if witness:
         try:
-            kept["evidence"] = evidence_of(run)
+            evidence["evidence"] = evidence_of(run)
         except Exception as error:  # noqa: BLE001 - a run that cannot be judged is still a run; the card says so.
-            kept["evidence"] = {"failed": f"{type(error).__name__}: {error}"}
-    return kept
+            evidence["evidence"] = {"failed": f"{type(error).__name__}: {error}"}
+    return evidence
 
 
 def metric_paths(run: RunReader, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
@@ -69,28 +69,28 @@ def metric_paths(run: RunReader, names: Sequence[str]) -> dict[str, list[list[fl
 def evidence_of(run: RunReader) -> Evidence:
     """What the questions, prompts and answers of a run show, as plain data."""
     asks, answers, prompts = (_all(run, name) for name in ("asks", "answers", "prompts"))
-    found: Evidence = {"questions": [], "mass": None, "asked": 0, "persona": None, "lasting": None, "alike": None}
+    evidence: Evidence = {"questions": [], "mass": None, "asked": 0, "persona": None, "lasting": None, "alike": None}
     if not answers.height:
-        return found
+        return evidence
     asks = asks.with_columns(told=pl.col("question").rank("dense"))
     answers = answers.join(asks.select("step", "ask", "told"), on=["step", "ask"], maintain_order="left")
     valid = answers.filter(pl.col("status").cast(pl.String).is_in(list(VALID)))
-    found["alike"] = _alike(valid)
-    asked = _asked(prompts, answers)
-    if asked.height:
-        found["asked"] = int(asked["people"].sum())
-        found["mass"] = _weighted(asked, "mass")
+    evidence["alike"] = _commonest_share(valid)
+    prompts_asked = _answered_prompts(prompts, answers)
+    if prompts_asked.height:
+        evidence["asked"] = int(prompts_asked["people"].sum())
+        evidence["mass"] = _weighted_mean(prompts_asked, "mass")
     kinds = asks.group_by("told", maintain_order=True).agg(
         pl.first("question", "profile"), people=pl.col("people").sum()
     )
     for row in kinds.sort("people", descending=True, maintain_order=True).head(_MOST_QUESTIONS).iter_rows(named=True):
         question = json.loads(row["question"])
         if "values" in question:
-            mine = asked.filter(pl.col("told") == row["told"]) if asked.height else asked
-            found["questions"].append(_question(question, valid.filter(pl.col("told") == row["told"]), mine))
-            if found["persona"] is None and mine.height:
-                found["persona"], found["lasting"] = _persona(row["profile"], mine, answers)
-    return found
+            mine = prompts_asked.filter(pl.col("told") == row["told"]) if prompts_asked.height else prompts_asked
+            evidence["questions"].append(_question(question, valid.filter(pl.col("told") == row["told"]), mine))
+            if evidence["persona"] is None and mine.height:
+                evidence["persona"], evidence["lasting"] = _persona(row["profile"], mine, answers)
+    return evidence
 
 
 def _all(run: RunReader, name: str) -> pl.DataFrame:
@@ -99,7 +99,7 @@ def _all(run: RunReader, name: str) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
-def _asked(prompts: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def _answered_prompts(prompts: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """The prompts that were put to a model, with how many people each answered for, and what the first of them said."""
     if not prompts.height:
         return prompts
@@ -107,12 +107,12 @@ def _asked(prompts: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     return prompts.join(people, on=_PLACE, how="inner", maintain_order="left")
 
 
-def _weighted(asked: pl.DataFrame, name: str) -> float | None:
-    known = asked.filter(pl.col(name).is_not_null())
+def _weighted_mean(prompts: pl.DataFrame, name: str) -> float | None:
+    known = prompts.filter(pl.col(name).is_not_null())
     return float(np.average(known[name], weights=known["people"])) if known.height else None
 
 
-def _alike(valid: pl.DataFrame) -> dict[str, Any] | None:
+def _commonest_share(valid: pl.DataFrame) -> dict[str, Any] | None:
     """The share of the commonest answer where several people are first asked the same."""
     sizes = valid.group_by("step", "ask", maintain_order=True).agg(
         n=pl.len(), most=pl.col("value").value_counts().struct.field("count").max()
@@ -121,31 +121,37 @@ def _alike(valid: pl.DataFrame) -> dict[str, Any] | None:
     return {"share": first["most"][0] / first["n"][0], "n": first["n"][0]} if first.height else None
 
 
-def _question(question: dict[str, Any], valid: pl.DataFrame, asked: pl.DataFrame) -> dict[str, Any]:
+def _question(question: dict[str, Any], valid: pl.DataFrame, prompts: pl.DataFrame) -> dict[str, Any]:
     """One question: how often each value was given, what the distributions were like, and what its place did."""
     values = [str(value) for value in question["values"]]
     counts = dict(valid.group_by(pl.col("value").cast(pl.String)).len().iter_rows())
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "text": question["text"],
         "values": values,
         "words": [str(word) for word in question["words"]],
         "counts": [counts.get(value, 0) for value in values],
-        "labels": bool(asked.height and asked["labels"].any()),
+        "labels": bool(prompts.height and prompts["labels"].any()),
         "means": None,
         "entropy": None,
         "first": None,
     }
-    scored = asked.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok")) if asked.height else asked
+    scored = (
+        prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
+        if prompts.height
+        else prompts
+    )
     if scored.height:
         each, weights = distribution_matrix(scored["probabilities"]), scored["people"].to_numpy()
-        told["means"] = np.average(each, axis=0, weights=weights).tolist()
-        told["entropy"] = float(np.average(_entropy(each), weights=weights))
-        told["first"] = place_effect(each, scored["arrangement"], weights)
-    elif asked.height:
-        said = asked.filter(pl.col("said").is_not_null())
-        each = (np.array(values)[None, :] == said["said"].cast(pl.String).to_numpy()[:, None]).astype(float)
-        told["first"] = place_effect(each, said["arrangement"], said["people"].to_numpy()) if said.height else None
-    return told
+        summary["means"] = np.average(each, axis=0, weights=weights).tolist()
+        summary["entropy"] = float(np.average(_entropy(each), weights=weights))
+        summary["first"] = place_effect(each, scored["arrangement"], weights)
+    elif prompts.height:
+        answered = prompts.filter(pl.col("said").is_not_null())
+        each = (np.array(values)[None, :] == answered["said"].cast(pl.String).to_numpy()[:, None]).astype(float)
+        summary["first"] = (
+            place_effect(each, answered["arrangement"], answered["people"].to_numpy()) if answered.height else None
+        )
+    return summary
 
 
 def place_effect(each: Floats, arrangements: pl.Series, weights: npt.NDArray[Any]) -> dict[str, float] | None:
@@ -155,17 +161,19 @@ def place_effect(each: Floats, arrangements: pl.Series, weights: npt.NDArray[Any
     for option in range(each.shape[1]):
         on_top = first == option
         if on_top.any() and not on_top.all():
-            shown = np.average(each[on_top, option], weights=weights[on_top])
-            shifts.append(shown - np.average(each[~on_top, option], weights=weights[~on_top]))
+            first_mean = np.average(each[on_top, option], weights=weights[on_top])
+            shifts.append(first_mean - np.average(each[~on_top, option], weights=weights[~on_top]))
     return {"shift": float(np.mean(shifts)), "n": int(weights.sum())} if shifts else None
 
 
-def _persona(profile: str, asked: pl.DataFrame, answers: pl.DataFrame) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def _persona(
+    profile: str, prompts: pl.DataFrame, answers: pl.DataFrame
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How far answers lie apart between personas in one situation, and whether who lies where stays the same."""
     fields = set(_FIELD.findall(profile))
     if fields <= {"name"}:
         return {"kind": "name" if fields else "none", "shift": None, "n": 0}, None
-    scored = asked.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
+    scored = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
     scored = scored.unique(_PLACE, keep="first", maintain_order=True)
     scored = scored.filter(pl.col("system").n_unique().over("step", "ask", "user") > 1)
     if not scored.height:
@@ -174,14 +182,14 @@ def _persona(profile: str, asked: pl.DataFrame, answers: pl.DataFrame) -> tuple[
     group = scored.select(pl.struct("step", "ask", "user").rank("dense") - 1).to_series().to_numpy().astype(int)
     sizes = np.bincount(group)
     means = np.stack([np.bincount(group, column) / sizes for column in each.T], axis=1)
-    away = each - means[group]
-    shift = {"kind": "traits", "shift": float(np.abs(away).sum(axis=1).mean() / 2), "n": scored.height}
-    return shift, _lasting(scored.select(*_PLACE, away=pl.Series(away[:, 0])), answers)
+    deviations = each - means[group]
+    shift = {"kind": "traits", "shift": float(np.abs(deviations).sum(axis=1).mean() / 2), "n": scored.height}
+    return shift, _persona_stability(scored.select(*_PLACE, away=pl.Series(deviations[:, 0])), answers)
 
 
-def _lasting(placed: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any] | None:
+def _persona_stability(deviations: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any] | None:
     """How far people's distance from others in the same situation early in the run tells it later in the run."""
-    people = answers.join(placed, on=_PLACE, how="inner").select("step", "person", "away")
+    people = answers.join(deviations, on=_PLACE, how="inner").select("step", "person", "away")
     middle = people["step"].median()
     halves = people.group_by("person", late=pl.col("step") > middle).agg(pl.col("away").mean())
     wide = halves.filter(~pl.col("late")).join(halves.filter("late"), on="person")

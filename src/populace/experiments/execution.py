@@ -43,19 +43,19 @@ def run_experiment(
 ) -> Results:
     """Run what is not run yet; see `Experiment.run`."""
     arms = experiment.arms()
-    place = Workspace(workspace)
-    known = ExperimentFolder.known(experiment, place)
-    if known is None:
+    workspace_here = Workspace(workspace)
+    existing = ExperimentFolder.find_existing(experiment, workspace_here)
+    if existing is None:
         check_arms(experiment, arms, rehearse=check)
-    folder = known or ExperimentFolder.make(experiment, arms, place)
+    folder = existing or ExperimentFolder.make(experiment, arms, workspace_here)
     with folder.locked():
         folder.write(state="running", reason="", experiment=experiment.data())
         pool = WorkerPool(
-            folder, place.folder, default_keep(experiment, arms), workers or default_workers(experiment, arms)
+            folder, workspace_here.folder, default_keep(experiment, arms), workers or default_workers(experiment, arms)
         )
-        look = observer or ExperimentObserver()
+        progress = observer or ExperimentObserver()
         try:
-            state, reason = _Round(experiment, arms, folder, pool, retry, look).to_the_end()
+            state, reason = _Round(experiment, arms, folder, pool, retry, progress).to_the_end()
         except (KeyboardInterrupt, InterruptedRunError):
             pool.halt()
             folder.write(state="stopped", reason=INTERRUPTED)
@@ -65,7 +65,7 @@ def run_experiment(
             ) from None
         finally:
             pool.close()
-            look.ended()
+            progress.ended()
         folder.write(state=state, reason=reason)
     return Results(folder)
 
@@ -93,9 +93,9 @@ class _Round:
         folder: ExperimentFolder,
         pool: WorkerPool,
         retry: bool,
-        look: ExperimentObserver,
+        observer: ExperimentObserver,
     ) -> None:
-        self.experiment, self.arms, self.folder, self.pool, self.look = experiment, arms, folder, pool, look
+        self.experiment, self.arms, self.folder, self.pool, self.observer = experiment, arms, folder, pool, observer
         rows = folder.rows()
         self.finished = {key for key, row in rows.items() if not (retry and row["status"] == "failed")}
         self.calls = sum(row.get("calls", 0) for row in rows.values())
@@ -105,13 +105,13 @@ class _Round:
         """Run until it is enough; returns the state and the reason."""
         stop, replicates = self.experiment.stop, self.experiment.replicates
         total = replicates * len(self.arms)
-        there = sum(replicate < replicates for _, replicate in self.finished)
-        self.look.began(self.experiment, self.folder.path, total, there)
+        finished = sum(replicate < replicates for _, replicate in self.finished)
+        self.observer.began(self.experiment, self.folder.path, total, finished)
         while True:
             self.folder.write(replicates=replicates)
-            over = self._run(replicates)
-            if over:
-                return "stopped", over
+            stop_reason = self._run(replicates)
+            if stop_reason:
+                return "stopped", stop_reason
             if stop.width is None:
                 return "complete", f"all {replicates} replicates of {len(self.arms)} arms are done"
             widest = self._widest()
@@ -127,15 +127,15 @@ class _Round:
         total = replicates * len(self.arms)
         if not jobs:
             return ""
-        for made in self.pool.run(jobs, self._budget):
-            self.finished |= {(row["arm"], row["replicate"]) for row in made.rows}
-            self.calls += sum(row.get("calls", 0) for row in made.rows)
-            self.money += sum(row.get("cost", 0.0) for row in made.rows)
-            self.look.moved(made.rows, total)
-            if made.stopped == INTERRUPTED:
+        for batch in self.pool.run(jobs, self._budget):
+            self.finished |= {(row["arm"], row["replicate"]) for row in batch.rows}
+            self.calls += sum(row.get("calls", 0) for row in batch.rows)
+            self.money += sum(row.get("cost", 0.0) for row in batch.rows)
+            self.observer.moved(batch.rows, total)
+            if batch.stopped == INTERRUPTED:
                 raise InterruptedRunError(INTERRUPTED)
-            if made.stopped:
-                return made.stopped
+            if batch.stopped:
+                return batch.stopped
         return self._spent()
 
     def _budget(self) -> Budget | None:

@@ -42,19 +42,19 @@ class Factor(pydantic.BaseModel):
     high: float | None = None
 
     @classmethod
-    def read(cls, name: str, given: Any) -> Factor:
+    def read(cls, name: str, levels: Any) -> Factor:
         """A factor as it is written: a list of levels, named levels, or `{low, high}`."""
-        if isinstance(given, Factor):
-            return given
-        if isinstance(given, Mapping):
-            if set(given) == {"low", "high"} and all(_number(end) for end in given.values()):
-                return cls._range(name, float(given["low"]), float(given["high"]))
-            names: list[Level] = [str(each) for each in given]
-            values = list(given.values())
-        elif isinstance(given, Sequence) and not isinstance(given, str):
-            names, values = [_named(each) for each in given], list(given)
+        if isinstance(levels, Factor):
+            return levels
+        if isinstance(levels, Mapping):
+            if set(levels) == {"low", "high"} and all(_number(end) for end in levels.values()):
+                return cls._range(name, float(levels["low"]), float(levels["high"]))
+            names: list[Level] = [str(each) for each in levels]
+            values = list(levels.values())
+        elif isinstance(levels, Sequence) and not isinstance(levels, str):
+            names, values = [_level_name(each) for each in levels], list(levels)
         else:
-            raise UsageError(f"the levels of {name} are {given!r}.", "Write a list, named levels, or {low, high}.")
+            raise UsageError(f"the levels of {name} are {levels!r}.", "Write a list, named levels, or {low, high}.")
         if name == "interventions":
             values = [plain_interventions(each) for each in values]
         if len(values) < 2:
@@ -91,7 +91,7 @@ class Factor(pydantic.BaseModel):
         """The factor as it is written."""
         if self.low is not None:
             return {"low": self.low, "high": self.high}
-        if all(_named(value) == name for name, value in zip(self.names, self.values, strict=True)):
+        if all(_level_name(value) == name for name, value in zip(self.names, self.values, strict=True)):
             return self.values
         return {str(name): value for name, value in zip(self.names, self.values, strict=True)}
 
@@ -125,10 +125,10 @@ def arm_settings(
     settings = {**base, "parameters": dict(base["parameters"])}
     levels: dict[str, Level] = {}
     for factor, place in zip(factors, point, strict=True):
-        shown, value = factor.level(place)
+        level, value = factor.level(place)
         if factor.low is not None and factor.name in known and known[factor.name].annotation is int:
-            shown = value = round(value)
-        levels[factor.name] = shown
+            level = value = round(value)
+        levels[factor.name] = level
         bundle = {factor.name: value} if factor.name in known or factor.name in SETTINGS else dict(value)
         for name, each in bundle.items():
             if name in known:
@@ -153,14 +153,16 @@ def _check_setting(name: str, value: Any) -> None:
         raise UsageError(f"the temperature {value!r} is no number of 0 or above.")
 
 
-def plain_interventions(given: Any) -> list[dict[str, Any]]:
+def plain_interventions(interventions: Any) -> list[dict[str, Any]]:
     """Interventions as plain data, checked; None for none."""
-    listed = given if isinstance(given, list | tuple) else [] if given is None else [given]
-    plain = [each if isinstance(each, Mapping) else each.model_dump(mode="json") for each in listed]
+    items = (
+        interventions if isinstance(interventions, list | tuple) else [] if interventions is None else [interventions]
+    )
+    plain = [each if isinstance(each, Mapping) else each.model_dump(mode="json") for each in items]
     return [each.model_dump(mode="json") for each in read_interventions(plain)]
 
 
-def _named(value: Any) -> Level:
+def _level_name(value: Any) -> Level:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 

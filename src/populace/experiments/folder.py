@@ -60,7 +60,7 @@ class ExperimentFolder:
     manifest: ExperimentManifest
 
     @classmethod
-    def known(cls, experiment: ExperimentPlan, workspace: Workspace) -> ExperimentFolder | None:
+    def find_existing(cls, experiment: ExperimentPlan, workspace: Workspace) -> ExperimentFolder | None:
         """The folder of an experiment that began before, if there is one."""
         path = experiments_folder(workspace) / experiment.label
         return cls.open(path) if (path / "manifest.json").is_file() else None
@@ -74,12 +74,12 @@ class ExperimentFolder:
         if revision:
             versions["git"] = revision
         data = [arm.model_dump(mode="json") for arm in arms]
-        made = cls(
+        folder = cls(
             path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=versions, created=now())
         )
         (path / "rows").mkdir(parents=True, exist_ok=True)
-        made.write()
-        return made
+        folder.write()
+        return folder
 
     @classmethod
     def open(cls, path: Path) -> ExperimentFolder:
@@ -110,13 +110,13 @@ class ExperimentFolder:
     def write(self, **changes: Any) -> None:
         """Put the manifest in its place in one move."""
         self.manifest = self.manifest.model_copy(update=changes)
-        beside = self.path / f".manifest-{os.getpid()}.json"
-        beside.write_text(self.manifest.model_dump_json(indent=2) + "\n")
-        os.replace(beside, self.path / "manifest.json")
+        temporary = self.path / f".manifest-{os.getpid()}.json"
+        temporary.write_text(self.manifest.model_dump_json(indent=2) + "\n")
+        os.replace(temporary, self.path / "manifest.json")
 
     def rows(self) -> dict[tuple[int, int], RunRow]:
         """The run of each arm and replicate that ended; of several attempts the one that came through."""
-        found: dict[tuple[int, int], RunRow] = {}
+        rows: dict[tuple[int, int], RunRow] = {}
         for file in sorted((self.path / "rows").glob("*.jsonl")):
             for line in file.read_text().splitlines():
                 try:
@@ -124,9 +124,9 @@ class ExperimentFolder:
                 except ValueError:
                     continue
                 key = (row["arm"], row["replicate"])
-                if key not in found or found[key]["status"] == "failed":
-                    found[key] = row
-        return found
+                if key not in rows or rows[key]["status"] == "failed":
+                    rows[key] = row
+        return rows
 
     def busy(self) -> bool:
         """Whether a process is running it now."""
@@ -198,11 +198,11 @@ def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:
     if (Path(name) / "manifest.json").is_file():
         return ExperimentFolder.open(Path(name))
     known = experiment_names(workspace)
-    found = [each for each in known if each == str(name)] or [each for each in known if each.startswith(str(name))]
-    if len(found) == 1:
-        return ExperimentFolder.open(experiments_folder(workspace) / found[0])
-    if found:
-        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(found[:8])}.", "Write more of it.")
+    matches = [each for each in known if each == str(name)] or [each for each in known if each.startswith(str(name))]
+    if len(matches) == 1:
+        return ExperimentFolder.open(experiments_folder(workspace) / matches[0])
+    if matches:
+        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write more of it.")
     guess = nearest(str(name), known)
     raise RunNotFoundError(
         f"there is no experiment {str(name)!r} in {experiments_folder(workspace)}.",

@@ -82,11 +82,11 @@ class Knob:
 
 def knob_settings(knobs: tuple[Knob, ...], values: Mapping[str, float]) -> dict[str, Any]:
     """The values of several knobs as settings of a run."""
-    made: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for knob in knobs:
         for name, value in knob.change(values[knob.name]).items():
-            made[name] = [*made.get(name, []), *value] if name == "interventions" else value
-    return made
+            settings[name] = [*settings.get(name, []), *value] if name == "interventions" else value
+    return settings
 
 
 def _set(column: str, value: str, share: float) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from populace.runs.reader import RunReader
 
 Value = float | str | None
 
-_WRITTEN = re.compile(r"^(?:(?P<over>[a-z]+)\((?P<inner>.+)\)|(?P<metric>[A-Za-z_]\w*))(?:@(?P<at>\d+))?$")
+_PATTERN = re.compile(r"^(?:(?P<over>[a-z]+)\((?P<inner>.+)\)|(?P<metric>[A-Za-z_]\w*))(?:@(?P<at>\d+))?$")
 _OVER: dict[str, Callable[[pl.Series], Any]] = {
     "mean": pl.Series.mean,
     "max": pl.Series.max,
@@ -64,45 +64,45 @@ class Outcome(pydantic.BaseModel):
     primary: bool = False
 
     @pydantic.model_validator(mode="after")
-    def _one_thing(self) -> Outcome:
-        given = [name for name in ("metric", "answer", "measure") if getattr(self, name) is not None]
-        if len(given) != 1:
+    def _check_source(self) -> Outcome:
+        sources = [name for name in ("metric", "answer", "measure") if getattr(self, name) is not None]
+        if len(sources) != 1:
             raise ValueError("an outcome is one of a metric, an answer and a measure")
         if self.at is not None and self.over is not None:
             raise ValueError("an outcome is at a step or over the steps, not both")
         if self.over is not None and self.metric is None:
             raise ValueError("only a metric has a mean, max, min or sum over the steps")
         if not self.name:
-            object.__setattr__(self, "name", self._written())
+            object.__setattr__(self, "name", self._default_name())
         return self
 
-    def _written(self) -> str:
+    def _default_name(self) -> str:
         at = "" if self.at is None else f"@{self.at}"
         if self.metric is not None:
             return f"{self.over}({self.metric})" if self.over else f"{self.metric}{at}"
         return f"answers({self.answer}){at}" if self.answer is not None else str(self.measure)
 
     @classmethod
-    def read(cls, written: str) -> Outcome:
+    def read(cls, text: str) -> Outcome:
         """An outcome as it is written in a line."""
-        found = _WRITTEN.match(written.strip())
-        if found is None:
-            if re.fullmatch(r"[\w.]+:\w+", written.strip()):
-                return cls(measure=written.strip())
+        match = _PATTERN.match(text.strip())
+        if match is None:
+            if re.fullmatch(r"[\w.]+:\w+", text.strip()):
+                return cls(measure=text.strip())
             raise UsageError(
-                f"the outcome {written!r} cannot be read.",
+                f"the outcome {text!r} cannot be read.",
                 "Write a metric, metric@STEP, mean(metric), max(metric), or answers(VALUE).",
             )
-        at = int(found["at"]) if found["at"] else None
-        if found["metric"]:
-            return cls(metric=found["metric"], at=at)
-        if found["over"] == "answers":
-            return cls(answer=found["inner"].strip(), at=at)
-        if found["over"] not in _OVER:
-            raise UnknownNameError("outcome over the steps", found["over"], [*_OVER, "answers"])
+        at = int(match["at"]) if match["at"] else None
+        if match["metric"]:
+            return cls(metric=match["metric"], at=at)
+        if match["over"] == "answers":
+            return cls(answer=match["inner"].strip(), at=at)
+        if match["over"] not in _OVER:
+            raise UnknownNameError("outcome over the steps", match["over"], [*_OVER, "answers"])
         if at is not None:
-            raise UsageError(f"the outcome {written!r} is both at a step and over the steps.")
-        return cls.model_validate({"metric": found["inner"].strip(), "over": found["over"]})
+            raise UsageError(f"the outcome {text!r} is both at a step and over the steps.")
+        return cls.model_validate({"metric": match["inner"].strip(), "over": match["over"]})
 
     def check(self, scenario: type[Scenario]) -> None:
         """Refuse an outcome that no run of the scenario can produce."""
@@ -134,11 +134,11 @@ class Outcome(pydantic.BaseModel):
         return float((valid["value"] == self.answer).mean()) if valid.height else None  # type: ignore[arg-type]
 
     def _measure(self) -> Callable[[RunReader], Any]:
-        home, _, name = str(self.measure).partition(":")
+        module, _, name = str(self.measure).partition(":")
         try:
-            found = getattr(importlib.import_module(home), name)
+            function = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise ScenarioError(f"the outcome {self.measure!r} could not be loaded: {error}.") from error
-        if not callable(found):
+        if not callable(function):
             raise ScenarioError(f"the outcome {self.measure!r} is no function.")
-        return found  # type: ignore[no-any-return]
+        return function  # type: ignore[no-any-return]

@@ -105,34 +105,34 @@ class ExperimentPlan(pydantic.BaseModel):
         try:
             super().__init__(**data)
         except pydantic.ValidationError as error:
-            raise _in_words(error) from error
+            raise _usage_error(error) from error
         self._check()
 
     @pydantic.field_validator("scenario", mode="before")
     @classmethod
-    def _named(cls, given: Any) -> Any:
-        return reference(given) if isinstance(given, type) and issubclass(given, Scenario) else given
+    def _read_scenario(cls, scenario: Any) -> Any:
+        return reference(scenario) if isinstance(scenario, type) and issubclass(scenario, Scenario) else scenario
 
     @pydantic.field_validator("design", mode="before")
     @classmethod
-    def _kind(cls, given: Any) -> Any:
-        return {"kind": given} if isinstance(given, str) else given
+    def _read_design(cls, design: Any) -> Any:
+        return {"kind": design} if isinstance(design, str) else design
 
     @pydantic.field_validator("outcomes", mode="before")
     @classmethod
-    def _written(cls, given: Any) -> Any:
-        listed = [given] if isinstance(given, (str, Mapping, Outcome)) else given
-        return [Outcome.read(each) if isinstance(each, str) else each for each in listed]
+    def _read_outcomes(cls, outcomes: Any) -> Any:
+        items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
+        return [Outcome.read(each) if isinstance(each, str) else each for each in items]
 
     @pydantic.field_validator("factors", mode="before")
     @classmethod
-    def _factors(cls, given: Any) -> Any:
-        return {name: Factor.read(str(name), levels) for name, levels in dict(given).items()}
+    def _read_factors(cls, factors: Any) -> Any:
+        return {name: Factor.read(str(name), levels) for name, levels in dict(factors).items()}
 
     @pydantic.field_validator("interventions", mode="before")
     @classmethod
-    def _plain(cls, given: Any) -> Any:
-        return plain_interventions(given)
+    def _read_interventions(cls, interventions: Any) -> Any:
+        return plain_interventions(interventions)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -147,15 +147,15 @@ class ExperimentPlan(pydantic.BaseModel):
         if not isinstance(data, dict):
             raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
         data = {"name": path.stem} | {str(key): value for key, value in data.items()}
-        named = data.get("scenario")
-        if isinstance(named, str) and ".py" in named and (path.parent / named.partition(":")[0]).is_file():
-            data["scenario"] = str(path.parent.resolve() / named)
+        scenario = data.get("scenario")
+        if isinstance(scenario, str) and ".py" in scenario and (path.parent / scenario.partition(":")[0]).is_file():
+            data["scenario"] = str(path.parent.resolve() / scenario)
         return cls(**data)
 
     def data(self) -> dict[str, Any]:
         """The experiment as plain data, from which it can be made again."""
-        made = self.model_dump(mode="json", exclude={"factors"})
-        return made | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
+        data = self.model_dump(mode="json", exclude={"factors"})
+        return data | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
 
     def arms(self) -> list[Arm]:
         """The arms, in the order of the design, each checked like the parameters of a run."""
@@ -170,13 +170,13 @@ class ExperimentPlan(pydantic.BaseModel):
             "variation": Variation.read(self.variation).data(),
         }
         scenario = find_scenario(self.scenario)
-        made = []
+        arms = []
         for number, point in enumerate(points):
             settings, levels = arm_settings(base, factors, point, scenario)
             settings["parameters"] = scenario(**settings["parameters"]).parameters
             title = f"point {number + 1}" if self.design.sampled else ""
-            made.append(Arm(number=number, title=title, levels=levels, scenario=self.scenario, **settings))
-        return made
+            arms.append(Arm(number=number, title=title, levels=levels, scenario=self.scenario, **settings))
+        return arms
 
     def seed_of(self, replicate: int, arm: Arm) -> int:
         """The seed of a run."""
@@ -201,10 +201,12 @@ class ExperimentPlan(pydantic.BaseModel):
 
         The number of replicates and the stop are left out: a longer experiment goes on from a shorter one.
         """
-        told = self.data()
-        what = {name: value for name, value in told.items() if name not in ("question", "replicates", "stop", "keep")}
-        what["source"] = find_scenario(self.scenario).source_hash()
-        digest = hashlib.blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=2)
+        data = self.data()
+        substance = {
+            name: value for name, value in data.items() if name not in ("question", "replicates", "stop", "keep")
+        }
+        substance["source"] = find_scenario(self.scenario).source_hash()
+        digest = hashlib.blake2b(json.dumps(substance, sort_keys=True).encode(), digest_size=2)
         return f"{self.name}-{digest.hexdigest()}"
 
     def _check(self) -> None:
@@ -248,18 +250,18 @@ RESERVED = frozenset(
 """Columns of the tables of results."""
 
 
-def _in_words(error: pydantic.ValidationError) -> UsageError:
+def _usage_error(error: pydantic.ValidationError) -> UsageError:
     """What is wrong with an experiment, with the nearest name for a key that does not exist."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        homes: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": Stop, "outcomes": Outcome}
-        home = homes.get(str(first["loc"][0]))
-        if home is not None:
-            return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), home.model_fields)
-    said = first["msg"].removeprefix("Value error, ")
+        parts: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": Stop, "outcomes": Outcome}
+        part = parts.get(str(first["loc"][0]))
+        if part is not None:
+            return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)
+    message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return ParameterError(
             f"the experiment lacks {where!r}.", "Every experiment has name, scenario, factors, outcomes."
         )
-    return ParameterError(f"the experiment's {where} = {first['input']!r}: {said[:1].lower()}{said[1:]}.")
+    return ParameterError(f"the experiment's {where} = {first['input']!r}: {message[:1].lower()}{message[1:]}.")

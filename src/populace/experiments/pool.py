@@ -44,7 +44,7 @@ class WorkerPool:
         self.workers = workers
         self._pool: ProcessPoolExecutor | None = None
         self._worker: Worker | None = None
-        self._lines: RowWriter | None = None
+        self._rows: RowWriter | None = None
         self._seconds: float | None = None
         self._context = multiprocessing.get_context("spawn")
         self._stop = self._context.Event()
@@ -59,10 +59,10 @@ class WorkerPool:
                     return
                 yield self._worker.run([job], budget)
             return
-        lost: list[RunJob] = []
-        yield from self._together(jobs, allowance, lost)
-        for job in lost:
-            yield self._alone(job, allowance)
+        lost_jobs: list[RunJob] = []
+        yield from self._run_in_pool(jobs, allowance, lost_jobs)
+        for job in lost_jobs:
+            yield self._retry_job(job, allowance)
 
     def halt(self) -> None:
         """Let the runs under way end at their next step."""
@@ -70,16 +70,18 @@ class WorkerPool:
 
     def close(self) -> None:
         """Let the processes go."""
-        for held in (self._worker, self._lines):
-            if held is not None:
-                held.close()
+        for resource in (self._worker, self._rows):
+            if resource is not None:
+                resource.close()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _together(self, jobs: Sequence[RunJob], allowance: Allowance, lost: list[RunJob]) -> Iterator[BatchResult]:
+    def _run_in_pool(
+        self, jobs: Sequence[RunJob], allowance: Allowance, lost_jobs: list[RunJob]
+    ) -> Iterator[BatchResult]:
         waiting = iter(jobs)
         under_way: dict[Future[BatchResult], list[RunJob]] = {}
-        pool = self._open()
+        pool = self._open_pool()
         while True:
             while len(under_way) < _AHEAD * self.workers:
                 budget = allowance()
@@ -87,9 +89,9 @@ class WorkerPool:
                 if not batch or budget is None:
                     break
                 try:
-                    under_way[self._hand(pool, batch, budget)] = batch
+                    under_way[self._submit(pool, batch, budget)] = batch
                 except BrokenProcessPool:
-                    lost += batch
+                    lost_jobs += batch
                     break
             if not under_way:
                 return
@@ -97,53 +99,60 @@ class WorkerPool:
             for future in ended:
                 batch = under_way.pop(future)
                 try:
-                    made = future.result()
+                    result = future.result()
                 except BrokenProcessPool:
-                    made, left = self._saved(batch)
-                    lost += left
-                    pool = self._open(anew=not under_way)
-                if made.rows:
-                    self._seconds = sum(row["seconds"] for row in made.rows) / len(made.rows)
-                yield made
+                    result, remaining = self._rows_of_dead_worker(batch)
+                    lost_jobs += remaining
+                    pool = self._open_pool(restart=not under_way)
+                if result.rows:
+                    self._seconds = sum(row["seconds"] for row in result.rows) / len(result.rows)
+                yield result
 
-    def _alone(self, job: RunJob, allowance: Allowance) -> BatchResult:
+    def _retry_job(self, job: RunJob, allowance: Allowance) -> BatchResult:
         """Run a job again whose process died, with nothing beside it."""
         budget = allowance()
         if budget is None:
             return BatchResult([])
         try:
-            return self._hand(self._open(), [job], budget).result()
+            return self._submit(self._open_pool(), [job], budget).result()
         except BrokenProcessPool:
-            self._open(anew=True)
-            saved, left = self._saved([job])
+            self._open_pool(restart=True)
+            saved, remaining = self._rows_of_dead_worker([job])
             rows = list(saved.rows)
-            self._lines = self._lines or RowWriter(self._folder.path)
+            self._rows = self._rows or RowWriter(self._folder.path)
             experiment, arms = self._folder.experiment, self._folder.arms
-            for number in [arm for each in left for arm in each.arms]:
+            for number in [arm for each in remaining for arm in each.arms]:
                 seed = experiment.seed_of(job.replicate, arms[number])
                 row = {"arm": number, "replicate": job.replicate, "seed": seed, "seconds": 0.0}
                 rows.append(row | failure_fields("the process that ran it died, twice"))
-                self._lines.write(rows[-1])
-            self._lines.flush()
+                self._rows.write(rows[-1])
+            self._rows.flush()
             return BatchResult(rows)
 
-    def _saved(self, batch: Sequence[RunJob]) -> tuple[BatchResult, list[RunJob]]:
+    def _rows_of_dead_worker(self, batch: Sequence[RunJob]) -> tuple[BatchResult, list[RunJob]]:
         """What a process had written before it died, and what is left of its batch."""
-        there = self._folder.rows()
-        rows = [there[arm, job.replicate] for job in batch for arm in job.arms if (arm, job.replicate) in there]
-        left = [RunJob(job.replicate, tuple(a for a in job.arms if (a, job.replicate) not in there)) for job in batch]
-        return BatchResult(rows), [job for job in left if job.arms]
+        written_rows = self._folder.rows()
+        rows = [
+            written_rows[arm, job.replicate]
+            for job in batch
+            for arm in job.arms
+            if (arm, job.replicate) in written_rows
+        ]
+        remaining = [
+            RunJob(job.replicate, tuple(a for a in job.arms if (a, job.replicate) not in written_rows)) for job in batch
+        ]
+        return BatchResult(rows), [job for job in remaining if job.arms]
 
     def _batch(self, waiting: Iterator[RunJob]) -> list[RunJob]:
         size = 1 if self._seconds is None else int(_SECONDS_A_BATCH / max(self._seconds, 1e-6))
         return list(itertools.islice(waiting, min(max(size, 1), _MOST_IN_A_BATCH)))
 
     @staticmethod
-    def _hand(pool: ProcessPoolExecutor, batch: Sequence[RunJob], budget: Budget) -> Future[BatchResult]:
+    def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], budget: Budget) -> Future[BatchResult]:
         return pool.submit(run_in_worker, [(job.replicate, job.arms) for job in batch], budget.calls, budget.money)
 
-    def _open(self, *, anew: bool = False) -> ProcessPoolExecutor:
-        if anew and self._pool is not None:
+    def _open_pool(self, *, restart: bool = False) -> ProcessPoolExecutor:
+        if restart and self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
         if self._pool is None:

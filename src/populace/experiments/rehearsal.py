@@ -35,11 +35,11 @@ def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehears
         arms: Its arms.
         rehearse: Also run arms on stand-in answers, to find those in which nobody would be asked anything else.
     """
-    met: dict[str, Arm] = {}
+    first_arms: dict[str, Arm] = {}
     for arm in () if experiment.design.sampled else arms:
-        same = met.setdefault(arm.substance(), arm)
+        same = first_arms.setdefault(arm.substance(), arm)
         if same is not arm:
-            raise _identical(same, arm, "they have the same parameters and settings")
+            raise _identical_arms_error(same, arm, "they have the same parameters and settings")
     _check_lengths(experiment, arms)
     if experiment.fork_at:
         _check_forks(experiment.fork_at, arms)
@@ -51,7 +51,7 @@ def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehears
                 "Add it to the price table (`populace models` prints where that is), or limit calls.",
             )
     if rehearse and not experiment.design.sampled and len(arms) <= _MOST_ARMS:
-        _check_rehearsed(experiment, arms)
+        _check_rehearsals(experiment, arms)
 
 
 def early_interventions(arm: Arm, fork_at: int) -> list[dict[str, object]]:
@@ -91,27 +91,29 @@ def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
         )
 
 
-def _check_rehearsed(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
+def _check_rehearsals(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
     """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers and several seeds."""
-    alike: dict[str, list[Arm]] = {}
+    groups: dict[str, list[Arm]] = {}
     for arm in arms:
         if arm.decider != "replay":
-            alike.setdefault(repr(arm.settings() | {"variation": {}}), []).append(arm)
-    for group in alike.values():
+            groups.setdefault(repr(arm.settings() | {"variation": {}}), []).append(arm)
+    for group in groups.values():
         for until, script, replicate in _STAGES:
             if len(group) < 2:
                 break
-            seen: dict[str, list[Arm]] = {}
+            by_digest: dict[str, list[Arm]] = {}
             for arm in group:
-                left = rehearsal_digest(arm, experiment.seed_of(replicate, arms[0]), script, until)
-                if left is not None:
-                    seen.setdefault(left, []).append(arm)
-            group = next((each for each in seen.values() if len(each) > 1), [])
+                digest = rehearsal_digest(arm, experiment.seed_of(replicate, arms[0]), script, until)
+                if digest is not None:
+                    by_digest.setdefault(digest, []).append(arm)
+            group = next((each for each in by_digest.values() if len(each) > 1), [])
         if len(group) > 1:
-            raise _identical(group[0], group[1], "nobody in them is asked anything different, and nothing else differs")
+            raise _identical_arms_error(
+                group[0], group[1], "nobody in them is asked anything different, and nothing else differs"
+            )
 
 
-def _identical(one: Arm, two: Arm, why: str) -> UsageError:
+def _identical_arms_error(one: Arm, two: Arm, why: str) -> UsageError:
     return UsageError(
         f"the arms {one.name!r} and {two.name!r} are identical: {why}.",
         "Vary something that reaches people, or run with check=False (--no-check) where it does so only rarely.",
@@ -138,7 +140,7 @@ def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], u
         for name in ("prompts", "answers", "metrics", "events"):
             table = record.table(step, name)
             if table is not None:
-                written = io.BytesIO()
-                table.write_ipc(written)
-                digest.update(written.getvalue())
+                buffer = io.BytesIO()
+                table.write_ipc(buffer)
+                digest.update(buffer.getvalue())
     return digest.hexdigest()

@@ -189,10 +189,16 @@ class Results:
                     [f"below {below:g}"] if below is not None else []
                 )
                 ends = {" and ".join(limits): inside}
-            for end, came in ends.items():
-                found = proportion(int(came.sum()), values.len(), level)
-                row = {"arm": arm.name, name: end, "probability": found.value, "low": found.low, "high": found.high}
-                rows.append(row | {"n": found.n} | sample_description(runs))
+            for end, reached in ends.items():
+                estimate = proportion(int(reached.sum()), values.len(), level)
+                row = {
+                    "arm": arm.name,
+                    name: end,
+                    "probability": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                }
+                rows.append(row | {"n": estimate.n} | sample_description(runs))
         return pl.DataFrame(rows)
 
     def precision(
@@ -259,26 +265,26 @@ class Results:
         name = self._outcome(outcome)
         return path_dependence(self.runs, self._factor(start), name, seed=self.experiment.seed, level=level)
 
-    def arm(self, named: str | int | Mapping[str, Any] | None = None) -> Arm:
+    def arm(self, key: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""
-        if named is None:
+        if key is None:
             return self._arms[0]
-        if isinstance(named, int):
-            if not 0 <= named < len(self._arms):
-                raise UsageError(f"there is no arm {named}; there are 0 to {len(self._arms) - 1}.")
-            return self._arms[named]
-        if isinstance(named, Mapping):
-            unknown = next((name for name in named if name not in self.experiment.factors), None)
+        if isinstance(key, int):
+            if not 0 <= key < len(self._arms):
+                raise UsageError(f"there is no arm {key}; there are 0 to {len(self._arms) - 1}.")
+            return self._arms[key]
+        if isinstance(key, Mapping):
+            unknown = next((name for name in key if name not in self.experiment.factors), None)
             if unknown is not None:
                 raise UnknownNameError("factor", unknown, self.experiment.factors)
-            fitting = [arm for arm in self._arms if all(arm.levels[name] == level for name, level in named.items())]
+            fitting = [arm for arm in self._arms if all(arm.levels[name] == level for name, level in key.items())]
             if len(fitting) != 1:
-                raise UsageError(f"{len(fitting)} arms have {dict(named)}.", "Give a level for every factor.")
+                raise UsageError(f"{len(fitting)} arms have {dict(key)}.", "Give a level for every factor.")
             return fitting[0]
-        found = next((arm for arm in self._arms if arm.name == named), None)
-        if found is None:
-            raise UnknownNameError("arm", named, [arm.name for arm in self._arms])
-        return found
+        match = next((arm for arm in self._arms if arm.name == key), None)
+        if match is None:
+            raise UnknownNameError("arm", key, [arm.name for arm in self._arms])
+        return match
 
     @cached_property
     def _arms(self) -> list[Arm]:
@@ -288,11 +294,11 @@ class Results:
         known = [outcome.name for outcome in self.experiment.outcomes]
         if name is not None and name not in known:
             raise UnknownNameError("outcome", name, known, "Outcomes are declared before an experiment runs.")
-        found = name or self.experiment.primary.name
-        if self.runs.height and self.runs[found].null_count() == self.runs.height:
+        outcome = name or self.experiment.primary.name
+        if self.runs.height and self.runs[outcome].null_count() == self.runs.height:
             why = f" The first failure: {self.failures['failure'][0]}" if self.failures.height else ""
-            raise UsageError(f"no run produced the outcome {found!r}.{why}", "Declare one that runs end with.")
-        return found
+            raise UsageError(f"no run produced the outcome {outcome!r}.{why}", "Declare one that runs end with.")
+        return outcome
 
     def _factor(self, name: str) -> str:
         if name not in self.experiment.factors:

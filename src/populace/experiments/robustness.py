@@ -62,8 +62,8 @@ class Robustness:
         rows = []
         for (conclusion,), part in self.conclusions.group_by("conclusion", maintain_order=True):
             row = {"conclusion": conclusion, AS_WRITTEN: part["original"][0]}
-            told = {name: f"{found} ({survives})" for name, found, survives in _told(part)}
-            rows.append(row | {name: told.get(name) for name in self.variations} | {"survives": _all(part)})
+            results = {name: f"{result} ({survives})" for name, result, survives in _result_rows(part)}
+            rows.append(row | {name: results.get(name) for name in self.variations} | {"survives": _overall(part)})
         return pl.DataFrame(rows)
 
     @property
@@ -80,21 +80,21 @@ class Robustness:
             f"({self.seeds} seeds)."
         ]
         for conclusion, survives in self.survived.items():
-            lost = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
-            under = f": lost under {', '.join(lost['variation'])}" if lost.height else ""
+            losses = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
+            under = f": lost under {', '.join(losses['variation'])}" if losses.height else ""
             lines.append(f"  {survives:<9}  {conclusion}{under}")
         if self.left_out:
             lines.append(f"Not tried, for nobody is asked anything else: {', '.join(self.left_out)}.")
         return "\n".join(lines)
 
 
-def _told(part: pl.DataFrame) -> list[tuple[str, str, str]]:
+def _result_rows(part: pl.DataFrame) -> list[tuple[str, str, str]]:
     return list(part.select("variation", "found", "survives").iter_rows())
 
 
-def _all(part: pl.DataFrame) -> Survival:
-    found = set(part["survives"])
-    return "no" if "no" in found else "undecided" if "undecided" in found else "yes"
+def _overall(part: pl.DataFrame) -> Survival:
+    verdicts = set(part["survives"])
+    return "no" if "no" in verdicts else "undecided" if "undecided" in verdicts else "yes"
 
 
 def check_robustness(
@@ -129,13 +129,13 @@ def check_robustness(
         workers: Processes.
         observer: Somebody who looks on.
     """
-    chosen = STANDARD if variations is None else variations
-    named = {name: Variation.read(each).data() for name, each in chosen.items()}
-    how: dict[str, Any] = {"workspace": workspace, "workers": workers, "observer": observer}
+    variation_map = STANDARD if variations is None else variations
+    variation_data = {name: Variation.read(each).data() for name, each in variation_map.items()}
+    run_options: dict[str, Any] = {"workspace": workspace, "workers": workers, "observer": observer}
     stop = Stop(calls=calls)
     if isinstance(study, Results):
-        return _robust_experiment(study, named, stop, level, how)
-    return _robust_run(study, named, seeds, stop, level, how)
+        return _robust_experiment(study, variation_data, stop, level, run_options)
+    return _robust_run(study, variation_data, seeds, stop, level, run_options)
 
 
 def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
@@ -176,29 +176,29 @@ def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
     )
 
 
-def _reaching(
-    experiment: Experiment, named: Mapping[str, dict[str, Any]]
+def _effective_variations(
+    experiment: Experiment, variations: Mapping[str, dict[str, Any]]
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The variations under which somebody is asked something else, and the others."""
     parameters = experiment.arms()[0].parameters
-    kept = {
+    effective = {
         name: data
-        for name, data in named.items()
+        for name, data in variations.items()
         if changes_prompts(experiment.scenario, parameters, {"variation": data}, seed=experiment.seed)
     }
-    if not kept:
+    if not effective:
         raise UsageError("under none of the variations is anybody asked anything else.", "Give variations of your own.")
-    return kept, [name for name in named if name not in kept]
+    return effective, [name for name in variations if name not in effective]
 
 
 def _robust_experiment(
-    study: Results, named: Mapping[str, dict[str, Any]], stop: Stop, level: float, how: dict[str, Any]
+    study: Results, variations: Mapping[str, dict[str, Any]], stop: Stop, level: float, run_options: dict[str, Any]
 ) -> Robustness:
     experiment = repetition(study)
-    kept, left_out = _reaching(experiment, named)
+    effective, left_out = _effective_variations(experiment, variations)
     rows: list[dict[str, Any]] = []
     effects = {outcome.name: _effects(study, outcome.name, level) for outcome in experiment.outcomes}
-    for name, data in kept.items():
+    for name, data in effective.items():
         again = Experiment(
             **(
                 experiment.data()
@@ -209,14 +209,14 @@ def _robust_experiment(
                 }
             )
         )
-        results = again.run(check=False, **how)
+        results = again.run(check=False, **run_options)
         for outcome, before in effects.items():
-            rows += _compared(study, results, outcome, before, name, level)
+            rows += _conclusion_rows(study, results, outcome, before, name, level)
     if not rows:
         raise UsageError(f"{study.name} has no effect to look at again.", "It needs an outcome that is a number.")
     replicates = int(study.runs["replicate"].n_unique())
-    made, empty = pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame()
-    return Robustness(study.name, "experiment", made, empty, kept, tuple(left_out), replicates, level)
+    conclusions, empty = pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame()
+    return Robustness(study.name, "experiment", conclusions, empty, effective, tuple(left_out), replicates, level)
 
 
 def _effects(results: Results, outcome: str, level: float) -> pl.DataFrame | None:
@@ -226,7 +226,7 @@ def _effects(results: Results, outcome: str, level: float) -> pl.DataFrame | Non
         return None  # A text, or an outcome that no run has: it declares no effect.
 
 
-def _compared(
+def _conclusion_rows(
     study: Results, results: Results, outcome: str, before: pl.DataFrame | None, variation: str, level: float
 ) -> list[dict[str, Any]]:
     after = _effects(results, outcome, level)
@@ -237,23 +237,32 @@ def _compared(
     gaps, gaps_again = _wide(study, outcome, most), _wide(results, outcome, most)
     for row in before.iter_rows(named=True):
         arm, baseline = row["arm"], row["baseline"]
-        found = None if after is None else after.filter(pl.col("arm") == arm).row(0, named=True)
-        told: dict[str, Any] = {
+        repeated_row = None if after is None else after.filter(pl.col("arm") == arm).row(0, named=True)
+        fields: dict[str, Any] = {
             "conclusion": f"{outcome}: {arm} {_words(row, level)} {baseline}",
             "variation": variation,
         }
-        told |= {"outcome": outcome, "arm": arm, "baseline": baseline, "original": _shown(row)}
+        fields |= {"outcome": outcome, "arm": arm, "baseline": baseline, "original": _effect_text(row)}
         # Where the variation has no effect to show, none of its runs may be there to compare.
-        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again if found else gaps, gaps))
-        if found is None or (again.is_not_null() & was.is_not_null()).sum() < 2:
-            rows.append(told | _blank() | {"found": "no result", "survives": "undecided"})
+        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again if repeated_row else gaps, gaps))
+        if repeated_row is None or (again.is_not_null() & was.is_not_null()).sum() < 2:
+            rows.append(fields | _blank() | {"found": "no result", "survives": "undecided"})
             continue
-        moved = difference(again, was, paired=True, level=level)
-        told |= {"effect": row["effect"], "effect_again": found["effect"], "low": found["low"], "high": found["high"]}
-        told |= {"change": moved.estimate.value, "change_low": moved.estimate.low, "change_high": moved.estimate.high}
-        told |= {"found": _shown(found), "n": moved.n}
-        apart = not moved.estimate.contains(0.0)
-        rows.append(told | {"survives": _survives(_way(row, level), _way(found, level), apart)})
+        change = difference(again, was, paired=True, level=level)
+        fields |= {
+            "effect": row["effect"],
+            "effect_again": repeated_row["effect"],
+            "low": repeated_row["low"],
+            "high": repeated_row["high"],
+        }
+        fields |= {
+            "change": change.estimate.value,
+            "change_low": change.estimate.low,
+            "change_high": change.estimate.high,
+        }
+        fields |= {"found": _effect_text(repeated_row), "n": change.n}
+        differs = not change.estimate.contains(0.0)
+        rows.append(fields | {"survives": _survives(_direction(row, level), _direction(repeated_row, level), differs)})
     return rows
 
 
@@ -269,7 +278,7 @@ def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
     return pl.DataFrame({"replicate": range(most)}).join(wide, on="replicate", how="left", maintain_order="left")
 
 
-def _way(row: Mapping[str, Any], level: float) -> int:
+def _direction(row: Mapping[str, Any], level: float) -> int:
     """+1, -1, or 0 where nothing is shown."""
     p = row["p_adjusted"]
     certain = row["effect"] != 0 and (math.isnan(p) or p < 1 - level)
@@ -277,29 +286,36 @@ def _way(row: Mapping[str, Any], level: float) -> int:
 
 
 def _words(row: Mapping[str, Any], level: float) -> str:
-    return {1: "is above", -1: "is below", 0: "is not told from"}[_way(row, level)]
+    return {1: "is above", -1: "is below", 0: "is not told from"}[_direction(row, level)]
 
 
-def _shown(row: Mapping[str, Any]) -> str:
+def _effect_text(row: Mapping[str, Any]) -> str:
     return f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
 
 
-def _survives(before: int, after: int, apart: bool) -> Survival:
+def _survives(before: int, after: int, differs: bool) -> Survival:
     if before == after:
         return "yes"
     if before and after:
         return "no"
-    return "no" if apart else "undecided"
+    return "no" if differs else "undecided"
 
 
 def _robust_run(
-    run: RunReader, named: Mapping[str, dict[str, Any]], seeds: int, stop: Stop, level: float, how: dict[str, Any]
+    run: RunReader,
+    variations: Mapping[str, dict[str, Any]],
+    seeds: int,
+    stop: Stop,
+    level: float,
+    run_options: dict[str, Any],
 ) -> Robustness:
     base = run.manifest.regime.variation
-    kept, left_out = _reaching(repetition(run, seeds=seeds), {n: d for n, d in named.items() if base | d != base})
+    effective, left_out = _effective_variations(
+        repetition(run, seeds=seeds), {n: d for n, d in variations.items() if base | d != base}
+    )
     data = repetition(run, seeds=seeds).data()
-    data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in kept.items()}}
-    results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **how)
+    data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in effective.items()}}
+    results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **run_options)
     ends = run.metrics.tail(1)
     rows: list[dict[str, Any]] = []
     spread: list[dict[str, Any]] = []
@@ -313,15 +329,15 @@ def _robust_run(
         chance = float(first.std() or 0.0)  # type: ignore[arg-type]
         centre = float(first.mean() or 0.0)  # type: ignore[arg-type]
         means = [centre]
-        for name in kept:
-            told = {"conclusion": f"{outcome} ends at {centre:.3g} ± {chance:.2g}", "variation": name}
-            told |= {"outcome": outcome, "original": f"{centre:.3g}"}
-            moved, survives = _shift(wide[name], wide[AS_WRITTEN], chance, level)
-            means += [] if moved is None else [moved.mean_a]
+        for name in effective:
+            fields = {"conclusion": f"{outcome} ends at {centre:.3g} ± {chance:.2g}", "variation": name}
+            fields |= {"outcome": outcome, "original": f"{centre:.3g}"}
+            shift, survives = _shift(wide[name], wide[AS_WRITTEN], chance, level)
+            means += [] if shift is None else [shift.mean_a]
             rows.append(
-                told
+                fields
                 | {"mean": None, "shift": None, "low": None, "high": None, "n": 0, "found": "no result"}
-                | ({} if moved is None else _moved(moved))
+                | ({} if shift is None else _shift_fields(shift))
                 | {"survives": survives}
             )
         between = pl.Series(means)
@@ -340,23 +356,23 @@ def _robust_run(
     if not rows:
         why = f" The first failure: {results.failures['failure'][0]}" if results.failures.height else ""
         raise UsageError(f"no metric of {run.name} has a number at the end.{why}")
-    made = pl.DataFrame(rows, infer_schema_length=None)
-    return Robustness(run.name, "run", made, pl.DataFrame(spread), kept, tuple(left_out), seeds, level)
+    conclusions = pl.DataFrame(rows, infer_schema_length=None)
+    return Robustness(run.name, "run", conclusions, pl.DataFrame(spread), effective, tuple(left_out), seeds, level)
 
 
-def _moved(moved: Any) -> dict[str, Any]:
-    estimate = moved.estimate
-    told = {"mean": moved.mean_a, "shift": estimate.value, "low": estimate.low, "high": estimate.high, "n": moved.n}
-    return told | {"found": f"{moved.mean_a:.3g} ({estimate.value:+.2g})"}
+def _shift_fields(shift: Any) -> dict[str, Any]:
+    estimate = shift.estimate
+    fields = {"mean": shift.mean_a, "shift": estimate.value, "low": estimate.low, "high": estimate.high, "n": shift.n}
+    return fields | {"found": f"{shift.mean_a:.3g} ({estimate.value:+.2g})"}
 
 
-def _shift(varied: pl.Series, written: pl.Series, chance: float, level: float) -> tuple[Any, Survival]:
+def _shift(varied: pl.Series, original: pl.Series, chance: float, level: float) -> tuple[Any, Survival]:
     """How far a metric moved, and whether by less than seeds move it."""
-    if (varied.is_not_null() & written.is_not_null()).sum() < 2:
+    if (varied.is_not_null() & original.is_not_null()).sum() < 2:
         return None, "undecided"
-    moved = difference(varied, written, paired=True, level=level)
+    shift = difference(varied, original, paired=True, level=level)
     if chance == 0:
-        still = moved.estimate.value == 0 and moved.estimate.width == 0
-        return moved, "yes" if still else "no" if not moved.estimate.contains(0.0) else "undecided"
+        unchanged = shift.estimate.value == 0 and shift.estimate.width == 0
+        return shift, "yes" if unchanged else "no" if not shift.estimate.contains(0.0) else "undecided"
     verdicts: dict[str, Survival] = {"equivalent": "yes", "different": "no", "undecided": "undecided"}
-    return moved, verdicts[equivalence(varied, written, chance, paired=True, alpha=1 - level).verdict]
+    return shift, verdicts[equivalence(varied, original, chance, paired=True, alpha=1 - level).verdict]

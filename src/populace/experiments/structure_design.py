@@ -125,9 +125,9 @@ class StructureDesign:
     def __str__(self) -> str:
         sizes = {name: factor.count or 0 for name, factor in self.experiment.factors.items()}
         arms = math.prod(sizes[name] for name in self.structure)
-        asked = math.prod(sizes[name] for names in self.asking.values() for name in names)
+        ways = math.prod(sizes[name] for names in self.asking.values() for name in names)
         text = (
-            f"{arms} structure arms × {len(self.models)} models × {asked} ways of asking × "
+            f"{arms} structure arms × {len(self.models)} models × {ways} ways of asking × "
             f"{self.experiment.replicates} seeds each = {self.runs:,} runs"
         )
         twin = f", and {len(self.twin.arms()) * self.twin.replicates:,} of the rule twin" if self.twin else ""

@@ -32,8 +32,10 @@ def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experime
 
 def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
     """A row for each arm: its levels, how many runs it has, how many failed, and what they cost."""
-    made = pl.DataFrame([pl.Series("arm", [arm.name for arm in arms]), *(_levels(f, arms) for f in experiment.factors)])
-    counted = runs.group_by("arm").agg(
+    levels = pl.DataFrame(
+        [pl.Series("arm", [arm.name for arm in arms]), *(_levels(f, arms) for f in experiment.factors)]
+    )
+    totals = runs.group_by("arm").agg(
         runs=pl.len(),
         failed=(pl.col("status") == "failed").sum(),
         decisions=pl.col("decisions").sum(),
@@ -41,7 +43,7 @@ def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPl
         tokens=pl.col("tokens").sum(),
         cost=pl.col("cost").sum(),
     )
-    return made.join(counted, on="arm", how="left", maintain_order="left")
+    return levels.join(totals, on="arm", how="left", maintain_order="left")
 
 
 def sample_description(runs: pl.DataFrame) -> dict[str, Any]:

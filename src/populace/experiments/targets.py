@@ -34,16 +34,16 @@ class Targets:
     @classmethod
     def read(
         cls,
-        given: pl.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, float],
+        targets: pl.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, float],
         scenario: type[Scenario],
         knobs: Sequence[str],
         held_out: float | None,
         seed: int,
     ) -> Targets:
         """Targets from a table, rows, or a mapping from outcomes to values."""
-        if isinstance(given, Mapping):
-            given = [{OUTCOME: name, VALUE: value} for name, value in given.items()]
-        table = given if isinstance(given, pl.DataFrame) else pl.DataFrame(list(given))
+        if isinstance(targets, Mapping):
+            targets = [{OUTCOME: name, VALUE: value} for name, value in targets.items()]
+        table = targets if isinstance(targets, pl.DataFrame) else pl.DataFrame(list(targets))
         if not table.height:
             raise UsageError("there are no targets.", "Give a table with the columns outcome and value.")
         known = scenario.parameter_model().model_fields
@@ -58,9 +58,9 @@ class Targets:
                 )
             if name in knobs:
                 raise UsageError(f"{name} is both a knob and a condition of the targets.")
-        for written in dict.fromkeys(table[OUTCOME]):
-            Outcome.read(written).check(scenario)
-        names = pl.Series(OUTCOME, [Outcome.read(written).name for written in table[OUTCOME]])
+        for outcome in dict.fromkeys(table[OUTCOME]):
+            Outcome.read(outcome).check(scenario)
+        names = pl.Series(OUTCOME, [Outcome.read(outcome).name for outcome in table[OUTCOME]])
         table = table.with_columns(names, pl.col(VALUE).cast(pl.Float64))
         if table[VALUE].null_count() or not table[VALUE].is_finite().all():
             raise UsageError("a target has no value.")
@@ -68,12 +68,14 @@ class Targets:
         table = table.with_columns(scale.alias(SCALE))
         if not (table[SCALE] > 0).all():
             raise UsageError("a scale of the targets is not above 0.")
-        table = table.with_columns(_held(table, held_out, seed).alias(HELD_OUT))
+        table = table.with_columns(_held_out_column(table, held_out, seed).alias(HELD_OUT))
         if table[HELD_OUT].all():
             raise UsageError("every target is held out, so there is nothing to fit to.")
-        named = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in conditions]
+        condition_parts = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in conditions]
         return cls(
-            table.with_columns((pl.concat_str(named, separator=", ") if named else pl.lit("all")).alias(CONDITION)),
+            table.with_columns(
+                (pl.concat_str(condition_parts, separator=", ") if condition_parts else pl.lit("all")).alias(CONDITION)
+            ),
             conditions,
         )
 
@@ -98,7 +100,7 @@ class Targets:
         return {row[CONDITION]: {name: row[name] for name in self.conditions} for row in rows}
 
 
-def _held(table: pl.DataFrame, share: float | None, seed: int) -> pl.Series:
+def _held_out_column(table: pl.DataFrame, share: float | None, seed: int) -> pl.Series:
     if HELD_OUT in table.columns:
         return table[HELD_OUT].cast(pl.Boolean).fill_null(value=False)
     if share is None:
@@ -108,5 +110,5 @@ def _held(table: pl.DataFrame, share: float | None, seed: int) -> pl.Series:
     if table.height < 2:
         raise UsageError("there is one target, so none can be held out.", "Give more targets, or leave held_out.")
     count = min(max(1, round(table.height * share)), table.height - 1)
-    chosen = stream(seed, "calibration/held out").permutation(table.height)[:count]
-    return pl.Series(np.isin(np.arange(table.height), chosen))
+    held_out = stream(seed, "calibration/held out").permutation(table.height)[:count]
+    return pl.Series(np.isin(np.arange(table.height), held_out))

@@ -34,18 +34,18 @@ def orderings(frame: pl.DataFrame, outcome: str, by: str, arms: Sequence[str], l
     for group in frame[by].unique(maintain_order=True).to_list():
         mine = frame.filter(pl.col(by) == group).group_by("arm", "seed").agg(pl.col(outcome).mean())
         wide = mine.pivot(on="arm", index="seed", values=outcome).sort("seed")
-        found = []
+        group_rows = []
         for one, two in itertools.combinations([arm for arm in arms if arm in wide.columns], 2):
             if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
                 continue
             effect = difference(wide[two], wide[one], paired=True, level=level)
-            told = {by: group, "arm": two, "versus": one, "effect": effect.estimate.value}
-            told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
-            found.append(told)
-        for told, p in zip(found, adjust([told["p"] for told in found]) if found else (), strict=True):
-            decided = p < 1 - level and told["effect"] != 0
-            way: Direction = "undecided" if not decided else "up" if told["effect"] > 0 else "down"
-            rows.append(told | {"p_adjusted": float(p), "direction": way})
+            row = {by: group, "arm": two, "versus": one, "effect": effect.estimate.value}
+            row |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+            group_rows.append(row)
+        for row, p in zip(group_rows, adjust([row["p"] for row in group_rows]) if group_rows else (), strict=True):
+            significant = p < 1 - level and row["effect"] != 0
+            way: Direction = "undecided" if not significant else "up" if row["effect"] > 0 else "down"
+            rows.append(row | {"p_adjusted": float(p), "direction": way})
     return pl.DataFrame(rows, schema=_ORDER_SCHEMA | {by: pl.String})
 
 
@@ -86,17 +86,17 @@ class Consensus:
     def of(cls, table: pl.DataFrame, by: str, voters: Sequence[str]) -> Consensus:
         """The consensus of some groups, and how all groups stand to it."""
         votes: dict[tuple[str, str], list[Direction]] = {}
-        told: dict[str, dict[tuple[str, str], Direction]] = {}
+        directions: dict[str, dict[tuple[str, str], Direction]] = {}
         for row in table.iter_rows(named=True):
             pair = (row["versus"], row["arm"])
-            told.setdefault(row[by], {})[pair] = row["direction"]
+            directions.setdefault(row[by], {})[pair] = row["direction"]
             if row[by] in voters and row["direction"] != "undecided":
                 votes.setdefault(pair, []).append(row["direction"])
         # Of two directions with equal votes the one that was met first is taken; the other models then do not hold it.
-        pairs = {pair: max(dict.fromkeys(given), key=given.count) for pair, given in votes.items()}
+        pairs = {pair: max(dict.fromkeys(votes_cast), key=votes_cast.count) for pair, votes_cast in votes.items()}
         status: dict[str, Holds] = {}
         share: dict[str, int] = {}
-        for group, mine in told.items():
+        for group, mine in directions.items():
             same = sum(mine.get(pair) == way for pair, way in pairs.items())
             against = any(mine.get(pair, way) not in (way, "undecided") for pair, way in pairs.items())
             status[group] = "does not hold" if against else "holds" if pairs and same == len(pairs) else "undecided"
@@ -120,14 +120,14 @@ def model_differences(
             if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
                 continue
             effect = difference(wide[two], wide[one], paired=True, level=level)
-            told = {"arm": arm, "model": two, "versus": one, "effect": effect.estimate.value}
-            told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+            row = {"arm": arm, "model": two, "versus": one, "effect": effect.estimate.value}
+            row |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
             if margin is not None:
-                told["verdict"] = equivalence(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
-            rows.append(told)
+                row["verdict"] = equivalence(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
+            rows.append(row)
     if margin is None and rows:
-        for told, p in zip(rows, adjust([told["p"] for told in rows]), strict=True):
-            told["verdict"] = "different" if p < 1 - level and told["effect"] != 0 else "undecided"
+        for row, p in zip(rows, adjust([row["p"] for row in rows]), strict=True):
+            row["verdict"] = "different" if p < 1 - level and row["effect"] != 0 else "undecided"
     schema = {name: _ORDER_SCHEMA[name] for name in ("arm", "versus", "effect", "low", "high", "p", "n")}
     columns = {"arm": pl.String, "model": pl.String, **schema, "verdict": pl.String}
     return pl.DataFrame(rows, schema=columns)
@@ -149,11 +149,11 @@ def asking_shifts(
             base = means.filter(pl.col(name) == first)[outcome]
             for other in others:
                 effect = difference(means.filter(pl.col(name) == other)[outcome], base, paired=False, level=level)
-                told = {"part": part, "way": str(other), "versus": str(first), "effect": effect.estimate.value}
-                told |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
-                rows.append(told)
-    made = pl.DataFrame(rows, schema={"part": pl.String, "way": pl.String, **{n: _ORDER_SCHEMA[n] for n in _SHIFT}})
-    return made.with_columns(p_adjusted=pl.Series(adjust(made["p"]), dtype=pl.Float64)) if rows else made
+                row = {"part": part, "way": str(other), "versus": str(first), "effect": effect.estimate.value}
+                row |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+                rows.append(row)
+    table = pl.DataFrame(rows, schema={"part": pl.String, "way": pl.String, **{n: _ORDER_SCHEMA[n] for n in _SHIFT}})
+    return table.with_columns(p_adjusted=pl.Series(adjust(table["p"]), dtype=pl.Float64)) if rows else table
 
 
 _SHIFT = ("versus", "effect", "low", "high", "p", "n")
@@ -187,9 +187,9 @@ def structure_verdict(
     structure: Sequence[str],
     arms: Sequence[str],
     table: pl.DataFrame,
-    asked: Mapping[str, pl.DataFrame],
-    compared: pl.DataFrame,
-    moved: pl.DataFrame,
+    asking: Mapping[str, pl.DataFrame],
+    differences: pl.DataFrame,
+    shifts: pl.DataFrame,
     margin: float | None,
 ) -> StructureVerdict:
     """Put tables into words.
@@ -207,36 +207,38 @@ def structure_verdict(
     models = [mind for mind in table["mind"].unique(maintain_order=True) if mind != TWIN]
     consensus = Consensus.of(table, "mind", models)
     standing = {mind: consensus.status[mind] for mind in models}
-    level = _level(compared)
+    level = _level_status(differences)
     if not consensus.pairs:
-        said = f"No model orders the arms: none of their comparisons of {outcome} is decided in any of {len(models)}"
-        said = f"{said} model{'s' if len(models) > 1 else ''}"
+        sentence = (
+            f"No model orders the arms: none of their comparisons of {outcome} is decided in any of {len(models)}"
+        )
+        sentence = f"{sentence} model{'s' if len(models) > 1 else ''}"
         ordering: Literal["holds", "does not hold", "undecided", "none"] = "none"
     else:
-        held = sum(status == "holds" for status in standing.values())
-        said = f"The ordering of arms holds in {held} of {len(models)} model{'s' if len(models) > 1 else ''}"
+        agreeing = sum(status == "holds" for status in standing.values())
+        sentence = f"The ordering of arms holds in {agreeing} of {len(models)} model{'s' if len(models) > 1 else ''}"
         against = [mind for mind, status in standing.items() if status == "does not hold"]
-        unsure = [mind for mind, status in standing.items() if status == "undecided"]
-        said += f", is contradicted in {', '.join(against)}" if against else ""
-        said += f", is undecided in {', '.join(unsure)}" if unsure else ""
-        ordering = "does not hold" if against else "undecided" if unsure else "holds"
+        undecided = [mind for mind, status in standing.items() if status == "undecided"]
+        sentence += f", is contradicted in {', '.join(against)}" if against else ""
+        sentence += f", is undecided in {', '.join(undecided)}" if undecided else ""
+        ordering = "does not hold" if against else "undecided" if undecided else "holds"
     words = {"holds": "; so does the level", "does not hold": "; the level does not"}
     if consensus.pairs:
-        said += words.get(level, "; the level is undecided" if level == "undecided" else "") + "."
+        sentence += words.get(level, "; the level is undecided" if level == "undecided" else "") + "."
     else:
-        said += {"holds": "; levels agree", "does not hold": "; levels differ"}.get(level, "") + "."
-    sentences = [said]
+        sentence += {"holds": "; levels agree", "does not hold": "; levels differ"}.get(level, "") + "."
+    sentences = [sentence]
     if consensus.pairs:
-        sentences.append(_in_order(outcome, structure, arms, consensus))
-    sentences += _level_words(compared, level, margin)
+        sentences.append(_ordering_sentence(outcome, structure, arms, consensus))
+    sentences += _level_sentences(differences, level, margin)
     twin = consensus.status.get(TWIN) if consensus.pairs else None
     if twin is not None:
         sentences.append(_TWIN_WORDS[twin])
-    for part, ways in asked.items():
+    for part, ways in asking.items():
         if consensus.pairs and ways.height:
-            sentences.append(_asked_words(part, ways, consensus))
-    for part in moved["part"].unique(maintain_order=True):
-        row = max(moved.filter(pl.col("part") == part).iter_rows(named=True), key=lambda row: abs(row["effect"]))
+            sentences.append(_asking_sentence(part, ways, consensus))
+    for part in shifts["part"].unique(maintain_order=True):
+        row = max(shifts.filter(pl.col("part") == part).iter_rows(named=True), key=lambda row: abs(row["effect"]))
         sentences.append(
             f"{part.capitalize()} {'move' if ' and ' in part else 'moves'} "
             f"the mean by at most {abs(row['effect']):.2g} "
@@ -252,35 +254,35 @@ _TWIN_WORDS: dict[Holds, str] = {
 }
 
 
-def _level(compared: pl.DataFrame) -> Literal["holds", "does not hold", "undecided", "none"]:
-    if not compared.height:
+def _level_status(differences: pl.DataFrame) -> Literal["holds", "does not hold", "undecided", "none"]:
+    if not differences.height:
         return "none"
-    found = set(compared["verdict"])
-    return "does not hold" if "different" in found else "holds" if found == {"equivalent"} else "undecided"
+    verdicts = set(differences["verdict"])
+    return "does not hold" if "different" in verdicts else "holds" if verdicts == {"equivalent"} else "undecided"
 
 
-def _level_words(compared: pl.DataFrame, level: str, margin: float | None) -> list[str]:
+def _level_sentences(differences: pl.DataFrame, level: str, margin: float | None) -> list[str]:
     if level == "none":
         return []
-    row = max(compared.iter_rows(named=True), key=lambda row: abs(row["effect"]))
-    apart = f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
-    most = f"{row['model']} and {row['versus']} at {row['arm']}, {apart}"
+    row = max(differences.iter_rows(named=True), key=lambda row: abs(row["effect"]))
+    interval = f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
+    models = f"{row['model']} and {row['versus']} at {row['arm']}, {interval}"
     if level == "holds":
-        return [f"Models agree within ±{margin:g}; they are furthest apart in {most}."]
-    why = "" if margin is not None or level == "does not hold" else "; without a margin, agreement cannot be shown"
-    return [f"Models are furthest apart in {most}{why}."]
+        return [f"Models agree within ±{margin:g}; they are furthest apart in {models}."]
+    reason = "" if margin is not None or level == "does not hold" else "; without a margin, agreement cannot be shown"
+    return [f"Models are furthest apart in {models}{reason}."]
 
 
-def _in_order(outcome: str, structure: Sequence[str], arms: Sequence[str], consensus: Consensus) -> str:
+def _ordering_sentence(outcome: str, structure: Sequence[str], arms: Sequence[str], consensus: Consensus) -> str:
     ways = set(consensus.pairs.values())
     if len(structure) == 1 and len(ways) == 1 and len(consensus.pairs) == math.comb(len(arms), 2):
         verb = "rises" if ways == {"up"} else "falls"
         return f"That ordering: {outcome} {verb} with {structure[0]} ({', '.join(arms)})."
-    told = [f"{one} {'<' if way == 'up' else '>'} {two}" for (one, two), way in consensus.pairs.items()]
-    return f"That ordering, in {outcome}: {'; '.join(told[:6])}{'; …' if len(told) > 6 else ''}."
+    comparisons = [f"{one} {'<' if way == 'up' else '>'} {two}" for (one, two), way in consensus.pairs.items()]
+    return f"That ordering, in {outcome}: {'; '.join(comparisons[:6])}{'; …' if len(comparisons) > 6 else ''}."
 
 
-def _asked_words(part: str, ways: pl.DataFrame, consensus: Consensus) -> str:
+def _asking_sentence(part: str, ways: pl.DataFrame, consensus: Consensus) -> str:
     names = ways["way"].unique(maintain_order=True).to_list()
     status = dict.fromkeys(names, "undecided")
     for name in names:
@@ -289,7 +291,7 @@ def _asked_words(part: str, ways: pl.DataFrame, consensus: Consensus) -> str:
             status[name] = "does not hold"
         elif all(mine.get(pair) == way for pair, way in consensus.pairs.items()):
             status[name] = "holds"
-    held = [name for name in names if status[name] == "holds"]
-    lost = [name for name in names if status[name] == "does not hold"]
-    tail = f"; it turns round under {', '.join(lost)}" if lost else ""
-    return f"Over all models it holds under {len(held)} of {len(names)} ways of {part}{tail}."
+    holding = [name for name in names if status[name] == "holds"]
+    reversed_ways = [name for name in names if status[name] == "does not hold"]
+    tail = f"; it turns round under {', '.join(reversed_ways)}" if reversed_ways else ""
+    return f"Over all models it holds under {len(holding)} of {len(names)} ways of {part}{tail}."

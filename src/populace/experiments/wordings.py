@@ -30,7 +30,7 @@ Bundle = dict[str, Any]
 """Changes made together: parameters and settings of a run by name, a variation among them."""
 
 
-def read_wordings(given: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenario]) -> dict[str, Bundle]:
+def read_wordings(wordings: Sequence[str] | Mapping[str, Any] | None, scenario: type[Scenario]) -> dict[str, Bundle]:
     """Named ways of asking, as changes to the settings of a run.
 
     Args:
@@ -45,21 +45,23 @@ def read_wordings(given: Sequence[str] | Mapping[str, Any] | None, scenario: typ
         >>> read_wordings({"others first": {"others_first": True}}, Norms)
         {'others first': {'others_first': True}}
     """
-    if given is None:
+    if wordings is None:
         return {}
-    if isinstance(given, str):
-        raise UsageError(f"wordings are {given!r}, a single text.", "Give a list of names, or named changes.")
-    named = given if isinstance(given, Mapping) else {name: {"variation": {"wording": name}} for name in given}
-    made: dict[str, Bundle] = {}
-    for name, changes in named.items():
+    if isinstance(wordings, str):
+        raise UsageError(f"wordings are {wordings!r}, a single text.", "Give a list of names, or named changes.")
+    changes_by_name = (
+        wordings if isinstance(wordings, Mapping) else {name: {"variation": {"wording": name}} for name in wordings}
+    )
+    bundles: dict[str, Bundle] = {}
+    for name, changes in changes_by_name.items():
         if not isinstance(changes, Mapping):
             raise UsageError(
                 f"the wording {name!r} is {changes!r}.", "Map it to changes, such as {'variation': {'phrases': {…}}}."
             )
-        made[str(name)] = dict(changes)
+        bundles[str(name)] = dict(changes)
         if "variation" in changes:
-            made[str(name)]["variation"] = Variation.read(changes["variation"]).data()
-    return made
+            bundles[str(name)]["variation"] = Variation.read(changes["variation"]).data()
+    return bundles
 
 
 def changes_prompts(scenario: str, parameters: Mapping[str, Any], changes: Mapping[str, Any], *, seed: int = 0) -> bool:

@@ -55,21 +55,21 @@ class Worker:
         halting: Says whether to end soon.
     """
 
-    def __init__(self, folder: Path, workspace: Path, keep: Keep, halting: Callable[[], bool]) -> None:
-        opened = ExperimentFolder.open(folder)
-        self.experiment, self.arms = opened.experiment, opened.arms
+    def __init__(self, folder: Path, workspace: Path, keep: Keep, should_stop: Callable[[], bool]) -> None:
+        experiment_folder = ExperimentFolder.open(folder)
+        self.experiment, self.arms = experiment_folder.experiment, experiment_folder.arms
         self.folder, self.workspace, self.keep = folder, workspace, keep
-        self.halting = halting
+        self.should_stop = should_stop
         self.lines = RowWriter(folder)
         self._models: dict[str, SharedModel] = {}
 
     def run(self, jobs: Sequence[RunJob], budget: Budget | None = None) -> BatchResult:
         """Make the runs of some jobs; a run that fails is a row like any other."""
         rows: list[RunRow] = []
-        make = self._forked if self.experiment.fork_at else self._simulated
+        make = self._forked_rows if self.experiment.fork_at else self._simulated_rows
         try:
             for job in jobs:
-                if self.halting():
+                if self.should_stop():
                     return BatchResult(rows, INTERRUPTED)
                 for row in make(job, budget):
                     self.lines.write(row)
@@ -86,7 +86,7 @@ class Worker:
         """Close the record; models go with the process."""
         self.lines.close()
 
-    def _simulated(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
+    def _simulated_rows(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
         for arm in (self.arms[number] for number in job.arms):
             seed = self.experiment.seed_of(job.replicate, arm)
             yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, budget))  # type: ignore[misc]
@@ -97,12 +97,12 @@ class Worker:
             place = self.folder
             self._share_calls(place)
         settings = arm.settings() | {"model": self._model(arm)}
-        observer = _Halting(self.halting)
+        observer = _StopObserver(self.should_stop)
         return simulate(
             arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, observer=observer, **settings
         )
 
-    def _forked(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
+    def _forked_rows(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
         """Run the shared history once, then every arm from there; what the history cost is told with the first."""
         place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
         with self._scratch(place):
@@ -126,7 +126,7 @@ class Worker:
         """The first arm without what sets arms apart later, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
         settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
-        observer = _Halting(self.halting, until=fork_at - 1)
+        observer = _StopObserver(self.should_stop, until=fork_at - 1)
         seed = self.experiment.seed_of(replicate, arm)
         try:
             return simulate(
@@ -143,7 +143,9 @@ class Worker:
         changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
         late = [each for each in arm.interventions if each not in early_interventions(arm, fork_at)]
         settings = arm.settings() | {"model": self._model(arm), "interventions": late}
-        return trunk.fork(fork_at, parameters=changed, budget=budget, observer=_Halting(self.halting), **settings)
+        return trunk.fork(
+            fork_at, parameters=changed, budget=budget, observer=_StopObserver(self.should_stop), **settings
+        )
 
     @contextlib.contextmanager
     def _scratch(self, place: Path) -> Iterator[None]:
@@ -173,12 +175,12 @@ class Worker:
             self._models[arm.model] = SharedModel(open_model(arm.model))
         return self._models[arm.model]
 
-    def _row(self, arm: Arm, replicate: int, go: Callable[[], RunReader]) -> RunRow:
-        began = time.monotonic()
+    def _row(self, arm: Arm, replicate: int, execute: Callable[[], RunReader]) -> RunRow:
+        started = time.monotonic()
         seed = self.experiment.seed_of(replicate, arm)
         row: RunRow = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
         try:
-            run = go()
+            run = execute()
             usage = run.usage()
             row |= {
                 "outcomes": {outcome.name: outcome.of(run) for outcome in self.experiment.outcomes},
@@ -196,20 +198,20 @@ class Worker:
             raise
         except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.
             row |= failure_fields(error)
-        return row | {"seconds": round(time.monotonic() - began, 4)}
+        return row | {"seconds": round(time.monotonic() - started, 4)}
 
 
 def failure_fields(error: Exception | str) -> RunRow:
     """What a row says of a run that failed."""
-    said = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else said}
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else text}
 
 
-class _Halting(Observer):
+class _StopObserver(Observer):
     """Ends a run soon where somebody asked for it, or at a step."""
 
-    def __init__(self, halting: Callable[[], bool], until: int | None = None) -> None:
-        self._halting, self._until = halting, until
+    def __init__(self, should_stop: Callable[[], bool], until: int | None = None) -> None:
+        self._should_stop, self._until = should_stop, until
         self.name = ""
         self.reached = False
 
@@ -220,25 +222,25 @@ class _Halting(Observer):
     def stepped(self, simulation: Simulation) -> None:
         """Look whether to go on."""
         self.reached = self._until is not None and simulation.step >= self._until
-        if self.reached or self._halting():
+        if self.reached or self._should_stop():
             simulation.halt()
 
 
-_here: Worker | None = None
+_this_worker: Worker | None = None
 
 
 def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
     """Make this process a worker; it ends when the process that started it does."""
-    global _here
+    global _this_worker
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     # Ctrl-C reaches every process of a terminal; the one that started the workers tells them what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _here = Worker(Path(folder), Path(workspace), keep, stop.is_set)
+    _this_worker = Worker(Path(folder), Path(workspace), keep, stop.is_set)
 
 
 def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], calls: int | None, money: float | None) -> BatchResult:
     """Make runs in this worker, beside its main thread, so that they leave signals alone."""
-    worker = _here
+    worker = _this_worker
     if worker is None:
         raise RuntimeError("this process is no worker")
     with ThreadPoolExecutor(1) as thread:

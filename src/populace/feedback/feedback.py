@@ -110,7 +110,7 @@ class Feedback:
         """Take back whatever the rater said of it."""
         self._append(item, rater, "withdrawn", queue, seed)
 
-    def said(self, rater: str) -> dict[str, dict[str, Any]]:
+    def judgements(self, rater: str) -> dict[str, dict[str, Any]]:
         """What a rater said last of every answer, by the key of the answer, without what was taken back."""
         lines, _ = self._lines(check_rater(rater))
         last = {line["item"]: line for line in lines}
@@ -118,9 +118,13 @@ class Feedback:
 
     def table(self) -> pl.DataFrame:
         """A row for every answer and rater, with all that learning from it needs."""
-        rows = [line | {"person": str(line["person"])} for rater in self.raters() for line in self.said(rater).values()]
-        kept = [{name: row.get(name) for name in COLUMNS} for row in rows]
-        return pl.DataFrame(kept, schema=COLUMNS, orient="row")
+        rows = [
+            line | {"person": str(line["person"])}
+            for rater in self.raters()
+            for line in self.judgements(rater).values()
+        ]
+        records = [{name: row.get(name) for name in COLUMNS} for row in rows]
+        return pl.DataFrame(records, schema=COLUMNS, orient="row")
 
     def unreadable(self) -> int:
         """How many lines could not be read, as a process that was killed leaves them."""
@@ -128,14 +132,14 @@ class Feedback:
 
     def counts(self) -> pl.DataFrame:
         """For every rater: how many answers were scored, rewritten and skipped, and the mean score."""
-        said = pl.col("verdict")
+        verdict = pl.col("verdict")
         return (
             self.table()
             .group_by("rater")
             .agg(
-                scored=(said == "scored").sum(),
-                rewritten=(said == "rewritten").sum(),
-                skipped=(said == "skipped").sum(),
+                scored=(verdict == "scored").sum(),
+                rewritten=(verdict == "rewritten").sum(),
+                skipped=(verdict == "skipped").sum(),
                 mean_score=pl.col("score").mean(),
                 last=pl.col("held").max(),
             )
@@ -152,9 +156,9 @@ class Feedback:
         rows = []
         scored = self.table().drop_nulls("score")
         for value in scored[by].unique().sort().to_list():
-            found = scored.filter(pl.col(by) == value)["score"]
-            estimate = mean(found) if found.len() > 1 else None
-            row = {by: value, "mean": found.mean(), "low": None, "high": None, "n": found.len()}
+            scores = scored.filter(pl.col(by) == value)["score"]
+            estimate = mean(scores) if scores.len() > 1 else None
+            row = {by: value, "mean": scores.mean(), "low": None, "high": None, "n": scores.len()}
             rows.append(row | ({"low": estimate.low, "high": estimate.high} if estimate else {}))
         numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
         return pl.DataFrame(rows, schema={by: pl.String(), **numbers, "n": pl.Int64()}, orient="row")
@@ -172,18 +176,20 @@ class Feedback:
             return RaterAgreement(
                 None, f"{shared} answers were scored by several raters; agreement needs at least two."
             )
-        found = agreement(scored, item="item", rater="rater", value="score", level="ordinal")
-        if math.isnan(found.alpha.value):
+        result = agreement(scored, item="item", rater="rater", value="score", level="ordinal")
+        if math.isnan(result.alpha.value):
             return RaterAgreement(
-                found, "Every score of the shared answers is the same, so chance would agree as well."
+                result, "Every score of the shared answers is the same, so chance would agree as well."
             )
-        few = " With fewer than 20 the interval is only a hint." if found.items < 20 else ""
-        return RaterAgreement(found, f"{found.items} answers were scored by two or more of {found.raters} raters.{few}")
+        few = " With fewer than 20 the interval is only a hint." if result.items < 20 else ""
+        return RaterAgreement(
+            result, f"{result.items} answers were scored by two or more of {result.raters} raters.{few}"
+        )
 
-    def _append(self, item: Item, rater: str, verdict: JudgementKind, queue: str, seed: int, **said: Any) -> None:
+    def _append(self, item: Item, rater: str, verdict: JudgementKind, queue: str, seed: int, **fields: Any) -> None:
         rater = check_rater(rater)
         line = {"schema": SCHEMA, "item": item.key, "rater": rater, "verdict": verdict, "score": None, "rewrite": None}
-        line |= said | {"run": item.run, "experiment": item.experiment, "arm": item.arm, "model": item.model}
+        line |= fields | {"run": item.run, "experiment": item.experiment, "arm": item.arm, "model": item.model}
         line |= {"step": item.step, "path": item.path, "person": item.person, "kind": item.kind}
         line |= {"purpose": item.purpose, "messages": item.messages, "lead": item.lead, "reply": item.reply}
         line |= {"value": item.value, "queue": queue, "seed": seed, "held": now()}
@@ -195,22 +201,22 @@ class Feedback:
     def _lines(self, rater: str) -> tuple[list[dict[str, Any]], int]:
         """The lines of a rater, and how many could not be read."""
         path = self.folder / f"{rater}.jsonl"
-        lines, torn = [], 0
-        written = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []
-        for number, text in enumerate(written, 1):
+        lines, unreadable = [], 0
+        texts = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []
+        for number, text in enumerate(texts, 1):
             if not text.strip():
                 continue
             try:
                 line = json.loads(text)
             except ValueError:
-                torn += 1
+                unreadable += 1
                 continue
             if not isinstance(line, dict) or not isinstance(line.get("schema"), int) or "item" not in line:
                 raise UsageError(f"{path}, line {number}: this is no feedback.", "Put the file aside.")
             if line["schema"] > SCHEMA:
                 raise UsageError(f"{path}, line {number} was written by a newer Populace.", "Upgrade Populace.")
             lines.append(line)
-        return lines, torn
+        return lines, unreadable
 
 
 def check_rater(name: str) -> str:

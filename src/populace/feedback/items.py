@@ -72,8 +72,8 @@ class Item:
     @property
     def messages(self) -> list[dict[str, str]]:
         """The prompt as messages."""
-        told = [("system", self.system), ("user", self.user)]
-        return [{"role": role, "content": text} for role, text in told if text]
+        parts = [("system", self.system), ("user", self.user)]
+        return [{"role": role, "content": text} for role, text in parts if text]
 
     @property
     def options(self) -> dict[str, str]:
@@ -81,16 +81,16 @@ class Item:
         if "values" not in self.question:
             return {}
         words = [str(word) for word in self.question["words"]]
-        shown = self.arrangement or tuple(range(len(words)))
+        order = self.arrangement or tuple(range(len(words)))
         if self.labels:
-            return {f"{LABELS[place]}. {words[which]}": LABELS[place] for place, which in enumerate(shown)}
-        return {words[which]: words[which] for which in shown}
+            return {f"{LABELS[place]}. {words[which]}": LABELS[place] for place, which in enumerate(order)}
+        return {words[which]: words[which] for which in order}
 
     @property
-    def said(self) -> str:
+    def display_text(self) -> str:
         """The answer as a person reads it."""
         if self.options:
-            return next((shown for shown, reply in self.options.items() if reply == self.reply), self.value)
+            return next((option for option, reply in self.options.items() if reply == self.reply), self.value)
         if self.question["kind"] == "utterance" and self.question.get("title"):
             parts = json.loads(self.value)
             return f"{parts['title']}\n\n{parts['text']}"
@@ -127,16 +127,17 @@ def draw_items(
     ends = asks["people"].cum_sum().to_numpy()
     rows = np.searchsorted(ends, ranks, side="right")
     offsets = ranks - (ends - asks["people"].to_numpy())[rows]
-    wanted = asks[rows].with_columns(offset=pl.Series(offsets, dtype=pl.Int64), rank=pl.int_range(len(ranks)))
-    found = [
-        _answers(run, step, wanted.filter(pl.col("step") == step)) for step in wanted["step"].unique().sort().to_list()
+    selection = asks[rows].with_columns(offset=pl.Series(offsets, dtype=pl.Int64), rank=pl.int_range(len(ranks)))
+    tables = [
+        _answers(run, step, selection.filter(pl.col("step") == step))
+        for step in selection["step"].unique().sort().to_list()
     ]
-    answers = pl.concat(found, how="diagonal_relaxed")
+    answers = pl.concat(tables, how="diagonal_relaxed")
     if not answers.height:
         return []
     answers = answers.sort("rank")
-    alike = answers.unique(["system", "user", "value"], keep="first", maintain_order=True).head(most)
-    return [_item(run, row, kind, origin) for row in alike.iter_rows(named=True)]
+    distinct = answers.unique(["system", "user", "value"], keep="first", maintain_order=True).head(most)
+    return [_item(run, row, kind, origin) for row in distinct.iter_rows(named=True)]
 
 
 def purposes(run: RunReader, kind: ItemKind) -> list[str]:
@@ -154,33 +155,33 @@ def _asks(run: RunReader, kind: ItemKind, until: int, purpose: str) -> pl.DataFr
     for step in run.steps:
         asks = run.record.table(step, "asks") if step <= until else None
         if asks is not None and asks.height:
-            chosen = asks.filter(free if kind == "utterance" else ~free)
-            tables.append(chosen.select(pl.lit(step, pl.Int64).alias("step"), "ask", "purpose", "people"))
-    made = pl.concat(tables) if tables else pl.DataFrame()
-    return made.filter(pl.col("purpose") == purpose) if purpose and made.height else made
+            matching = asks.filter(free if kind == "utterance" else ~free)
+            tables.append(matching.select(pl.lit(step, pl.Int64).alias("step"), "ask", "purpose", "people"))
+    table = pl.concat(tables) if tables else pl.DataFrame()
+    return table.filter(pl.col("purpose") == purpose) if purpose and table.height else table
 
 
-def _answers(run: RunReader, step: int, wanted: pl.DataFrame) -> pl.DataFrame:
+def _answers(run: RunReader, step: int, selection: pl.DataFrame) -> pl.DataFrame:
     """The wanted answers of a step, with question and prompt; only valid ones that a model gave."""
     asks, prompts, answers = (run.record.table(step, name) for name in ("asks", "prompts", "answers"))
     if asks is None or prompts is None or answers is None:
         return pl.DataFrame()
     numbered = answers.with_columns(offset=pl.int_range(pl.len()).over("ask"))
-    chosen = wanted.join(numbered, on=["ask", "offset"], how="inner")
-    valid = chosen.filter(pl.col("status").cast(pl.String).is_in(list(VALID)), pl.col("value").is_not_null())
+    selected = selection.join(numbered, on=["ask", "offset"], how="inner")
+    valid = selected.filter(pl.col("status").cast(pl.String).is_in(list(VALID)), pl.col("value").is_not_null())
     first = prompts.unique(["ask", "prompt"], keep="first", maintain_order=True).drop("status")
-    told = asks.select("ask", "path", "question")
-    return valid.drop("status").join(first, on=["ask", "prompt"], how="inner").join(told, on="ask", how="left")
+    questions = asks.select("ask", "path", "question")
+    return valid.drop("status").join(first, on=["ask", "prompt"], how="inner").join(questions, on="ask", how="left")
 
 
 def _item(run: RunReader, row: dict[str, Any], kind: ItemKind, origin: tuple[str, str]) -> Item:
     experiment, arm = origin
     question = json.loads(row["question"])
-    shown = tuple(int(place) for place in (row["arrangement"] or "").split())
-    reply = _reply(row, question, shown)
-    where = f"{experiment}/{run.name}/{row['step']}/{row['path']}/{row['person']}"
+    order = tuple(int(place) for place in (row["arrangement"] or "").split())
+    reply = _reply(row, question, order)
+    address = f"{experiment}/{run.name}/{row['step']}/{row['path']}/{row['person']}"
     return Item(
-        key=hashlib.blake2b(where.encode(), digest_size=8).hexdigest(),
+        key=hashlib.blake2b(address.encode(), digest_size=8).hexdigest(),
         run=run.name,
         experiment=experiment,
         arm=arm,
@@ -196,18 +197,18 @@ def _item(run: RunReader, row: dict[str, Any], kind: ItemKind, origin: tuple[str
         reply=reply,
         value=row["value"],
         question=question,
-        arrangement=shown,
+        arrangement=order,
         labels=bool(row["labels"]),
         memories=_memories(run, row),
     )
 
 
-def _reply(row: dict[str, Any], question: dict[str, Any], shown: Sequence[int]) -> str:
+def _reply(row: dict[str, Any], question: dict[str, Any], order: Sequence[int]) -> str:
     """What the model wrote; where the answer was drawn from a distribution, what it stands for."""
     if row["method"] != "scored":
         return str(row["replies"][-1]) if row["replies"] else str(row["value"])
     which = [str(value) for value in question["values"]].index(row["value"])
-    return LABELS[list(shown).index(which)] if row["labels"] else str(question["words"][which])
+    return LABELS[list(order).index(which)] if row["labels"] else str(question["words"][which])
 
 
 def _memories(run: RunReader, row: dict[str, Any]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class QueueSample:
     items: tuple[Item, ...]
     missing: int = 0
 
-    def ordered(self, rater: str, seed: int) -> list[Item]:
+    def in_rater_order(self, rater: str, seed: int) -> list[Item]:
         """The answers in the order in which a rater sees them."""
         order = stream(seed, f"feedback/order/{rater}").permutation(len(self.items))
         return [self.items[place] for place in order.tolist()]
@@ -58,7 +58,7 @@ class Queue:
 
     @classmethod
     def of(
-        cls, workspace: Workspace, chosen: Sequence[str], kind: str = "decision", size: int = 30, purpose: str = ""
+        cls, workspace: Workspace, names: Sequence[str], kind: str = "decision", size: int = 30, purpose: str = ""
     ) -> Queue:
         """A queue over runs and experiments by name."""
         known = next((each for each in KINDS if each == kind), None)
@@ -66,7 +66,7 @@ class Queue:
             raise UnknownNameError("kind of answer", kind, KINDS)
         if not 1 <= size <= 2000:
             raise UsageError(f"a queue of {size} answers cannot be made.", "Choose 1 to 2000.")
-        return cls(read_sources(workspace, chosen), known, size, purpose)
+        return cls(read_sources(workspace, names), known, size, purpose)
 
     @property
     def name(self) -> str:
@@ -75,21 +75,21 @@ class Queue:
 
     def save(self, workspace: Workspace) -> None:
         """Keep it, so that others can judge the same answers by its name."""
-        path = _home(workspace, self.name)
+        path = _queue_path(workspace, self.name)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            beside = path.with_name(f".{self.name}-{os.getpid()}.json")
-            beside.write_text(json.dumps(self._data(), indent=2, ensure_ascii=False) + "\n")
-            os.replace(beside, path)
+            temporary = path.with_name(f".{self.name}-{os.getpid()}.json")
+            temporary.write_text(json.dumps(self._data(), indent=2, ensure_ascii=False) + "\n")
+            os.replace(temporary, path)
 
     @classmethod
     def open(cls, workspace: Workspace, name: str) -> Queue:
         """A queue that was kept."""
-        known = [path.stem for path in sorted(_home(workspace, "x").parent.glob("*.json"))]
+        known = [path.stem for path in sorted(_queue_path(workspace, "x").parent.glob("*.json"))]
         if name not in known:
             raise UnknownNameError("queue of answers", name, known, "Make a new one on the page Feedback.")
         try:
-            data = json.loads(_home(workspace, name).read_text())
+            data = json.loads(_queue_path(workspace, name).read_text())
             return cls(**data | {"sources": tuple(Source(**each) for each in data["sources"])})
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedRunError(f"the queue {name} cannot be read.", "Make a new one.") from error
@@ -107,18 +107,18 @@ class Queue:
                 piles.append(pile)
             except JournalError:
                 missing += 1  # told to the rater as a number, as a name would not be blind
-        return QueueSample(tuple(_dealt(piles, self.size)), missing)
+        return QueueSample(tuple(_round_robin(piles, self.size)), missing)
 
     def _data(self) -> dict[str, Any]:
         return asdict(self) | {"sources": [asdict(source) for source in self.sources]}
 
 
-def _dealt(piles: list[list[Item]], size: int) -> list[Item]:
+def _round_robin(piles: list[list[Item]], size: int) -> list[Item]:
     """One from every pile in turn, until there are enough."""
     deepest = max(map(len, piles), default=0)
-    dealt = [pile[place] for place in range(deepest) for pile in piles if place < len(pile)]
-    return dealt[:size]
+    items = [pile[place] for place in range(deepest) for pile in piles if place < len(pile)]
+    return items[:size]
 
 
-def _home(workspace: Workspace, name: str) -> Any:
+def _queue_path(workspace: Workspace, name: str) -> Any:
     return workspace.folder / "feedback" / "queues" / f"{name}.json"

@@ -23,38 +23,38 @@ def parse_rewrite(item: Item, text: str) -> str:
     """
     # A browser can send half of a surrogate pair, which no file of UTF-8 can hold.
     clean = text.encode("utf-8", "replace").decode()
-    said = "".join(c for c in clean if unicodedata.category(c) != "Cc" or c in "\n\t").strip()
-    if not said:
+    reply = "".join(c for c in clean if unicodedata.category(c) != "Cc" or c in "\n\t").strip()
+    if not reply:
         raise UsageError("the rewriting is empty.", "Write what the person should have said, or press Escape.")
-    if len(said) > LONGEST:
-        raise UsageError(f"the rewriting has {len(said):,} characters; at most {LONGEST:,} are kept.")
+    if len(reply) > LONGEST:
+        raise UsageError(f"the rewriting has {len(reply):,} characters; at most {LONGEST:,} are kept.")
     if item.options:
-        if said not in item.options:
-            raise UsageError(f"{said!r} is none of the options.", f"Choose among: {', '.join(item.options)}.")
-        return item.options[said]
+        if reply not in item.options:
+            raise UsageError(f"{reply!r} is none of the options.", f"Choose among: {', '.join(item.options)}.")
+        return item.options[reply]
     if item.question["kind"] == "number":
-        return _number(item, said)
+        return _number(item, reply)
     if item.question["kind"] == "form":
-        return _form(item, said)
-    return said
+        return _form(item, reply)
+    return reply
 
 
-def _number(item: Item, said: str) -> str:
-    asked = item.question
-    low = -math.inf if asked["low"] is None else asked["low"]
-    high = math.inf if asked["high"] is None else asked["high"]
-    number = Number("How many?", low=low, high=high, whole=asked["whole"], unit=asked["unit"])
-    if number.parse(said).status != "ok":
-        raise UsageError(f"{said!r} is no such number.", number.instruction())
-    return said
+def _number(item: Item, reply: str) -> str:
+    question = item.question
+    low = -math.inf if question["low"] is None else question["low"]
+    high = math.inf if question["high"] is None else question["high"]
+    number = Number("How many?", low=low, high=high, whole=question["whole"], unit=question["unit"])
+    if number.parse(reply).status != "ok":
+        raise UsageError(f"{reply!r} is no such number.", number.instruction())
+    return reply
 
 
-def _form(item: Item, said: str) -> str:
+def _form(item: Item, reply: str) -> str:
     try:
-        filled = json.loads(said)
+        filled = json.loads(reply)
     except ValueError as error:
         raise UsageError(f"the form is not JSON: {error}.", "Keep the braces, the names and the quotes.") from error
-    wanted = set(item.question["schema"].get("required", ()))
-    if not isinstance(filled, dict) or not wanted <= set(filled):
-        raise UsageError(f"the form needs {', '.join(sorted(wanted))}.", "Change the values only.")
-    return said
+    required = set(item.question["schema"].get("required", ()))
+    if not isinstance(filled, dict) or not required <= set(filled):
+        raise UsageError(f"the form needs {', '.join(sorted(required))}.", "Change the values only.")
+    return reply

@@ -41,34 +41,34 @@ class Source:
         return RunReader(Journal(place.runs / self.run))
 
 
-def read_sources(workspace: Workspace, chosen: Sequence[str]) -> tuple[Source, ...]:
+def read_sources(workspace: Workspace, names: Sequence[str]) -> tuple[Source, ...]:
     """Runs by name; the name of an experiment stands for all the runs that it kept.
 
     Args:
         workspace: Where they are.
         chosen: Names of runs and of experiments.
     """
-    if not chosen:
+    if not names:
         raise UsageError("no run was chosen.", "Name one or more runs, or an experiment that keeps its runs.")
-    found: list[Source] = []
+    sources: list[Source] = []
     runs, experiments = workspace.names(), experiment_names(workspace)
-    for name in dict.fromkeys(chosen):
+    for name in dict.fromkeys(names):
         if name in runs:
             steps = RunReader(Journal(workspace.runs / name)).steps
-            found.append(Source(name, steps[-1] if steps else 0))
+            sources.append(Source(name, steps[-1] if steps else 0))
         elif name in experiments:
-            found += _kept(workspace, name)
+            sources += _experiment_sources(workspace, name)
         else:
             raise UnknownNameError("run or experiment", name, [*runs, *experiments])
-    return tuple(found)
+    return tuple(sources)
 
 
-def _kept(workspace: Workspace, experiment: str) -> list[Source]:
+def _experiment_sources(workspace: Workspace, experiment: str) -> list[Source]:
     results = Results.open(experiments_folder(workspace) / experiment)
-    kept = results.runs.filter(results.runs["run"] != "").select("run", "arm", "steps")
-    if not kept.height:
+    runs = results.runs.filter(results.runs["run"] != "").select("run", "arm", "steps")
+    if not runs.height:
         raise UsageError(
             f"{experiment} kept none of its runs, so their answers are gone.",
             "Write `keep: run` into its file and run it again; runs on the call store cost nothing.",
         )
-    return [Source(run, steps, experiment, arm) for run, arm, steps in kept.iter_rows()]
+    return [Source(run, steps, experiment, arm) for run, arm, steps in runs.iter_rows()]

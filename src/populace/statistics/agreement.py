@@ -87,38 +87,38 @@ def agreement(
     """
     check_choice("level of measurement", level, LEVELS)
     check_level(confidence)
-    kept, dropped = complete_rows(frame, (item, rater, value))
-    if kept.select(item, rater).is_duplicated().any():
+    ratings, dropped = complete_rows(frame, (item, rater, value))
+    if ratings.select(item, rater).is_duplicated().any():
         raise UsageError(
             "a rater rated the same item twice.", f"Keep one row for each {item!r} and {rater!r}, or name them apart."
         )
-    raters = kept[rater].n_unique()
+    raters = ratings[rater].n_unique()
     if raters < 2:
         raise UsageError(f"agreement needs at least two raters, and {rater!r} has {raters}.")
-    codes, scores = _coded(kept[value], level, order)
-    kept = kept.select(pl.col(item).alias("item"), pl.col(rater).alias("rater")).with_columns(code=codes)
-    compared = kept.filter(pl.len().over("item") > 1)
-    single = kept["item"].n_unique() - compared["item"].n_unique()
-    counts = _counts(compared, len(scores))
+    codes, scores = _codes(ratings[value], level, order)
+    ratings = ratings.select(pl.col(item).alias("item"), pl.col(rater).alias("rater")).with_columns(code=codes)
+    shared = ratings.filter(pl.len().over("item") > 1)
+    single = ratings["item"].n_unique() - shared["item"].n_unique()
+    counts = _counts(shared, len(scores))
     check_count(len(counts), 2, "the set of items with two ratings", "an interval of agreement")
     distance = _distances(counts.sum(axis=0), scores, level)
     draws = _draws(len(counts), resamples, seed)
     basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)
-    both = _both(compared) if raters == 2 else None
+    code_pair = _rater_codes(shared) if raters == 2 else None
     return Agreement(
         alpha=percentile(_alpha(draws, counts, distance), *basis),
         share=percentile(_share(draws, counts), *basis),
-        kappa=None if both is None else percentile(_kappa(draws, *both, len(scores)), *basis),
+        kappa=None if code_pair is None else percentile(_kappa(draws, *code_pair, len(scores)), *basis),
         items=len(counts),
         single=single,
         raters=raters,
-        ratings=compared.height,
+        ratings=shared.height,
         dropped=dropped,
         level=level,
     )
 
 
-def _coded(values: pl.Series, level: str, order: Sequence[Any] | None) -> tuple[pl.Series, Numbers]:
+def _codes(values: pl.Series, level: str, order: Sequence[Any] | None) -> tuple[pl.Series, Numbers]:
     """Each rating as a place in the list of values, and a number for every place."""
     if level == "ordinal" and order is not None:
         known = list(order)
@@ -136,11 +136,11 @@ def _coded(values: pl.Series, level: str, order: Sequence[Any] | None) -> tuple[
     return codes, scores
 
 
-def _counts(compared: pl.DataFrame, values: int) -> Numbers:
+def _counts(ratings: pl.DataFrame, values: int) -> Numbers:
     """Items by values: how often each value was given to each item."""
-    place = compared["item"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    place = ratings["item"].rank("dense").cast(pl.Int64).to_numpy() - 1
     counts = np.zeros((int(place.max()) + 1 if len(place) else 0, values))
-    np.add.at(counts, (place, compared["code"].to_numpy()), 1)
+    np.add.at(counts, (place, ratings["code"].to_numpy()), 1)
     return counts
 
 
@@ -157,8 +157,8 @@ def _distances(totals: Numbers, scores: Numbers, level: str) -> Numbers:
 def _draws(items: int, resamples: int, seed: int) -> Numbers:
     """How often each item counts: once in the first row, as drawn in the others."""
     rng = stream(seed, "statistics/agreement")
-    drawn = rng.multinomial(items, np.full(items, 1 / items), size=resamples)
-    return np.vstack([np.ones(items), drawn.astype(np.float64)])
+    weights = rng.multinomial(items, np.full(items, 1 / items), size=resamples)
+    return np.vstack([np.ones(items), weights.astype(np.float64)])
 
 
 def _alpha(draws: Numbers, counts: Numbers, distance: Numbers) -> Numbers:
@@ -174,17 +174,17 @@ def _share(draws: Numbers, counts: Numbers) -> Numbers:
     return np.asarray((draws @ (counts * (counts - 1)).sum(axis=1)) / (draws @ (sizes * (sizes - 1))))
 
 
-def _both(compared: pl.DataFrame) -> tuple[Any, Any]:
+def _rater_codes(ratings: pl.DataFrame) -> tuple[Any, Any]:
     """The codes of the first and of the second rater, item by item."""
-    ordered = compared.sort("item", "rater")["code"].to_numpy().reshape(-1, 2)
+    ordered = ratings.sort("item", "rater")["code"].to_numpy().reshape(-1, 2)
     return ordered[:, 0], ordered[:, 1]
 
 
 def _kappa(draws: Numbers, first: Any, second: Any, values: int) -> Numbers:
     items = draws.sum(axis=1)
     equal = draws @ (first == second).astype(np.float64) / items
-    chosen = [draws @ np.eye(values)[codes] / items[:, None] for codes in (first, second)]
-    chance = (chosen[0] * chosen[1]).sum(axis=1)
+    rating_shares = [draws @ np.eye(values)[codes] / items[:, None] for codes in (first, second)]
+    chance = (rating_shares[0] * rating_shares[1]).sum(axis=1)
     return 1 - _ratio(1 - equal, 1 - chance)
 
 

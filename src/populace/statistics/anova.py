@@ -67,23 +67,23 @@ def one_way(groups: Mapping[str, Values], level: float = 0.95) -> Anova:
         >>> print(one_way({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [6.0, 7.0, 8.0]}))
         F(2, 6) = 21.00, p = 0.002, omega² = 0.82, n = 9
     """
-    kept, dropped = named_groups(groups, 2, "an analysis of variance")
-    pooled = np.concatenate(list(kept.values()))
+    values_by_group, dropped = named_groups(groups, 2, "an analysis of variance")
+    pooled = np.concatenate(list(values_by_group.values()))
     scale = float(np.abs(pooled).max())
-    between, within = len(kept) - 1, len(pooled) - len(kept)
-    effect = sum(len(v) * float(v.mean() - pooled.mean()) ** 2 for v in kept.values())
-    error = sum(float(((v - v.mean()) ** 2).sum()) for v in kept.values())
-    if all(constant(v, scale) for v in kept.values()):
+    between, within = len(values_by_group) - 1, len(pooled) - len(values_by_group)
+    effect = sum(len(v) * float(v.mean() - pooled.mean()) ** 2 for v in values_by_group.values())
+    error = sum(float(((v - v.mean()) ** 2).sum()) for v in values_by_group.values())
+    if all(constant(v, scale) for v in values_by_group.values()):
         same = constant(pooled)
         f, p, eta, omega = (0.0, 1.0, 0.0, 0.0) if same else (math.nan, math.nan, 1.0, 1.0)
         levene = math.nan
     else:
         stats = library("scipy.stats")
-        f, p = (float(x) for x in stats.f_oneway(*kept.values()))
+        f, p = (float(x) for x in stats.f_oneway(*values_by_group.values()))
         eta = effect / (effect + error)
         omega = max(0.0, (effect - between * error / within) / (effect + error + error / within))
-        levene = _levene(stats, list(kept.values()))
-    return Anova(f, p, between, within, eta, omega, levene, len(pooled), dropped, _summary(kept, level))
+        levene = _levene(stats, list(values_by_group.values()))
+    return Anova(f, p, between, within, eta, omega, levene, len(pooled), dropped, _summary(values_by_group, level))
 
 
 def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
@@ -99,13 +99,13 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
     Returns:
         One row for each pair: `a`, `b`, `difference` (a minus b), `low`, `high`, `p`, `n_a`, `n_b`, `dropped`.
     """
-    kept, dropped = named_groups(groups, 2, "Tukey's test")
-    names, values = list(kept), list(kept.values())
+    values_by_group, dropped = named_groups(groups, 2, "Tukey's test")
+    names, values = list(values_by_group), list(values_by_group.values())
     scale = float(np.abs(np.concatenate(values)).max())
-    still = all(constant(v, scale) for v in values)
-    test = None if still else library("scipy.stats").tukey_hsd(*values)
+    without_variance = all(constant(v, scale) for v in values)
+    test = None if without_variance else library("scipy.stats").tukey_hsd(*values)
     interval = None if test is None else test.confidence_interval(check_level(level))
-    found = []
+    rows = []
     for i, j in itertools.combinations(range(len(names)), 2):
         gap = float(values[i].mean() - values[j].mean())
         if test is None or interval is None:
@@ -113,9 +113,9 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
         else:
             low, high, p = interval.low[i, j], interval.high[i, j], test.pvalue[i, j]
         sizes = len(values[i]), len(values[j])
-        found.append((names[i], names[j], gap, float(low), float(high), float(p), *sizes, dropped))
+        rows.append((names[i], names[j], gap, float(low), float(high), float(p), *sizes, dropped))
     columns = ("a", "b", "difference", "low", "high", "p", "n_a", "n_b", "dropped")
-    return pl.DataFrame(found, schema=columns, orient="row")
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def _levene(stats: object, values: list[Numbers]) -> float:
@@ -126,10 +126,10 @@ def _levene(stats: object, values: list[Numbers]) -> float:
     return float(stats.f_oneway(*spreads).pvalue)  # type: ignore[attr-defined]
 
 
-def _summary(kept: Mapping[str, Numbers], level: float) -> pl.DataFrame:
-    found = []
-    for name, values in kept.items():
+def _summary(values_by_group: Mapping[str, Numbers], level: float) -> pl.DataFrame:
+    rows = []
+    for name, values in values_by_group.items():
         centre, spread = float(values.mean()), float(values.std(ddof=1))
         half = t_quantile(level, len(values) - 1) * spread / math.sqrt(len(values))
-        found.append((name, len(values), centre, spread, centre - half, centre + half))
-    return pl.DataFrame(found, schema=("group", "n", "mean", "sd", "low", "high"), orient="row")
+        rows.append((name, len(values), centre, spread, centre - half, centre + half))
+    return pl.DataFrame(rows, schema=("group", "n", "mean", "sd", "low", "high"), orient="row")

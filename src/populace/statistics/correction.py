@@ -26,10 +26,10 @@ def adjust(p_values: Values, method: str = "holm") -> Numbers:
         array([0.03, 0.06, 0.06])
     """
     how = _METHODS[check_choice("correction", method, tuple(_METHODS))]
-    given = np.array([np.nan if p is None else p for p in p_values], dtype=np.float64)
-    tested = ~np.isnan(given)
-    if ((given[tested] < 0) | (given[tested] > 1)).any():
+    raw = np.array([np.nan if p is None else p for p in p_values], dtype=np.float64)
+    tested = ~np.isnan(raw)
+    if ((raw[tested] < 0) | (raw[tested] > 1)).any():
         raise UsageError("a p-value lies between 0 and 1.")
     if tested.any():
-        given[tested] = library("statsmodels.stats.multitest").multipletests(given[tested], method=how)[1]
-    return given
+        raw[tested] = library("statsmodels.stats.multitest").multipletests(raw[tested], method=how)[1]
+    return raw

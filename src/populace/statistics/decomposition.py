@@ -109,11 +109,11 @@ def decompose(
     check_level(level)
     check_choice("way to show interactions", interactions, ("together", "each"))
     names = _factors(frame, outcome, factors, cluster)
-    kept, dropped = complete_rows(frame, [outcome, *names, *([cluster] if cluster else [])])
-    y = numeric(kept, outcome)
-    grid = FactorGrid.of(kept, names, order)
+    runs, dropped = complete_rows(frame, [outcome, *names, *([cluster] if cluster else [])])
+    y = numeric(runs, outcome)
+    grid = FactorGrid.of(runs, names, order)
     label = _labels(grid, groups, interactions)
-    owner = None if cluster is None else kept[cluster].rank("dense").cast(pl.Int64).to_numpy() - 1
+    owner = None if cluster is None else runs[cluster].rank("dense").cast(pl.Int64).to_numpy() - 1
     clusters = None if owner is None else int(owner.max()) + 1
     if clusters is not None and clusters < 2:
         raise UsageError(f"the cluster {cluster!r} has one level.", "Leave it out, or run more seeds.")
@@ -121,17 +121,17 @@ def decompose(
     belongs = np.array([[name == part for part in parts] for name in label], dtype=np.float64)
     basis = (len(y), level, "bootstrap of residuals" if owner is None else "normal bootstrap of clusters", dropped)
     size = {name: len(levels) for name, levels in zip(names, grid.levels, strict=True)}
-    told = (grid.order, size, (grid.filled, grid.cells), len(y), clusters, dropped)
+    facts = (grid.order, size, (grid.cells_run, grid.cells), len(y), clusters, dropped)
     if constant(y):
         nothing = {part: Estimate(np.nan, np.nan, np.nan, *basis) for part in parts}
-        return Decomposition(nothing, 0.0, *told)
+        return Decomposition(nothing, 0.0, *facts)
     fit = FactorialFit.of(grid, y, owner)
     parted = fit.components(y[None, :], belongs)
     value, total = _shares(parted)[0], float(parted.clip(0).sum())
-    drawn = _drawn(fit, y, belongs, resamples, seed)
+    draws = _bootstrap_shares(fit, y, belongs, resamples, seed)
     tail = _tail(level, clusters)
-    shares = {part: _estimate(float(value[i]), drawn[:, i], *basis, tail) for i, part in enumerate(parts)}
-    return Decomposition(shares, total, *told)
+    shares = {part: _estimate(float(value[i]), draws[:, i], *basis, tail) for i, part in enumerate(parts)}
+    return Decomposition(shares, total, *facts)
 
 
 def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster: str | None) -> list[str]:
@@ -149,44 +149,44 @@ def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster:
 def _labels(grid: FactorGrid, groups: Mapping[str, Sequence[str]] | None, interactions: str) -> list[str]:
     """The name under which each term of the grid is counted."""
     group = {name: name for name in grid.factors}
-    seen: set[str] = set()
+    used: set[str] = set()
     for title, members in (groups or {}).items():
         for name in members:
             if name not in group:
                 raise UnknownNameError("factor", name, grid.factors)
-            if name in seen:
+            if name in used:
                 raise UsageError(f"the factor {name!r} is in two groups.")
-            seen.add(name)
+            used.add(name)
             group[name] = title
-    found = []
+    labels = []
     for term in grid.terms:
         titles = list(dict.fromkeys(group[name] for name in term))
         several = INTERACTIONS if interactions == "together" else ":".join(titles)
-        found.append(several if len(titles) > 1 else titles[0])
-    return found
+        labels.append(several if len(titles) > 1 else titles[0])
+    return labels
 
 
 def _shares(parts: Numbers) -> Numbers:
     """Components as shares of their sum, those below zero as zero."""
-    kept = parts.clip(0)
-    total = kept.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0))
+    components = parts.clip(0)
+    total = components.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(components, total, out=np.zeros_like(components), where=total > 0))
 
 
-def _drawn(fit: FactorialFit, y: Numbers, belongs: Numbers, resamples: int, seed: int) -> Numbers:
+def _bootstrap_shares(fit: FactorialFit, y: Numbers, belongs: Numbers, resamples: int, seed: int) -> Numbers:
     """Shares over simulated repetitions of the study, in which what was estimated is true."""
     rng = stream(seed, "statistics/decompose")
-    truth = fit.shrunken(y, belongs)
+    truth = fit.shrunken_fit(y, belongs)
     step = max(1, _CHUNK // len(y))
-    found = []
+    chunks = []
     for start in range(0, resamples, step):
-        repeated = truth + fit.chances(y, min(step, resamples - start), rng)
-        found.append(_shares(fit.components(repeated, belongs)))
-    return np.vstack(found)
+        repeated = truth + fit.chance_draws(y, min(step, resamples - start), rng)
+        chunks.append(_shares(fit.components(repeated, belongs)))
+    return np.vstack(chunks)
 
 
-def _estimate(value: float, drawn: Numbers, n: int, level: float, method: str, dropped: int, tail: float) -> Estimate:
-    low, high = np.quantile(drawn, [tail, 1 - tail])
+def _estimate(value: float, draws: Numbers, n: int, level: float, method: str, dropped: int, tail: float) -> Estimate:
+    low, high = np.quantile(draws, [tail, 1 - tail])
     return Estimate(value, min(float(low), value), max(float(high), value), n, level, method, dropped)
 
 

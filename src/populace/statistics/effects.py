@@ -136,10 +136,10 @@ def difference(
         low, high, p = gap - half, gap + half, t_tail(gap / error, freedom)
         how = "paired t" if paired else "Welch t"
     else:
-        low, high, p, kind = _resampled(first, second, paired, level, seed, resamples)
+        low, high, p, kind = _bootstrap_effect(first, second, paired, level, seed, resamples)
         how = f"{'paired ' if paired else ''}bootstrap ({kind})"
     estimate = Estimate(gap, low, high, n, level, how, dropped)
-    standardised = _standardised(gap, first, second, paired, varies=error > 0)
+    standardised = _standardised_effect(gap, first, second, paired, varies=error > 0)
     means = float(first.mean()), float(second.mean())
     return Effect(estimate, p, paired, method, *means, len(first), len(second), standardised)
 
@@ -150,18 +150,18 @@ def two_arms(a: Values, b: Values, paired: bool) -> tuple[Numbers, Numbers, int]
         first, second, dropped = complete_pairs(a, b)
         check_count(len(first), 2, "the paired comparison", "an interval of a difference")
         return first, second, dropped
-    (first, lost), (second, lost_too) = numbers(a, "the first values"), numbers(b, "the second values")
+    (first, dropped), (second, dropped_too) = numbers(a, "the first values"), numbers(b, "the second values")
     for values, which in ((first, "the first arm"), (second, "the second arm")):
         check_count(len(values), 2, which, "an interval of a difference")
-    return first, second, lost + lost_too
+    return first, second, dropped + dropped_too
 
 
 def standard_error(a: Numbers, b: Numbers, paired: bool) -> tuple[float, float]:
     """Standard error of the difference of means, and its degrees of freedom (Welch and Satterthwaite)."""
     if paired:
         gaps = a - b
-        still = constant(gaps, _scale(a, b))
-        return 0.0 if still else float(gaps.std(ddof=1)) / math.sqrt(len(gaps)), len(gaps) - 1
+        without_variance = constant(gaps, _scale(a, b))
+        return 0.0 if without_variance else float(gaps.std(ddof=1)) / math.sqrt(len(gaps)), len(gaps) - 1
     parts = [0.0 if constant(values) else float(values.var(ddof=1)) / len(values) for values in (a, b)]
     total = sum(parts)
     if total == 0:
@@ -175,7 +175,7 @@ def _scale(a: Numbers, b: Numbers) -> float:
     return float(max(np.abs(a).max(), np.abs(b).max()))
 
 
-def _standardised(gap: float, a: Numbers, b: Numbers, paired: bool, varies: bool) -> float:
+def _standardised_effect(gap: float, a: Numbers, b: Numbers, paired: bool, varies: bool) -> float:
     if not varies:
         return 0.0 if abs(gap) <= ROUNDING * _scale(a, b) else math.nan
     if paired:
@@ -186,7 +186,7 @@ def _standardised(gap: float, a: Numbers, b: Numbers, paired: bool, varies: bool
     return gap / spread * (1 - 3 / (4 * freedom - 1))  # Hedges' correction for small samples
 
 
-def _resampled(
+def _bootstrap_effect(
     a: Numbers, b: Numbers, paired: bool, level: float, seed: int, resamples: int
 ) -> tuple[float, float, float, str]:
     rng = stream(seed, "statistics/difference")

@@ -41,9 +41,9 @@ class Fluctuation:
 
     def table(self) -> pl.DataFrame:
         """One row for each number of agents, for a picture with the 1/√n line."""
-        made = estimates_table(list(self.spread.values()), agents=list(self.spread)).rename({"value": "sd"})
+        table = estimates_table(list(self.spread.values()), agents=list(self.spread)).rename({"value": "sd"})
         lines = {"fitted": self.fitted, "independent": self.independent}
-        return made.with_columns(**{name: pl.Series(list(line.values())) for name, line in lines.items()})
+        return table.with_columns(**{name: pl.Series(list(line.values())) for name, line in lines.items()})
 
 
 def fluctuation(
@@ -60,9 +60,9 @@ def fluctuation(
         level: The confidence level.
     """
     check_level(level)
-    kept, dropped = complete_rows(frame, (metric, agents))
-    numeric(kept, metric)
-    parts = kept.partition_by(agents, as_dict=True)
+    runs, dropped = complete_rows(frame, (metric, agents))
+    numeric(runs, metric)
+    parts = runs.partition_by(agents, as_dict=True)
     sizes = sorted(float(key[0]) for key in parts)
     if len(sizes) < 2:
         raise UsageError(f"{agents!r} has {len(sizes)} value.", "An exponent needs runs of two sizes or more.")
@@ -77,22 +77,22 @@ def fluctuation(
         if constant(one):
             raise UsageError(f"every run with {agents} = {size:g} has the same {metric!r}.", "Leave that size out.")
         index = np.vstack([np.arange(len(one)), rng.integers(len(one), size=(resamples, len(one)))])
-        drawn = one[index].std(axis=1, ddof=1)
-        drawn[drawn <= 1e-12 * np.abs(one).max()] = np.nan
-        spreads.append(drawn)
-    drawn = np.column_stack(spreads)
+        draws = one[index].std(axis=1, ddof=1)
+        draws[draws <= 1e-12 * np.abs(one).max()] = np.nan
+        spreads.append(draws)
+    draws = np.column_stack(spreads)
     weights = np.array([len(values[size]) - 1 for size in sizes], dtype=np.float64)
-    logs, powers = np.log(np.array(sizes)), np.log(drawn)
+    logs, powers = np.log(np.array(sizes)), np.log(draws)
     across = logs - np.average(logs, weights=weights)
     slopes = (powers * weights * across).sum(axis=1) / (weights * across**2).sum()
     middle = float(np.average(powers[0], weights=weights))
     centre = float(np.average(logs, weights=weights))
     basis = ("bootstrap of runs (percentile)", dropped)
-    exponent = percentile(slopes, kept.height, level, *basis)
-    spread = {size: percentile(drawn[:, i], len(values[size]), level, *basis) for i, size in enumerate(sizes)}
+    exponent = percentile(slopes, runs.height, level, *basis)
+    spread = {size: percentile(draws[:, i], len(values[size]), level, *basis) for i, size in enumerate(sizes)}
     fitted = {size: math.exp(middle + exponent.value * (math.log(size) - centre)) for size in sizes}
     line = {size: math.exp(middle - 0.5 * (math.log(size) - centre)) for size in sizes}
-    return Fluctuation(exponent, spread, fitted, line, kept.height, dropped)
+    return Fluctuation(exponent, spread, fitted, line, runs.height, dropped)
 
 
 @dataclass(frozen=True)
@@ -138,22 +138,22 @@ def path_dependence(
         level: The confidence level.
     """
     check_level(level)
-    kept, dropped = complete_rows(frame, (start, end))
-    for key, part in kept.partition_by(start, as_dict=True).items():
+    runs, dropped = complete_rows(frame, (start, end))
+    for key, part in runs.partition_by(start, as_dict=True).items():
         check_count(
             part.height, 2, f"the start {key[0]!r}", "a measure of dependence (cut a continuous start into levels)"
         )
-    codes = kept[start].rank("dense").cast(pl.Int64).to_numpy() - 1
+    codes = runs[start].rank("dense").cast(pl.Int64).to_numpy() - 1
     if not len(codes) or codes.max() < 1:
         raise UsageError(f"the start {start!r} has fewer than two levels.", "Run at least two.")
-    number = kept[end].dtype.is_numeric()
+    number = runs[end].dtype.is_numeric()
     if number:
-        values = numeric(kept, end)[:, None]
-        summary = kept.group_by(start).agg(n=pl.len(), mean=pl.col(end).mean(), sd=pl.col(end).std()).sort(start)
+        values = numeric(runs, end)[:, None]
+        summary = runs.group_by(start).agg(n=pl.len(), mean=pl.col(end).mean(), sd=pl.col(end).std()).sort(start)
     else:
-        known = kept[end].rank("dense").cast(pl.Int64).to_numpy() - 1
+        known = runs[end].rank("dense").cast(pl.Int64).to_numpy() - 1
         values = np.eye(int(known.max()) + 1)[known]
-        summary = _state_table(kept, start, end, level)
+        summary = _state_table(runs, start, end, level)
     measure, rng = _omega if number else _cramer, stream(seed, "statistics/path_dependence")
     observed = measure(codes, values)
     shuffled = np.array([measure(codes, values[rng.permutation(len(codes))]) for _ in range(resamples)])
@@ -165,9 +165,9 @@ def path_dependence(
     order = np.argsort(codes, kind="stable")
     first, size = np.searchsorted(codes[order], codes), np.bincount(codes)[codes]
     picks = order[first + (rng.random((resamples, len(codes))) * size).astype(np.int64)]
-    drawn = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
-    strength = percentile(drawn, kept.height, level, "bootstrap of runs (percentile)", dropped)
-    return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", kept.height, dropped)
+    draws = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
+    strength = percentile(draws, runs.height, level, "bootstrap of runs (percentile)", dropped)
+    return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", runs.height, dropped)
 
 
 def _state_table(runs: pl.DataFrame, start: str, end: str, level: float) -> pl.DataFrame:

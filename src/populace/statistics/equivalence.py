@@ -77,11 +77,11 @@ def equivalence(a: Values, b: Values, margin: float, *, paired: bool, alpha: flo
         raise UsageError(f"the margin is a number above 0, and this is {margin:g}.")
     if not 0 < alpha < 0.5:
         raise UsageError(f"alpha lies between 0 and 0.5, and this is {alpha:g}.")
-    found = difference(a, b, paired=paired, level=1 - 2 * alpha).estimate
-    if found.width == 0:
-        return Equivalence(found, margin, math.nan, alpha, paired)
+    estimate = difference(a, b, paired=paired, level=1 - 2 * alpha).estimate
+    if estimate.width == 0:
+        return Equivalence(estimate, margin, math.nan, alpha, paired)
     first, second, _ = two_arms(a, b, paired)
     error, freedom = standard_error(first, second, paired)
     # Of the two one-sided tests the one at the nearer end of the margin has the larger p.
-    p = float(library("scipy.special").stdtr(freedom, (abs(found.value) - margin) / error))
-    return Equivalence(found, margin, p, alpha, paired)
+    p = float(library("scipy.special").stdtr(freedom, (abs(estimate.value) - margin) / error))
+    return Equivalence(estimate, margin, p, alpha, paired)

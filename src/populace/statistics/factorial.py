@@ -48,7 +48,7 @@ class FactorGrid:
         return int(np.prod([len(levels) for levels in self.levels]))
 
     @property
-    def filled(self) -> int:
+    def cells_run(self) -> int:
         """Combinations of levels that were run."""
         return len(np.unique(self.cell))
 
@@ -81,8 +81,8 @@ class FactorGrid:
         highest = len(shape) if order is None else order
         if not 1 <= highest <= len(shape):
             raise UsageError(f"order lies between 1 and {len(shape)}, the number of factors, and this is {order}.")
-        for tried in range(highest, 0, -1):
-            design, terms, column_term = _coordinates(tuple(factors), shape, tried)
+        for order_tried in range(highest, 0, -1):
+            design, terms, column_term = _coordinates(tuple(factors), shape, order_tried)
             at = design[np.unique(cell)]
             if design.shape[1] <= len(at) and np.linalg.matrix_rank(at) == design.shape[1]:
                 return cls(tuple(factors), tuple(levels), terms, cell, design[cell], column_term)
@@ -102,19 +102,19 @@ def _coordinates(
     terms: list[tuple[str, ...]] = []
     column_term: list[int] = []
     for count in range(1, order + 1):
-        for chosen in itertools.combinations(range(len(shape)), count):
-            parts = [contrasts[i] if i in chosen else np.ones((size, 1)) for i, size in enumerate(shape)]
+        for joined_factors in itertools.combinations(range(len(shape)), count):
+            parts = [contrasts[i] if i in joined_factors else np.ones((size, 1)) for i, size in enumerate(shape)]
             block = functools.reduce(lambda left, right: np.asarray(np.kron(left, right), dtype=np.float64), parts)
             column_term += [len(terms)] * block.shape[1]
             blocks.append(block)
-            terms.append(tuple(factors[i] for i in chosen))
+            terms.append(tuple(factors[i] for i in joined_factors))
     return np.hstack(blocks), tuple(terms), np.array(column_term, dtype=np.int64)
 
 
 def _contrasts(size: int) -> Numbers:
     """Columns of mean 0 and mean square 1 over the levels, orthogonal to each other."""
-    around = np.eye(size) - 1 / size
-    vectors = np.linalg.svd(around)[0][:, : size - 1]
+    centring = np.eye(size) - 1 / size
+    vectors = np.linalg.svd(centring)[0][:, : size - 1]
     return np.asarray(vectors * np.sqrt(size), dtype=np.float64)
 
 
@@ -169,50 +169,50 @@ class FactorialFit:
         parts[:, -1] = chance
         return np.asarray(parts, dtype=np.float64)
 
-    def shrunken(self, y: Numbers, belongs: Numbers) -> Numbers:
+    def shrunken_fit(self, y: Numbers, belongs: Numbers) -> Numbers:
         """Fitted values whose parts vary by as much as was estimated, rather than by that and chance."""
         coefficients = self.solve @ y
-        wanted = self.components(y[None, :], belongs)[0, :-1].clip(0)
+        target = self.components(y[None, :], belongs)[0, :-1].clip(0)
         part = belongs.argmax(axis=1)[self.grid.column_term]
-        held = np.zeros(len(wanted))
-        np.add.at(held, part, coefficients[1:] ** 2)
-        factor = np.sqrt(np.divide(wanted, held, out=np.zeros_like(held), where=held > 0))
+        fitted = np.zeros(len(target))
+        np.add.at(fitted, part, coefficients[1:] ** 2)
+        factor = np.sqrt(np.divide(target, fitted, out=np.zeros_like(fitted), where=fitted > 0))
         return np.asarray(self.grid.design @ np.concatenate([coefficients[:1], coefficients[1:] * factor[part]]))
 
-    def chances(self, y: Numbers, draws: int, rng: np.random.Generator) -> Numbers:
+    def chance_draws(self, y: Numbers, draws: int, rng: np.random.Generator) -> Numbers:
         """What chance might have been, one row for each draw.
 
         Runs on their own draw a residual of the same combination; where it has no other, of any run. Clusters draw
         normal numbers with the covariance of theirs: a few clusters, drawn anew, would show too few extremes.
         """
-        noise = self._scaled((y - self.grid.design @ (self.solve @ y))[None, :])[0]
+        noise = self._scale_residuals((y - self.grid.design @ (self.solve @ y))[None, :])[0]
         alone = self.leverage >= _FULL
         if self.owner is None:
             pool = np.flatnonzero(~alone)
-            found = self._same(draws, rng)
-            return np.asarray(noise[np.where(alone, pool[rng.integers(len(pool), size=found.shape)], found)])
+            picks = self._same_cell_picks(draws, rng)
+            return np.asarray(noise[np.where(alone, pool[rng.integers(len(pool), size=picks.shape)], picks)])
         clusters = int(self.owner.max()) + 1
         noise[alone] = noise[~alone].std() * rng.standard_normal(int(alone.sum()))
-        held = np.zeros((clusters, int(self.slot.max()) + 1))
-        held[self.owner, self.slot] = noise
-        held /= np.sqrt(np.bincount(self.slot))
-        mixed = rng.standard_normal((draws, clusters, clusters)) @ held
-        return np.asarray(mixed[:, self.owner, self.slot])
+        cluster_noise = np.zeros((clusters, int(self.slot.max()) + 1))
+        cluster_noise[self.owner, self.slot] = noise
+        cluster_noise /= np.sqrt(np.bincount(self.slot))
+        draws_by_cluster = rng.standard_normal((draws, clusters, clusters)) @ cluster_noise
+        return np.asarray(draws_by_cluster[:, self.owner, self.slot])
 
-    def _same(self, draws: int, rng: np.random.Generator) -> Places:
+    def _same_cell_picks(self, draws: int, rng: np.random.Generator) -> Places:
         cell = self.grid.cell
         order = np.argsort(cell, kind="stable")
         first = np.searchsorted(cell[order], cell)
         size = np.bincount(cell)[cell]
         return np.asarray(order[first + (rng.random((draws, len(cell))) * size).astype(np.int64)], dtype=np.int64)
 
-    def _scaled(self, residuals: Numbers) -> Numbers:
+    def _scale_residuals(self, residuals: Numbers) -> Numbers:
         free = np.sqrt(np.where(self.leverage < _FULL, 1 - self.leverage, 1.0))
         return np.asarray(residuals / free)
 
     def _bias(self, residuals: Numbers, chance: Numbers) -> Numbers:
         """What chance adds to the square of each coefficient (its sampling variance, robust to clusters)."""
-        scaled, alone = self._scaled(residuals), self.leverage >= _FULL
+        scaled, alone = self._scale_residuals(residuals), self.leverage >= _FULL
         weights = self.solve.T**2
         if self.owner is None:
             bias = scaled**2 @ weights

@@ -61,9 +61,9 @@ class Estimate:
         return estimates_table([self])
 
     def __str__(self) -> str:
-        shown = ", ".join(_shown(end, self.width) for end in (self.low, self.high))
+        ends = ", ".join(_rounded_text(end, self.width) for end in (self.low, self.high))
         missing = f" ({self.dropped} missing)" if self.dropped else ""
-        return f"{_shown(self.value, self.width)} [{shown}], n = {self.n}{missing}"
+        return f"{_rounded_text(self.value, self.width)} [{ends}], n = {self.n}{missing}"
 
     def _repr_html_(self) -> str:
         return f"<p><b>{self}</b> <small>{round(self.level * 100)} % interval, {self.method or 'as given'}</small></p>"
@@ -119,11 +119,15 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
         >>> print(mean([1.0, 2.0, 3.0, None]))
         2.0 [-0.5, 4.5], n = 3 (1 missing)
     """
-    kept, dropped = numbers(values)
-    check_count(len(kept), 2, "the mean", "a t interval")
-    half = 0.0 if constant(kept) else t_quantile(level, len(kept) - 1) * kept.std(ddof=1) / math.sqrt(len(kept))
-    value = float(kept.mean())
-    return Estimate(value, value - half, value + half, len(kept), check_level(level), "t", dropped)
+    present, dropped = numbers(values)
+    check_count(len(present), 2, "the mean", "a t interval")
+    half = (
+        0.0
+        if constant(present)
+        else t_quantile(level, len(present) - 1) * present.std(ddof=1) / math.sqrt(len(present))
+    )
+    value = float(present.mean())
+    return Estimate(value, value - half, value + half, len(present), check_level(level), "t", dropped)
 
 
 def bootstrap(
@@ -156,28 +160,28 @@ def bootstrap(
     """
     check_level(level)
     if cluster is None:
-        kept, dropped = numbers(values)
+        present, dropped = numbers(values)
         blocks = None
-        check_count(len(kept), 2, "the sample", "a bootstrap interval")
+        check_count(len(present), 2, "the sample", "a bootstrap interval")
     else:
-        kept, blocks, dropped = _clusters(values, cluster)
+        present, blocks, dropped = _clusters(values, cluster)
         check_count(len(blocks), 2, "the sample (in clusters)", "a bootstrap interval")
-    value = float(statistic(kept))
+    value = float(statistic(present))
     method = "bootstrap" if blocks is None else f"bootstrap of {len(blocks)} clusters"
-    if constant(kept):
-        return Estimate(value, value, value, len(kept), level, method, dropped)
+    if constant(present):
+        return Estimate(value, value, value, len(present), level, method, dropped)
     rng = stream(seed, "statistics/bootstrap")
     if blocks is None and "axis" in inspect.signature(statistic).parameters:
-        low, high, kind = bca((kept,), statistic, level, resamples, rng)
+        low, high, kind = bca((present,), statistic, level, resamples, rng)
     else:
-        parts = list(kept) if blocks is None else blocks
+        parts = list(present) if blocks is None else blocks
         places = np.arange(len(parts), dtype=np.float64)
 
-        def drawn(index: Numbers) -> float:
+        def statistic_of(index: Numbers) -> float:
             return float(statistic(np.hstack([parts[int(i)] for i in index])))
 
-        low, high, kind = bca((places,), drawn, level, resamples, rng)
-    return Estimate(value, low, high, len(kept), level, f"{method} ({kind})", dropped)
+        low, high, kind = bca((places,), statistic_of, level, resamples, rng)
+    return Estimate(value, low, high, len(present), level, f"{method} ({kind})", dropped)
 
 
 def bca(
@@ -192,19 +196,19 @@ def bca(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they would say is said by the kind
-        made = library("scipy.stats").bootstrap(
+        result = library("scipy.stats").bootstrap(
             samples, statistic, n_resamples=resamples, confidence_level=level, method="BCa", rng=rng
         )
-    low, high = (float(end) for end in made.confidence_interval)
+    low, high = (float(end) for end in result.confidence_interval)
     if not (math.isnan(low) or math.isnan(high)):
         return low, high, "BCa"
-    low, high = np.quantile(made.bootstrap_distribution, [0.5 - level / 2, 0.5 + level / 2])
+    low, high = np.quantile(result.bootstrap_distribution, [0.5 - level / 2, 0.5 + level / 2])
     return float(low), float(high), "percentile"
 
 
-def percentile(drawn: Numbers, n: int, level: float, method: str, dropped: int) -> Estimate:
+def percentile(draws: Numbers, n: int, level: float, method: str, dropped: int) -> Estimate:
     """The first of the draws, with the interval of the others; NaN where it is not defined."""
-    value, others = float(drawn[0]), drawn[1:][~np.isnan(drawn[1:])]
+    value, others = float(draws[0]), draws[1:][~np.isnan(draws[1:])]
     if math.isnan(value) or not len(others):
         return Estimate(value, math.nan, math.nan, n, level, method, dropped)
     low, high = np.quantile(others, [0.5 - level / 2, 0.5 + level / 2])
@@ -231,12 +235,12 @@ def _clusters(values: Values, cluster: Any) -> tuple[Numbers, list[Numbers], int
     if column.dtype.is_float():
         frame = frame.with_columns(pl.col("value").fill_nan(None))
     present = frame.drop_nulls()
-    kept, _ = numbers(present["value"])
-    parts = present.select("cluster").with_columns(value=kept).partition_by("cluster", maintain_order=True)
-    return kept, [part["value"].to_numpy() for part in parts], len(column) - len(kept)
+    numbers_present, _ = numbers(present["value"])
+    parts = present.select("cluster").with_columns(value=numbers_present).partition_by("cluster", maintain_order=True)
+    return numbers_present, [part["value"].to_numpy() for part in parts], len(column) - len(numbers_present)
 
 
-def _shown(x: float, width: float) -> str:
+def _rounded_text(x: float, width: float) -> str:
     if not (math.isfinite(width) and width > 0 and math.isfinite(x)):
         return f"{x:.3g}"
     decimals = min(6, max(0, 1 - math.floor(math.log10(width))))

@@ -76,9 +76,9 @@ class MixedModel:
         """One row for each random factor and the residual, with its share of their sum."""
         total = sum(self.variances.values())
         shares = [variance / total if total else math.nan for variance in self.variances.values()]
-        counted = [self.levels.get(name) for name in self.variances]
+        level_counts = [self.levels.get(name) for name in self.variances]
         data = {"name": list(self.variances), "variance": list(self.variances.values()), "share": shares}
-        return pl.DataFrame(data | {"levels": counted}).with_columns(n=pl.lit(self.n))
+        return pl.DataFrame(data | {"levels": level_counts}).with_columns(n=pl.lit(self.n))
 
 
 def fit_mixed_model(
@@ -98,9 +98,9 @@ def fit_mixed_model(
     if not random:
         raise UsageError("a mixed model needs a random factor.", "Without one, use one_way or difference.")
     parts = [name.split(":") for name in fixed]
-    kept, dropped = complete_rows(frame, [outcome, *(column for part in parts for column in part), *random])
-    y = numeric(kept, outcome)
-    names, design = _fixed(kept, parts)
+    rows, dropped = complete_rows(frame, [outcome, *(column for part in parts for column in part), *random])
+    y = numeric(rows, outcome)
+    names, design = _fixed_design(rows, parts)
     check_count(len(y), len(names) + len(random) + 1, f"the outcome {outcome!r}", "this mixed model")
     if constant(y):
         raise UsageError(f"every value of {outcome!r} is equal, so there is no variance to explain.")
@@ -109,14 +109,14 @@ def fit_mixed_model(
             "the fixed effects cannot be told apart: one column follows from the others.",
             "Leave one of them out, or run the combinations that are missing.",
         )
-    levels = {name: kept[name].n_unique() for name in random}
+    levels = {name: rows[name].n_unique() for name in random}
     for name, count in levels.items():
         if not 2 <= count < len(y):
             raise UsageError(
                 f"the random factor {name!r} has {count} levels in {len(y)} rows.",
                 "It needs at least two, and some with more than one row.",
             )
-    fit, said = _fit(y, design, kept, list(random))
+    fit, fit_warnings = _fit(y, design, rows, list(random))
     values = np.asarray(fit.fe_params), np.asarray(fit.conf_int(alpha=1 - level)), np.asarray(fit.pvalues)
     coefficients = tuple(
         Coefficient(
@@ -136,21 +136,23 @@ def fit_mixed_model(
     )
     variances = dict(zip(random, map(float, fit.vcomp), strict=True)) | {"residual": float(fit.scale)}
     usable = bool(fit.converged) and all(np.isfinite(values[1][: len(names)]).ravel())
-    return MixedModel(coefficients, variances, levels, usable, _words(usable, variances, said), len(y), dropped)
+    return MixedModel(
+        coefficients, variances, levels, usable, _fit_summary(usable, variances, fit_warnings), len(y), dropped
+    )
 
 
-def _fixed(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:
+def _fixed_design(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:
     names, columns = ["intercept"], [np.ones(frame.height)]
     for part in parts:
-        made: list[tuple[str, Numbers]] = [("", np.ones(frame.height))]
+        terms: list[tuple[str, Numbers]] = [("", np.ones(frame.height))]
         for name in part:
-            made = [
+            terms = [
                 (f"{head}:{tail}".strip(":"), left * right)
-                for head, left in made
+                for head, left in terms
                 for tail, right in _columns(frame, name)
             ]
-        names += [name for name, _ in made]
-        columns += [column for _, column in made]
+        names += [name for name, _ in terms]
+        columns += [column for _, column in terms]
     return names, np.column_stack(columns)
 
 
@@ -171,21 +173,21 @@ def _fit(y: Numbers, design: Numbers, frame: pl.DataFrame, random: list[str]) ->
     mats = [[np.eye(int(code.max()) + 1)[code]] for code in codes]
     labels = [[[str(i) for i in range(mat[0].shape[1])]] for mat in mats]
     # One factor alone is a group of its own, which is the same model and quicker to fit.
-    one = len(random) == 1
-    groups = codes[0] if one else np.zeros(len(y), dtype=np.int64)
-    components = None if one else model.VCSpec(random, labels, mats)
-    extra: dict[str, Any] = {} if one else {"exog_re": np.empty((len(y), 0)), "exog_vc": components}
-    fit, said = None, []
+    single = len(random) == 1
+    groups = codes[0] if single else np.zeros(len(y), dtype=np.int64)
+    components = None if single else model.VCSpec(random, labels, mats)
+    extra: dict[str, Any] = {} if single else {"exog_re": np.empty((len(y), 0)), "exog_vc": components}
+    fit, fit_warnings = None, []
     for method in ("bfgs", "lbfgs", "powell"):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                tried = model.MixedLM(y, design, groups, **extra).fit(reml=True, method=[method])
-                tried.conf_int()
+                candidate = model.MixedLM(y, design, groups, **extra).fit(reml=True, method=[method])
+                candidate.conf_int()
             except np.linalg.LinAlgError:
                 continue
-        fit = tried
-        said = [str(warning.message) for warning in caught]
+        fit = candidate
+        fit_warnings = [str(warning.message) for warning in caught]
         if fit.converged:
             break
     if fit is None:
@@ -193,16 +195,16 @@ def _fit(y: Numbers, design: Numbers, frame: pl.DataFrame, random: list[str]) ->
             "the mixed model could not be fitted: its equations have no single solution.",
             "Leave out a random factor that hardly varies, or run more of its levels.",
         )
-    if one:
+    if single:
         fit.vcomp = np.atleast_1d(np.asarray(fit.cov_re)[0, 0])
-    return fit, said
+    return fit, fit_warnings
 
 
-def _words(usable: bool, variances: dict[str, float], said: list[str]) -> str:
+def _fit_summary(usable: bool, variances: dict[str, float], fit_warnings: list[str]) -> str:
     residual = variances["residual"]
     nothing = [name for name, variance in variances.items() if name != "residual" and variance <= 1e-6 * residual]
     if not usable:
-        reason = f" ({said[0]})" if said else ""
+        reason = f" ({fit_warnings[0]})" if fit_warnings else ""
         return f"The fit did not converge{reason}; do not use its numbers."
     if nothing:
         return f"The fit converged; the variance of {' and '.join(nothing)} is at zero."

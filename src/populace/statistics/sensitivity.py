@@ -73,9 +73,9 @@ def sobol_sample(bounds: Mapping[str, tuple[float, float]], n: int, seed: int) -
     if n < 2 or n & (n - 1):
         raise UsageError(f"the number of points is a power of two, and this is {n}.", "Try 64, 128 or 256.")
     rng = np.random.default_rng(path_key(seed, "statistics/sobol"))  # Sobol spawns its own, as a stream cannot
-    drawn = library("scipy.stats.qmc").Sobol(2 * len(names), rng=rng).random(n)
+    points = library("scipy.stats.qmc").Sobol(2 * len(names), rng=rng).random(n)
     low, high = np.array(list(bounds.values()), dtype=np.float64).T
-    first, second = (low + (high - low) * half for half in (drawn[:, : len(names)], drawn[:, len(names) :]))
+    first, second = (low + (high - low) * half for half in (points[:, : len(names)], points[:, len(names) :]))
     blocks = [("A", first), ("B", second)]
     for i, name in enumerate(names):
         swapped = first.copy()
@@ -101,7 +101,7 @@ def sobol_indices(
         level: The confidence level.
     """
     check_level(level)
-    kept, _ = complete_rows(frame, (BLOCK, POINT, outcome))
+    rows, _ = complete_rows(frame, (BLOCK, POINT, outcome))
     titles = frame[BLOCK].unique(maintain_order=True).to_list()
     names = [str(title).removeprefix("A with ").removesuffix(" of B") for title in titles if title not in ("A", "B")]
     if not {"A", "B"} <= set(titles) or not names:
@@ -110,9 +110,9 @@ def sobol_indices(
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
     names.sort(key=frame.columns.index)
-    if kept.select(BLOCK, POINT).is_duplicated().any():
+    if rows.select(BLOCK, POINT).is_duplicated().any():
         raise UsageError("a point was run more than once.", "Take the mean over seeds first.")
-    whole = kept.filter(pl.len().over(POINT) == len(titles)).sort(POINT)
+    whole = rows.filter(pl.len().over(POINT) == len(titles)).sort(POINT)
     points = whole[POINT].n_unique()
     dropped = frame[POINT].n_unique() - points
     check_count(points, 8, "the sample", "an interval of Sobol indices")
@@ -123,8 +123,8 @@ def sobol_indices(
     index = np.vstack([np.arange(points), rng.integers(points, size=(resamples, points))])
     first, total = _indices(a, b, ab, index)
     basis = (points, level, "bootstrap of points (percentile)", dropped)
-    made = [{name: percentile(drawn[:, i], *basis) for i, name in enumerate(names)} for drawn in (first, total)]
-    return Sensitivity(made[0], made[1], points, dropped)
+    estimates = [{name: percentile(draws[:, i], *basis) for i, name in enumerate(names)} for draws in (first, total)]
+    return Sensitivity(estimates[0], estimates[1], points, dropped)
 
 
 def _indices(a: Numbers, b: Numbers, ab: Numbers, index: Numbers) -> tuple[Numbers, Numbers]:

@@ -42,11 +42,11 @@ def numbers(values: Values, what: str = "the values") -> tuple[Numbers, int]:
         >>> numbers([1, None, 3.5])
         (array([1. , 3.5]), 1)
     """
-    kept = _floats(values, what)
-    present = ~np.isnan(kept)
-    if np.isinf(kept).any():
+    floats = _floats(values, what)
+    present = ~np.isnan(floats)
+    if np.isinf(floats).any():
         raise UsageError(f"{what} hold an infinite number.", "Leave it out, or make it missing (None).")
-    return kept[present], int((~present).sum())
+    return floats[present], int((~present).sum())
 
 
 def complete_pairs(a: Values, b: Values) -> tuple[Numbers, Numbers, int]:
@@ -69,10 +69,10 @@ def complete_rows(frame: pl.DataFrame, columns: Iterable[str]) -> tuple[pl.DataF
     for name in names:
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
-    chosen = frame.select(names)
-    floating = [name for name in names if chosen[name].dtype.is_float()]
-    kept = chosen.with_columns(pl.col(floating).fill_nan(None)).drop_nulls()
-    return kept, frame.height - kept.height
+    selected = frame.select(names)
+    floating = [name for name in names if selected[name].dtype.is_float()]
+    complete = selected.with_columns(pl.col(floating).fill_nan(None)).drop_nulls()
+    return complete, frame.height - complete.height
 
 
 def numeric(frame: pl.DataFrame, name: str) -> Numbers:
@@ -84,19 +84,19 @@ def named_groups(groups: dict[str, Values] | Any, needed: int, test: str) -> tup
     """Named groups as numbers, each with as many values as the test needs, and how many were missing."""
     if len(groups) < 2:
         raise UsageError(f"{test} needs at least two groups, and there are {len(groups)}.")
-    kept, dropped = {}, 0
+    values_by_group, dropped = {}, 0
     for name, values in groups.items():
-        kept[str(name)], missing = numbers(values, f"the values of {name!r}")
+        values_by_group[str(name)], missing = numbers(values, f"the values of {name!r}")
         dropped += missing
-        check_count(len(kept[str(name)]), needed, f"group {name!r}", test)
-    return kept, dropped
+        check_count(len(values_by_group[str(name)]), needed, f"group {name!r}", test)
+    return values_by_group, dropped
 
 
 def check_count(count: int, needed: int, what: str, test: str) -> None:
     """Refuse what rests on too few values."""
     if count < needed:
-        held = "no value" if count == 0 else f"{count} value{'s' if count > 1 else ''}"
-        raise UsageError(f"{what} has {held}, and {test} needs at least {needed}.", "Run more replicates (seeds).")
+        available = "no value" if count == 0 else f"{count} value{'s' if count > 1 else ''}"
+        raise UsageError(f"{what} has {available}, and {test} needs at least {needed}.", "Run more replicates (seeds).")
 
 
 def constant(values: Numbers, scale: float | None = None) -> bool:

@@ -79,5 +79,5 @@ def report(subject: RunReader | Results, *, reference: Reference | None = None, 
         True
     """
     card = validity(subject, reference=reference, probe=probe)
-    made = experiment_report(subject, card) if isinstance(subject, Results) else run_report(subject, card)
-    return Report(made.name, made.lead, made.summary, made.body, card)
+    parts = experiment_report(subject, card) if isinstance(subject, Results) else run_report(subject, card)
+    return Report(parts.name, parts.lead, parts.summary, parts.body, card)

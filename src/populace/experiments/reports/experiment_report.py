@@ -46,14 +46,14 @@ def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
-    body += [Heading("Validity card"), _what_a_card_says(), Card(card)]
+    body += [Heading("Validity card"), _card_explanation(), Card(card)]
     body += [*_failures(results), *_repeat(results), *_manifest(results)]
     return ReportParts(results.name, tuple(lead), tuple(summary), tuple(body))
 
 
 def _state(results: Results) -> str:
-    said = f"{results.state.capitalize()}: {results.reason}." if results.reason else f"{results.state.capitalize()}."
-    return f"{said} {results.runs.height:,} runs, {results.failures.height:,} failed."
+    state = f"{results.state.capitalize()}: {results.reason}." if results.reason else f"{results.state.capitalize()}."
+    return f"{state} {results.runs.height:,} runs, {results.failures.height:,} failed."
 
 
 def _findings(results: Results) -> list[str]:
@@ -70,21 +70,21 @@ def _findings(results: Results) -> list[str]:
         return [f"No effect on {name} can be told: {error.what}"]
     first = effects.row(0, named=True)
     pairs = "pair by pair" if first["paired"] else "as independent runs"
-    said = [
+    sentences = [
         f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"
     ]
-    said += [_sentence(row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
+    sentences += [_sentence(row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
     left = effects.height - _MOST_SENTENCES
-    return [*said, f"{left} further comparisons stand below."] if left > 0 else said
+    return [*sentences, f"{left} further comparisons stand below."] if left > 0 else sentences
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    told = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
+    interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     if row["low"] <= 0 <= row["high"]:
-        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {told}."
+        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
     way = "higher" if row["effect"] > 0 else "lower"
     sure = "" if math.isnan(row["p_adjusted"]) else f", adjusted p {_p(row['p_adjusted'])}"
-    return f"{row['arm']}: {way}, {row['effect']:+.3g} {told}{sure}."
+    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}{sure}."
 
 
 def _design(results: Results) -> Iterator[Block]:
@@ -119,9 +119,9 @@ def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
     """An outcome in words, from what the scenario says of its metric."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
-        said = (find_scenario(experiment.scenario).metrics()[outcome.metric].__doc__ or "").split("\n\n")[0]
-        said = " ".join(said.split()).rstrip(".") or outcome.metric.replace("_", " ")
-        return f"{said}; {outcome.over} over the steps" if outcome.over else f"{said}, {when}"
+        meaning = (find_scenario(experiment.scenario).metrics()[outcome.metric].__doc__ or "").split("\n\n")[0]
+        meaning = " ".join(meaning.split()).rstrip(".") or outcome.metric.replace("_", " ")
+        return f"{meaning}; {outcome.over} over the steps" if outcome.over else f"{meaning}, {when}"
     if outcome.answer is not None:
         during = when if outcome.at is not None else "over all steps"
         return f"the share of valid answers that are {outcome.answer}, {during}"
@@ -142,7 +142,7 @@ def _outcomes(results: Results) -> Iterator[Block]:
 def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
     name = outcome.name
     if results.runs[name].dtype == pl.String:
-        yield from _ends(results, name, key)
+        yield from _text_outcome(results, name, key)
         return
     table = results.outcome(name)
     axis = f"{name.replace('_', ' ')} ({_unit(results.runs[name])})"
@@ -151,7 +151,7 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
             svg = figures.scatter(results.runs, factor, name, axis, name=f"{key}-{factor}")
             yield Figure(f"{key}-{factor}", svg, f"{name} against {factor}. A dot is a run; n = {results.runs.height}.")
         return
-    drawn = [
+    rows = [
         figures.IntervalRow(
             row["arm"],
             row["mean"],
@@ -163,7 +163,7 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
         for row in table.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
     ]
     caption = f"{name} by arm. A dot is a run (a seed); the diamond is the mean, the bar its 95 % interval."
-    yield Figure(key, figures.intervals(drawn, axis, name=key), caption)
+    yield Figure(key, figures.intervals(rows, axis, name=key), caption)
     yield Table(table.drop("seeds"), f"{name} by arm: mean, 95 % interval, standard deviation, runs, share failed")
     if table.height > 1:
         yield from _effects(results, name, f"{key}-effects", axis)
@@ -172,7 +172,7 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
 def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block]:
     effects = results.effects(name)
     first = effects["baseline"][0]
-    drawn = [
+    rows = [
         figures.IntervalRow(
             row["arm"],
             row["effect"],
@@ -185,14 +185,14 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
     how = "paired by replicate" if effects["paired"][0] else "independent runs"
     caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
     caption += "where it includes 0, chance alone would do."
-    yield Figure(key, figures.intervals(drawn, f"difference in {axis}", name=key, zero=True), caption)
-    shown = effects.select("arm", "mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "failed")
-    yield Table(shown, f"Effects on {name} against {first}; p adjusted for {effects.height} comparisons (Holm)")
+    yield Figure(key, figures.intervals(rows, f"difference in {axis}", name=key, zero=True), caption)
+    columns = effects.select("arm", "mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "failed")
+    yield Table(columns, f"Effects on {name} against {first}; p adjusted for {effects.height} comparisons (Holm)")
 
 
-def _ends(results: Results, name: str, key: str) -> Iterator[Block]:
+def _text_outcome(results: Results, name: str, key: str) -> Iterator[Block]:
     table = results.probabilities(name)
-    drawn = [
+    rows = [
         figures.IntervalRow(
             f"{row['arm']}: {row[name]}",
             row["probability"],
@@ -203,7 +203,7 @@ def _ends(results: Results, name: str, key: str) -> Iterator[Block]:
         for row in table.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
     ]
     caption = "How often a run ended so. The bar is the 95 % interval (Wilson)."
-    yield Figure(key, figures.intervals(drawn, "share of runs", name=key), caption)
+    yield Figure(key, figures.intervals(rows, "share of runs", name=key), caption)
     yield Table(table.drop("seeds"), f"{name}: how often each end came about")
 
 
@@ -218,18 +218,18 @@ def _over_time(results: Results) -> Iterator[Block]:
     for name in metrics:
         lines = {}
         for arm in arms[: figures.MOST_LINES]:
-            kept = [row["paths"][name] for row in results.rows if row["arm"] == arm.number and "paths" in row]
-            table = mean_band([path for path in kept if path])
+            paths = [row["paths"][name] for row in results.rows if row["arm"] == arm.number and "paths" in row]
+            table = mean_band([path for path in paths if path])
             if table.height:
                 lines[arm.name] = table
         if lines:
-            shown = f" The first {len(lines)} of {len(arms)} arms are drawn." if len(arms) > len(lines) else ""
+            omission = f" The first {len(lines)} of {len(arms)} arms are drawn." if len(arms) > len(lines) else ""
             svg = figures.paths(lines, f"{name.replace('_', ' ')}", name=f"path-{name}")
-            caption = f"{name} over the steps: the mean over runs, with its 95 % interval as a band.{shown}"
+            caption = f"{name} over the steps: the mean over runs, with its 95 % interval as a band.{omission}"
             yield Figure(f"path-{name}", svg, caption)
 
 
-def _what_a_card_says() -> Prose:
+def _card_explanation() -> Prose:
     return Prose(
         [
             "A check that passes says that nothing was found against the result in this respect, "
@@ -271,22 +271,22 @@ def _manifest(results: Results) -> Iterator[Block]:
 
 def experiment_yaml(experiment: ExperimentPlan) -> str:
     """An experiment as the shortest YAML file that makes it."""
-    kept: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name, value in experiment.data().items():
         default = type(experiment).model_fields[name].get_default(call_default_factory=True)
-        plain = default.model_dump(mode="json") if hasattr(default, "model_dump") else default
-        if value != plain:
-            kept[name] = value
+        default_data = default.model_dump(mode="json") if hasattr(default, "model_dump") else default
+        if value != default_data:
+            changed[name] = value
     for name in ("design", "stop"):
-        if name in kept:
-            kept[name] = {key: value for key, value in kept[name].items() if value is not None}
-    kept["outcomes"] = [_short(outcome) for outcome in experiment.outcomes]
+        if name in changed:
+            changed[name] = {key: value for key, value in changed[name].items() if value is not None}
+    changed["outcomes"] = [_shortest_outcome(outcome) for outcome in experiment.outcomes]
     order = ("name", "question", "scenario", "factors")
-    ordered = {name: kept.pop(name) for name in order if name in kept} | kept
+    ordered = {name: changed.pop(name) for name in order if name in changed} | changed
     return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _short(outcome: Outcome) -> Any:
+def _shortest_outcome(outcome: Outcome) -> Any:
     try:
         if Outcome.read(outcome.name) == outcome:
             return outcome.name

@@ -71,7 +71,7 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
             colour = PALETTE[place % (len(PALETTE) - 1)] if not zero else PALETTE[0]
             at: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 9, "color": INK, "va": "bottom"}
             at["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0}
-            axes.text(0.0, place - 0.24, _fitting(row.label, _CHARACTERS - len(row.note)), ha="left", **at)
+            axes.text(0.0, place - 0.24, _shorten(row.label, _CHARACTERS - len(row.note)), ha="left", **at)
             axes.text(1.0, place - 0.24, row.note, ha="right", **at)
             if row.dots:
                 spread = (np.arange(len(row.dots)) * 0.618034 % 1 - 0.5) * 0.38
@@ -87,7 +87,7 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
         axes.set_xlabel(axis)
         axes.grid(axis="x", color=LINE, linewidth=0.7)
 
-    return _drawn(draw, 0.75 + _ROW * len(rows), name)
+    return _svg(draw, 0.75 + _ROW * len(rows), name)
 
 
 def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
@@ -130,7 +130,7 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
             for text in legend.get_texts():
                 text.set_color(INK)
 
-    return _drawn(draw, 3.1 + 0.11 * min(len(lines), MOST_LINES), name)
+    return _svg(draw, 3.1 + 0.11 * min(len(lines), MOST_LINES), name)
 
 
 def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: str) -> str:
@@ -143,7 +143,7 @@ def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: s
         axes.set_ylabel(axis)
         axes.grid(color=LINE, linewidth=0.7)
 
-    return _drawn(draw, 2.6, name)
+    return _svg(draw, 2.6, name)
 
 
 def standalone_svg(svg: str) -> str:
@@ -153,7 +153,7 @@ def standalone_svg(svg: str) -> str:
     return f'{head}>\n<rect width="100%" height="100%" fill="#ffffff"/>{rest}'
 
 
-def _fitting(text: str, room: int) -> str:
+def _shorten(text: str, room: int) -> str:
     """A text with its middle left out where it is too long."""
     room = max(room, 16)
     return text if len(text) <= room else f"{text[: room // 2 - 1]}…{text[len(text) - (room - room // 2) :]}"
@@ -171,7 +171,7 @@ def _limits(axes: Axes, values: Sequence[float], zero: bool) -> None:
     axes.set_xlim(low - room, high + room)
 
 
-def _drawn(draw: Any, height: float, name: str) -> str:
+def _svg(draw: Any, height: float, name: str) -> str:
     if not available():
         raise UsageError("pictures need matplotlib.", "Install it with: pip install 'populace[analysis]'")
     import matplotlib
@@ -194,17 +194,17 @@ def _drawn(draw: Any, height: float, name: str) -> str:
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         draw(figure.subplots())
-        written = io.StringIO()
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _dressed(written.getvalue(), name)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _embeddable_svg(buffer.getvalue(), name)
 
 
-def _dressed(svg: str, name: str) -> str:
+def _embeddable_svg(svg: str, name: str) -> str:
     """The picture without what a page has already, with ids of its own and colours that follow the page."""
     body = svg[svg.index("<svg") :].strip()
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', body))
-    body = re.sub(r'\s*\bid="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", body)
+    referenced_ids = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', body))
+    body = re.sub(r'\s*\bid="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in referenced_ids else "", body)
     body = re.sub(r'(url\(#|href="#)([^)"]+)', rf"\g<1>{name}-\2", body)
     body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)

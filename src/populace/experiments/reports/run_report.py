@@ -23,10 +23,10 @@ def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
     """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
-    told = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
-    lead = (Heading(run.name, 1), Prose([told], kind="soft"))
-    seen = overview(run)
-    counts = f"{seen.steps} steps, {seen.people} people; answers: {seen.statuses_text}."
+    origin = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
+    lead = (Heading(run.name, 1), Prose([origin], kind="soft"))
+    summary_facts = overview(run)
+    counts = f"{summary_facts.steps} steps, {summary_facts.people} people; answers: {summary_facts.statuses_text}."
     summary = (Prose([counts, f"Validity: {card.verdict}"]),)
     settings = (Heading("Settings"), Facts(settings_rows(run)))
     validity = (Heading("Validity card"), Card(card))
@@ -49,15 +49,15 @@ def _metrics(run: RunReader) -> Iterator[Block]:
 
 def _findings(run: RunReader) -> Iterator[Block]:
     try:
-        found = find_scenario(run.manifest.scenario).report(run)
+        tables = find_scenario(run.manifest.scenario).report(run)
     except PopulaceError as error:
         yield Prose([f"The scenario itself has nothing to add: {error.what}"])
         return
-    for finding in found:
-        yield Heading(finding.title, 3)
-        yield Table(finding.table)
-        if finding.note:
-            yield Prose([finding.note])
+    for table in tables:
+        yield Heading(table.title, 3)
+        yield Table(table.table)
+        if table.note:
+            yield Prose([table.note])
 
 
 def _repeat(run: RunReader) -> Iterator[Block]:

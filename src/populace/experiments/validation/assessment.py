@@ -35,8 +35,8 @@ def validity(subject: RunReader | Results, *, reference: Reference | None = None
     position = checks.position_check(basis)
     if probe and position.verdict == "not measured" and "model" in basis.deciders:
         position = probe_position_bias(subject)
-    agreed = model_agreement_check(subject) if isinstance(subject, Results) else None
-    made: list[Check] = [
+    agreement = model_agreement_check(subject) if isinstance(subject, Results) else None
+    card_checks: list[Check] = [
         *checks.answer_checks(basis),
         checks.mass_check(basis),
         position,
@@ -46,10 +46,10 @@ def validity(subject: RunReader | Results, *, reference: Reference | None = None
         checks.persona_check(basis),
         checks.homogeneity_check(basis),
         checks.drift_check(basis),
-        *([agreed] if agreed else []),
+        *([agreement] if agreement else []),
         *checks.size_checks(basis),
     ]
-    return ValidityCard(basis.title, tuple(made), tuple(_warnings(basis)))
+    return ValidityCard(basis.title, tuple(card_checks), tuple(_warnings(basis)))
 
 
 _HAS_CHECK = ("low-mass", "invalid-answers")

@@ -43,15 +43,15 @@ class ValidityBasis(ResultBasis):
 
     def questions(self) -> list[tuple[int, dict[str, Any]]]:
         """The questions with fixed options of every witness, with the number of its arm."""
-        return [(arm, each) for arm, seen in self.witnesses for each in seen.get("questions", [])]
+        return [(arm, question) for arm, evidence in self.witnesses for question in evidence.get("questions", [])]
 
-    def mean_by_arm(self, found: list[tuple[int, float, float]]) -> dict[str, float]:
+    def mean_by_arm(self, values: list[tuple[int, float, float]]) -> dict[str, float]:
         """Values with weights, averaged within every arm that has any."""
-        made = {}
-        for number in sorted({arm for arm, _, _ in found}):
-            mine = [(value, weight) for arm, value, weight in found if arm == number]
-            made[self.arms[number]] = float(np.average([v for v, _ in mine], weights=[w for _, w in mine]))
-        return made
+        means = {}
+        for number in sorted({arm for arm, _, _ in values}):
+            mine = [(value, weight) for arm, value, weight in values if arm == number]
+            means[self.arms[number]] = float(np.average([v for v, _ in mine], weights=[w for _, w in mine]))
+        return means
 
 
 def validity_basis(subject: RunReader | Results) -> ValidityBasis:

@@ -73,8 +73,8 @@ class ValidityCard:
     def verdict(self) -> str:
         """The card in a sentence."""
         passed, missing = len(self._with("pass")), self._with("not measured")
-        judged = passed + len(self.failed)
-        text = f"{passed} of {judged} checks passed"
+        decided = passed + len(self.failed)
+        text = f"{passed} of {decided} checks passed"
         if self.failed:
             text += f"; failed: {', '.join(check.name for check in self.failed)}"
         if missing:
@@ -100,11 +100,12 @@ class ValidityCard:
             "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in cells
         )
-        told = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
+        warnings = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
         head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("", "check", "found", "bar", "meaning"))
         return (
             f"<p><b>Validity of {html.escape(self.title)}</b>: {html.escape(self.verdict)}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" + (f"<ul>{told}</ul>" if told else "")
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            + (f"<ul>{warnings}</ul>" if warnings else "")
         )
 
     def _with(self, verdict: CheckVerdict) -> tuple[Check, ...]:

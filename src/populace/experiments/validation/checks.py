@@ -45,9 +45,9 @@ def answer_checks(basis: ValidityBasis) -> list[Check]:
     bad = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
     share, refused = sum(bad.values()) / total, basis.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
-    told = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
+    reason = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
     return [
-        Check("invalid answers", _at_most(share, INVALID), percent(share), told, _up_to(INVALID), share, total),
+        Check("invalid answers", _at_most(share, INVALID), percent(share), reason, _up_to(INVALID), share, total),
         Check(
             "refusals",
             _at_most(refused, REFUSED),
@@ -67,132 +67,140 @@ def mass_check(basis: ValidityBasis) -> Check:
         return unmeasured_check(name, "No answer was drawn from a distribution.")
     low = basis.counts["low_mass"] / scored
     means = basis.mean_by_arm([(a, s["mass"], s["asked"]) for a, s in basis.witnesses if s.get("mass") is not None])
-    shown = f"{percent(low)} of answers on little mass"
+    result = f"{percent(low)} of answers on little mass"
     if means:
         where, least = min(means.items(), key=lambda item: item[1])
-        shown = f"mean {least:.2f}{_in_arm(basis, where)}, {shown}"
-    told = (
+        result = f"mean {least:.2f}{_in_arm(basis, where)}, {result}"
+    reason = (
         "In these the model was hardly answering the question."
         if low
         else "Nearly everywhere at least half of the probability fell on the offered options."
     )
-    return Check(name, _at_most(low, LOW), shown, told, _up_to(LOW), low, scored)
+    return Check(name, _at_most(low, LOW), result, reason, _up_to(LOW), low, scored)
 
 
 def position_check(basis: ValidityBasis) -> Check:
     """Whether an option gains by being shown first."""
     name = "position bias"
-    found = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in basis.questions() if q.get("first")]
-    if not found:
+    shifts = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in basis.questions() if q.get("first")]
+    if not shifts:
         why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
-    means = basis.mean_by_arm(found)
+    means = basis.mean_by_arm(shifts)
     where, shift = max(means.items(), key=lambda item: abs(item[1]))
-    n = int(sum(weight for _, _, weight in found))
+    n = int(sum(weight for _, _, weight in shifts))
     labelled = any(q["labels"] for _, q in basis.questions())
-    told = f"So much an option's probability changes when it is shown first{_in_arm(basis, where)}."
+    reason = f"So much an option's probability changes when it is shown first{_in_arm(basis, where)}."
     if labelled:
-        told += " Options had letters, so place and letter cannot be told apart."
+        reason += " Options had letters, so place and letter cannot be told apart."
     verdict = _at_most(abs(shift), PLACE) if n >= _ENOUGH else "inform"
-    return Check(name, verdict, points(shift), told, f"within ±{PLACE * 100:.0f} points", shift, n)
+    return Check(name, verdict, points(shift), reason, f"within ±{PLACE * 100:.0f} points", shift, n)
 
 
 def label_check(basis: ValidityBasis) -> Check:
     """Whether answers follow the words of options rather than what they stand for."""
     name = "label bias"
-    seen: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
+    by_wording: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
     for _, question in basis.questions():
         key = (question["text"], tuple(question["values"]))
-        seen.setdefault(key, {}).setdefault(tuple(question["words"]), []).append(question)
+        by_wording.setdefault(key, {}).setdefault(tuple(question["words"]), []).append(question)
     shifts, n = [], 0
-    for wordings in seen.values():
+    for wordings in by_wording.values():
         shares = [s for s in (_shares(group) for group in wordings.values()) if s is not None]
         if len(shares) > 1:
             shifts.append(max(float(np.abs(one - two).max()) for one in shares for two in shares))
             n += sum(sum(q["counts"]) for group in wordings.values() for q in group)
     if not shifts:
         return unmeasured_check(name, "Options had the same words in all runs. Vary them, such as with swap in norms.")
-    told = "So much the share of an option changes when its word is exchanged, over arms that may differ otherwise too."
+    reason = (
+        "So much the share of an option changes when its word is exchanged, over arms that may differ otherwise too."
+    )
     worst = max(shifts)
-    return Check(name, _at_most(worst, PLACE), points(worst), told, f"at most {PLACE * 100:.0f} points", worst, n)
+    return Check(name, _at_most(worst, PLACE), points(worst), reason, f"at most {PLACE * 100:.0f} points", worst, n)
 
 
 def entropy_check(basis: ValidityBasis) -> Check:
     """How spread out single distributions are."""
-    found = [(arm, q["entropy"], 1.0) for arm, q in basis.questions() if q.get("entropy") is not None]
-    if not found:
+    entropies = [(arm, q["entropy"], 1.0) for arm, q in basis.questions() if q.get("entropy") is not None]
+    if not entropies:
         return unmeasured_check("entropy", "There are no distributions to look at.")
-    means = basis.mean_by_arm(found)
+    means = basis.mean_by_arm(entropies)
     low, high = min(means.values()), max(means.values())
-    shown = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
-    told = "Entropy of single distributions over options: 0 is always the same answer, 1 is a fair draw."
-    return Check("entropy", "inform", shown, told, value=float(np.mean(list(means.values()))), n=len(found))
+    result = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+    reason = "Entropy of single distributions over options: 0 is always the same answer, 1 is a fair draw."
+    return Check("entropy", "inform", result, reason, value=float(np.mean(list(means.values()))), n=len(entropies))
 
 
 def persona_check(basis: ValidityBasis) -> Check:
     """Whether the answer moves at all between personas in one situation."""
     name = "persona matters"
-    seen = [(arm, each["persona"]) for arm, each in basis.witnesses if each.get("persona")]
-    found = [(arm, each["shift"], each["n"]) for arm, each in seen if each["shift"] is not None]
-    if not found:
-        kinds = {each["kind"] for _, each in seen}
+    personas = [(arm, each["persona"]) for arm, each in basis.witnesses if each.get("persona")]
+    shifts = [(arm, each["shift"], each["n"]) for arm, each in personas if each["shift"] is not None]
+    if not shifts:
+        kinds = {each["kind"] for _, each in personas}
         why = "No two personas were ever in the same situation." if "apart" in kinds else "No persona was told."
         if kinds == {"name"}:
             why = "Personas consist of a name alone."
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
-    means = basis.mean_by_arm(found)
+    means = basis.mean_by_arm(shifts)
     where, least = min(means.items(), key=lambda item: item[1])
-    told = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(basis, where)}."
-    told += " This may be due to a name alone." if least >= PERSONA else " Personas hardly reach the answers."
-    n = int(sum(weight for _, _, weight in found))
-    return Check(name, _at_least(least, PERSONA), points(least), told, f"at least {PERSONA * 100:.0f} point", least, n)
+    reason = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(basis, where)}."
+    reason += " This may be due to a name alone." if least >= PERSONA else " Personas hardly reach the answers."
+    n = int(sum(weight for _, _, weight in shifts))
+    return Check(
+        name, _at_least(least, PERSONA), points(least), reason, f"at least {PERSONA * 100:.0f} point", least, n
+    )
 
 
 def homogeneity_check(basis: ValidityBasis) -> Check:
     """Whether people answer alike before they could influence each other."""
     name = "people differ"
-    found = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in basis.witnesses if s.get("alike")]
-    if not found:
+    shares = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in basis.witnesses if s.get("alike")]
+    if not shares:
         return unmeasured_check(name, "Never were five people asked the same at once.")
-    means = basis.mean_by_arm(found)
+    means = basis.mean_by_arm(shares)
     where, most = max(means.items(), key=lambda item: item[1])
-    told = f"So many gave the commonest answer when several were first asked the same{_in_arm(basis, where)}."
-    n = int(sum(weight for _, _, weight in found))
-    return Check(name, _at_most(most, ALIKE), percent(most), told, _up_to(ALIKE), most, n)
+    reason = f"So many gave the commonest answer when several were first asked the same{_in_arm(basis, where)}."
+    n = int(sum(weight for _, _, weight in shares))
+    return Check(name, _at_most(most, ALIKE), percent(most), reason, _up_to(ALIKE), most, n)
 
 
 def drift_check(basis: ValidityBasis) -> Check:
     """Whether those who differ from others early in a run differ in the same way later."""
     name = "persona lasts"
-    found = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in basis.witnesses if s.get("lasting")]
-    if not found:
+    correlations = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in basis.witnesses if s.get("lasting")]
+    if not correlations:
         return unmeasured_check(name, "No difference between personas could be followed over the steps.")
-    means = basis.mean_by_arm(found)
+    means = basis.mean_by_arm(correlations)
     where, least = min(means.items(), key=lambda item: item[1])
-    told = f"Correlation of how people differ from others in the first and second half of a run{_in_arm(basis, where)}."
-    n = int(sum(weight for _, _, weight in found))
-    return Check(name, _at_least(least, LASTING), f"{least:.2f}", told, f"at least {LASTING:g}", least, n)
+    reason = (
+        f"Correlation of how people differ from others in the first and second half of a run{_in_arm(basis, where)}."
+    )
+    n = int(sum(weight for _, _, weight in correlations))
+    return Check(name, _at_least(least, LASTING), f"{least:.2f}", reason, f"at least {LASTING:g}", least, n)
 
 
 def size_checks(basis: ValidityBasis) -> list[Check]:
     """Replicates, failures and cost."""
     spent = basis.spent
     cost = f", {spent['cost']:.4f} in money" if spent["cost"] else ""
-    shown = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens{cost}"
-    cheap = Check("cost", "inform", shown, "What all runs together asked of models.", value=spent["cost"], n=basis.runs)
+    result = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens{cost}"
+    cost_check = Check(
+        "cost", "inform", result, "What all runs together asked of models.", value=spent["cost"], n=basis.runs
+    )
     if basis.replicates is None:
-        told = "One run shows what can happen, not how often."
-        return [Check("replicates", "inform", "a single run", told, f"at least {REPLICATES}", 1.0, 1), cheap]
+        reason = "One run shows what can happen, not how often."
+        return [Check("replicates", "inform", "a single run", reason, f"at least {REPLICATES}", 1.0, 1), cost_check]
     share = basis.failed / basis.runs if basis.runs else 0.0
-    many = basis.replicates
+    replicates = basis.replicates
     return [
         Check(
             "replicates",
-            _at_least(many, REPLICATES),
-            f"{many} in the smallest arm",
+            _at_least(replicates, REPLICATES),
+            f"{replicates} in the smallest arm",
             "Intervals are over seeds; with few of them they are wide and lean on normality.",
             f"at least {REPLICATES}",
-            float(many),
+            float(replicates),
             basis.runs,
         ),
         Check(
@@ -206,7 +214,7 @@ def size_checks(basis: ValidityBasis) -> list[Check]:
             share,
             basis.runs,
         ),
-        cheap,
+        cost_check,
     ]
 
 

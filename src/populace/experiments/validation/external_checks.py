@@ -24,17 +24,19 @@ DISPERSION = (0.8, 1.25)
 """The entropy of the answers against that of the reference."""
 
 
-def reference_shares(given: Reference) -> pl.DataFrame:
+def reference_shares(reference: Reference) -> pl.DataFrame:
     """A reference as a table of question, answer and share; the shares of a question are made to sum to 1."""
-    if isinstance(given, str | Path):
+    if isinstance(reference, str | Path):
         try:
-            table = pl.read_csv(given)
+            table = pl.read_csv(reference)
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise UsageError(f"the reference {given} cannot be read: {error}.") from error
-    elif isinstance(given, pl.DataFrame):
-        table = given
+            raise UsageError(f"the reference {reference} cannot be read: {error}.") from error
+    elif isinstance(reference, pl.DataFrame):
+        table = reference
     else:
-        table = pl.DataFrame({"answer": [str(each) for each in given], "share": [float(v) for v in given.values()]})
+        table = pl.DataFrame(
+            {"answer": [str(each) for each in reference], "share": [float(v) for v in reference.values()]}
+        )
     for name in ("answer", "share"):
         if name not in table.columns:
             raise UnknownNameError("column of the reference", name, table.columns, "It needs answer and share.")
@@ -46,28 +48,28 @@ def reference_shares(given: Reference) -> pl.DataFrame:
     return table.with_columns(pl.col("share") / pl.col("share").sum().over("question"))
 
 
-def reference_check(basis: ValidityBasis, given: Reference | None) -> Check:
+def reference_check(basis: ValidityBasis, reference: Reference | None) -> Check:
     """Answers of the first arm against target shares: how far apart, and how spread out."""
     name = "reference"
-    if given is None:
+    if reference is None:
         return unmeasured_check(name, "No reference was given, so nothing says whether people would answer so.")
-    table = reference_shares(given)
-    found = []
-    for question, wanted in table.group_by("question", maintain_order=True):
-        told = dict(wanted.select("answer", "share").iter_rows())
-        asked = [q for arm, q in basis.questions() if arm == 0 and str(question[0]) in q["text"]]
-        asked = [q for q in asked if set(told) <= set(q["values"])]
-        counts = np.sum([q["counts"] for q in asked], axis=0) if asked else np.zeros(1)
+    table = reference_shares(reference)
+    comparisons = []
+    for question, part in table.group_by("question", maintain_order=True):
+        shares = dict(part.select("answer", "share").iter_rows())
+        questions = [q for arm, q in basis.questions() if arm == 0 and str(question[0]) in q["text"]]
+        questions = [q for q in questions if set(shares) <= set(q["values"])]
+        counts = np.sum([q["counts"] for q in questions], axis=0) if questions else np.zeros(1)
         if counts.sum():
-            target = np.array([told.get(value, 0.0) for value in asked[0]["values"]])
-            found.append((counts / counts.sum(), target, int(counts.sum())))
-    if not found:
+            target = np.array([shares.get(value, 0.0) for value in questions[0]["values"]])
+            comparisons.append((counts / counts.sum(), target, int(counts.sum())))
+    if not comparisons:
         raise UsageError(
             "the reference fits no question of the runs.",
             "Its answers must be options of a question, and its column question a part of the question's text.",
         )
-    distance = max(float(np.abs(seen - target).sum() / 2) for seen, target, _ in found)
-    ratios = [_spread(seen) / _spread(target) for seen, target, _ in found if _spread(target) > 0]
+    distance = max(float(np.abs(observed - target).sum() / 2) for observed, target, _ in comparisons)
+    ratios = [_spread(observed) / _spread(target) for observed, target, _ in comparisons if _spread(target) > 0]
     worst = max(ratios, key=lambda ratio: abs(np.log(max(ratio, 1e-9)))) if ratios else 1.0
     near = distance <= DISTANCE and DISPERSION[0] <= worst <= DISPERSION[1]
     return Check(
@@ -77,7 +79,7 @@ def reference_check(basis: ValidityBasis, given: Reference | None) -> Check:
         f"Answers of {basis.arms[0]} against the given shares: total variation distance, and entropy as a multiple.",
         f"at most {DISTANCE:g} apart, {DISPERSION[0]:g} to {DISPERSION[1]:g} of its entropy",
         distance,
-        sum(n for _, _, n in found),
+        sum(n for _, _, n in comparisons),
     )
 
 
@@ -88,12 +90,12 @@ def model_agreement_check(results: Results) -> Check | None:
     if len(models) < 2:
         return None
     try:
-        return _model_by_model(results, arms, models)
+        return _model_agreement(results, arms, models)
     except PopulaceError as error:
         return unmeasured_check(name, f"Models could not be compared: {error.what}")
 
 
-def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Check:
+def _model_agreement(results: Results, arms: list[Any], models: list[str]) -> Check:
     settings = {arm.name: arm.model_copy(update={"model": "", "title": "", "levels": {}, "number": 0}) for arm in arms}
     groups: dict[str, dict[str, str]] = {}
     for arm in arms:
@@ -104,11 +106,19 @@ def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Che
         return unmeasured_check("models agree", "No arm was run under every model.")
     if len(shared) == 1:
         effects = results.effects(outcome, baseline=shared[0][models[0]])
-        mine = effects.filter(pl.col("arm").is_in(list(shared[0].values())))
-        apart = mine.filter((pl.col("low") > 0) | (pl.col("high") < 0))
-        told = f"{outcome} under {', '.join(models[1:])} against {models[0]}, by 95 % intervals."
-        shown = f"{apart.height} of {mine.height} other models differ"
-        return Check("models agree", "fail" if apart.height else "pass", shown, told, "none", apart.height, mine.height)
+        others = effects.filter(pl.col("arm").is_in(list(shared[0].values())))
+        different = others.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+        reason = f"{outcome} under {', '.join(models[1:])} against {models[0]}, by 95 % intervals."
+        result = f"{different.height} of {others.height} other models differ"
+        return Check(
+            "models agree",
+            "fail" if different.height else "pass",
+            result,
+            reason,
+            "none",
+            different.height,
+            others.height,
+        )
     same = total = 0
     for group in shared[1:]:
         signs = []
@@ -118,9 +128,9 @@ def _model_by_model(results: Results, arms: list[Any], models: list[str]) -> Che
             signs.append(0 if row["low"] <= 0 <= row["high"] else int(np.sign(row["effect"])))
         total += 1
         same += len(set(signs)) == 1
-    told = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
+    reason = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
     verdict: CheckVerdict = "pass" if same == total else "fail"
-    return Check("models agree", verdict, f"{same} of {total} effects", told, "all", same / total, total)
+    return Check("models agree", verdict, f"{same} of {total} effects", reason, "all", same / total, total)
 
 
 def _spread(shares: np.ndarray[Any, Any]) -> float:

@@ -51,7 +51,7 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
             turned = replace(question, order="rotate", reason=False)
             situation = replace(inquiry.situation, question=turned)
             decided = await decide(replace(inquiry, situation=situation, model=model, decider="model"), broker)
-            return _judged(decided.prompts, broker.usage.calls)
+            return _position_check(decided.prompts, broker.usage.calls)
         finally:
             await broker.close()
 
@@ -61,18 +61,20 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
         return unmeasured_check(name, f"The probe could not be made: {error.what}")
 
 
-def _judged(prompts: pl.DataFrame, calls: int) -> Check:
+def _position_check(prompts: pl.DataFrame, calls: int) -> Check:
     """What an option gains by being shown first, over all prompts and orders."""
     known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
-    found = None
+    effect = None
     if known.height:
-        found = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
-    if found is None:
+        effect = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
+    if effect is None:
         return unmeasured_check(
             "position bias", "The model gives no distributions, so a probe of one question shows nothing."
         )
-    shift = found["shift"]
-    told = f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
+    shift = effect["shift"]
+    reason = (
+        f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
+    )
     verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"
     bar = f"within ±{PLACE * 100:.0f} points"
-    return Check("position bias", verdict, points(shift), told, bar, shift, known.height)
+    return Check("position bias", verdict, points(shift), reason, bar, shift, known.height)

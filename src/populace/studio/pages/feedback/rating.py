@@ -118,7 +118,7 @@ class RatingPanel:
                             prose(memory, 600)
             with section("The answer"):
                 with test_id(ui.column().classes("w-full text-lg"), "answer"):
-                    prose(item.said)
+                    prose(item.display_text)
                 if self.sitting.before:
                     ui.label(self.sitting.before).classes("soft small")
                 ui.label("Does it fit this person in this situation?").style("font-weight: 600")
@@ -148,7 +148,7 @@ class RatingPanel:
             else:
                 asked_for = item.question["kind"] == "form" or bool(item.question.get("title"))
                 area = ui.textarea(
-                    "What should the person have answered?", value=item.reply if asked_for else item.said
+                    "What should the person have answered?", value=item.reply if asked_for else item.display_text
                 )
                 area.props("outlined autogrow autofocus").classes("w-full")
                 area.on("keydown.enter.exact.prevent", self._save)

@@ -39,8 +39,8 @@ class RatingSession:
         """Sit down before a queue, at the first answer that this rater has not judged."""
         drawn = Queue.open(workspace, queue).draw(workspace, seed)
         feedback = Feedback(workspace)
-        items = drawn.ordered(rater, seed)
-        made = cls(feedback, queue, seed, rater, items, drawn.missing, feedback.said(rater))
+        items = drawn.in_rater_order(rater, seed)
+        made = cls(feedback, queue, seed, rater, items, drawn.missing, feedback.judgements(rater))
         made.place = made._next(0)
         return made
 

@@ -1,4 +1,4 @@
-"""The runs and experiments of the workspace."""
+"""The runs and experiments of the workspace as JSON."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Home: every run and experiment of the workspace, the newest first."""
+"""The home page: every run and experiment of the workspace, the newest first."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 
@@ -21,11 +22,13 @@ from populace.studio.widgets.charts import line_chart, sparkline
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.start_dialog import show_start
 
-SIZE = 20
+PAGE_SIZE = 20
+Refresh = Callable[[], Awaitable[None]]
+"""Draws the list again."""
 
 
 def register(studio: Studio) -> None:
-    """Make the page known."""
+    """Register `/`."""
 
     @page_at("/")
     async def home(search: str = "", page: int = 1) -> None:
@@ -41,26 +44,26 @@ def register(studio: Studio) -> None:
             async def fill() -> None:
                 words = (field.value or "").strip()
                 names = await asyncio.to_thread(studio.library.matching, words)
-                pages = max(1, -(-len(names) // SIZE))
+                pages = max(1, -(-len(names) // PAGE_SIZE))
                 state["page"] = min(state["page"], pages)
-                chosen = names[(state["page"] - 1) * SIZE : state["page"] * SIZE]
-                cards = await asyncio.to_thread(lambda: [studio.library.card(name) for name in chosen])
-                listed = await asyncio.to_thread(studio.library.experiments)
+                on_page = names[(state["page"] - 1) * PAGE_SIZE : state["page"] * PAGE_SIZE]
+                cards = await asyncio.to_thread(lambda: [studio.library.card(name) for name in on_page])
+                experiments = await asyncio.to_thread(studio.library.experiments)
                 listing.clear()
                 with listing:
                     if not names and not words:
                         _welcome(studio)
                     elif not names:
                         empty_state(
-                            f"No run fits “{display_text(words, 80)}”.", "Show all runs", lambda: field.set_value("")
+                            f"No run matches “{display_text(words, 80)}”.", "Show all runs", lambda: field.set_value("")
                         )
                     for card in cards:
                         _row(studio, card, fill)
                     if pages > 1:
-                        turn = ui.pagination(1, pages, direction_links=True, value=state["page"])
-                        turn.on_value_change(lambda event: go_to(int(event.value or 1)))
-                    if listed and not words:
-                        _experiments(listed)
+                        pager = ui.pagination(1, pages, direction_links=True, value=state["page"])
+                        pager.on_value_change(lambda event: go_to(int(event.value or 1)))
+                    if experiments and not words:
+                        _experiments(experiments)
                     _removed(studio, fill)
                 here.address(search=words, page=state["page"] if state["page"] > 1 else None)
 
@@ -68,18 +71,18 @@ def register(studio: Studio) -> None:
                 state["page"] = number
                 await fill()
 
-            async def searched() -> None:
+            async def on_search() -> None:
                 state["page"] = 1
                 await fill()
 
-            field.on_value_change(searched)
+            field.on_value_change(on_search)
             redraw = Redrawer(fill)
             studio.changes.listen("", redraw)
             await redraw.first()
 
 
-def _row(studio: Studio, card: RunCard, refresh: object) -> None:
-    seen = card.overview
+def _row(studio: Studio, card: RunCard, refresh: Refresh) -> None:
+    facts = card.overview
     with test_id(ui.column().classes("panel"), f"run-{card.name}"):
         with ui.row().classes("w-full items-center gap-3"):
             with ui.column().classes("gap-0 min-w-0").style("flex: 1 1 240px"):
@@ -87,13 +90,13 @@ def _row(studio: Studio, card: RunCard, refresh: object) -> None:
                     run_link(card.name).style("font-weight: 600")
                     chip(card.state)
                     _menu(studio, card, refresh)
-                if seen is None:
+                if facts is None:
                     ui.label(display_text(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
                 else:
-                    fork = f" · fork of {seen.parent.run}" if seen.parent else ""
-                    scenario = seen.scenario.rpartition("/")[2]
-                    what = f"{scenario} · {seen.decided_by} · seed {seen.regime.seed}{fork}"
-                    ui.label(display_text(f"{what} · {seen.author}, {_date(seen.created)}", 300)).classes(
+                    fork = f" · fork of {facts.parent.run}" if facts.parent else ""
+                    scenario = facts.scenario.rpartition("/")[2]
+                    summary = f"{scenario} · {facts.decided_by} · seed {facts.regime.seed}{fork}"
+                    ui.label(display_text(f"{summary} · {facts.author}, {_date(facts.created)}", 300)).classes(
                         "soft small foreign"
                     )
             if card.trend:
@@ -102,8 +105,8 @@ def _row(studio: Studio, card: RunCard, refresh: object) -> None:
                     last = card.trend[-1]
                     value = "–" if last is None else f"{last:.3g}"
                     ui.label(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
-            if seen is not None:
-                _numbers(seen)
+            if facts is not None:
+                _numbers(facts)
         if card.tags:
             with ui.row().classes("gap-1"):
                 for tag in card.tags:
@@ -111,59 +114,56 @@ def _row(studio: Studio, card: RunCard, refresh: object) -> None:
 
 
 def _date(iso: str) -> str:
-    """When a run was made, by the clock of this machine."""
+    """The local time at which a run was made."""
     try:
-        made = datetime.fromisoformat(iso).astimezone()
+        time = datetime.fromisoformat(iso).astimezone()
     except ValueError:
-        return "at some time"
-    return f"{made.day} {made:%b %Y, %H:%M}"
+        return "at an unknown time"
+    return f"{time.day} {time:%b %Y, %H:%M}"
 
 
-def _numbers(seen: RunOverview) -> None:
+def _numbers(facts: RunOverview) -> None:
     with ui.column().classes("gap-0 small").style("width: 270px; max-width: 100%"):
-        planned = f" of {seen.planned}" if seen.planned is not None else ""
-        ui.label(f"{seen.steps}{planned} steps")
-        if seen.state in ("running", "pausing", "paused") and seen.planned:
-            ui.linear_progress(seen.steps / seen.planned, show_value=False).props("rounded").classes("w-full")
-        cost = f", cost {seen.usage.cost:.4g}" if seen.usage.cost else ", no cost known"
-        ui.label(f"{seen.usage.calls:,} calls{cost}").classes("soft")
-        if seen.invalid is not None:
-            share = seen.invalid
+        planned = f" of {facts.planned}" if facts.planned is not None else ""
+        ui.label(f"{facts.steps}{planned} steps")
+        if facts.state in ("running", "pausing", "paused") and facts.planned:
+            ui.linear_progress(facts.steps / facts.planned, show_value=False).props("rounded").classes("w-full")
+        cost = f", cost {facts.usage.cost:.4g}" if facts.usage.cost else ", no cost known"
+        ui.label(f"{facts.usage.calls:,} calls{cost}").classes("soft")
+        if facts.invalid is not None:
+            share = facts.invalid
             bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if share.value else ""
-            ui.label(f"{100 * share.value:.1f} % of {seen.answers:,} answers invalid{bounds}").classes("soft")
+            ui.label(f"{100 * share.value:.1f} % of {facts.answers:,} answers invalid{bounds}").classes("soft")
 
 
-def _menu(studio: Studio, card: RunCard, refresh: object) -> None:
-    assert callable(refresh)
+def _menu(studio: Studio, card: RunCard, refresh: Refresh) -> None:
 
     @notify_errors
     async def delete() -> None:
         studio.library.remove(card.name)
-        ui.notify(f"{display_text(card.name, 80)} is deleted. It can be brought back at the end of the list.")
+        ui.notify(f"{display_text(card.name, 80)} is deleted. It can be restored at the end of the list.")
         await refresh()
 
     @notify_errors
-    async def keep_tags(field: ui.input, dialog: ui.dialog) -> None:
+    async def save_tags(field: ui.input, dialog: ui.dialog) -> None:
         studio.library.tag(card.name, (field.value or "").split(","))
         dialog.close()
         await refresh()
 
-    def ask_tags() -> None:
+    def edit_tags() -> None:
         with ui.dialog(value=True) as dialog, ui.card().classes("w-full max-w-md"):
             ui.label(f"Tags of {display_text(card.name, 80)}").classes("panel-title")
-            field = test_id(ui.input("Tags, with commas between them", value=", ".join(card.tags)), "tags").classes(
-                "w-full"
-            )
+            field = test_id(ui.input("Tags, separated by commas", value=", ".join(card.tags)), "tags").classes("w-full")
             with ui.row().classes("w-full justify-end"):
                 ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                test_id(ui.button("Keep", on_click=partial(keep_tags, field, dialog)), "keep-tags").props("no-caps")
+                test_id(ui.button("Save", on_click=partial(save_tags, field, dialog)), "keep-tags").props("no-caps")
 
     button = ui.button().props("flat round dense icon=more_vert")
     button.props["aria-label"] = f"More about {display_text(card.name, 80)}"
     with test_id(button, f"menu-{card.name}"), ui.menu():
         if not card.problem:
             ui.menu_item("Compare with…", lambda: ui.navigate.to(f"/compare?runs={card.name}"))
-            ui.menu_item("Tags…", ask_tags)
+            ui.menu_item("Tags…", edit_tags)
         test_id(ui.menu_item("Delete", delete), f"delete-{card.name}")
 
 
@@ -182,9 +182,8 @@ def _experiments(cards: list[ExperimentCard]) -> None:
                 ui.label(f"{card.arms} arms, {card.done:,} of {card.planned:,} runs{failed}").classes("soft small")
 
 
-def _removed(studio: Studio, refresh: object) -> None:
-    """What was deleted stays until it is deleted again, and can be brought back."""
-    assert callable(refresh)
+def _removed(studio: Studio, refresh: Refresh) -> None:
+    """The deleted runs, each with a button that restores it."""
     names = studio.workspace.removed()
     if not names:
         return
@@ -194,8 +193,8 @@ def _removed(studio: Studio, refresh: object) -> None:
         studio.workspace.restore(name)
         await refresh()
 
-    with ui.expansion(f"Deleted: {len(names)}", icon="delete").classes("w-full soft") as opened:
-        test_id(opened, "removed")
+    with ui.expansion(f"Deleted: {len(names)}", icon="delete").classes("w-full soft") as expansion:
+        test_id(expansion, "removed")
         for name in names:
             with ui.row().classes("items-center gap-2"):
                 ui.label(display_text(name, 80)).classes("foreign")
@@ -203,25 +202,23 @@ def _removed(studio: Studio, refresh: object) -> None:
 
 
 def _welcome(studio: Studio) -> None:
-    """What somebody sees who has run nothing yet: one that is done, and a button."""
+    """What an empty workspace shows: a finished example, and a button that starts a run."""
 
-    def look() -> None:
-        name = example.place(studio.workspace)
-        ui.navigate.to(f"/run/{name}")
+    def open_example() -> None:
+        ui.navigate.to(f"/run/{example.install(studio.workspace)}")
 
     @notify_errors
     async def start() -> None:
         await show_start(studio.jobs.start("run", "norms", "--seed", "1"))
 
-    with section("Nothing was run here yet"):
+    with section("There are no runs yet"):
         ui.label(
             "Twenty people go to work for a week. Each morning they choose between a blue and a green shirt, "
             "knowing what they saw the day before. Does a norm arise?"
         ).classes("foreign")
         with tempfile.TemporaryDirectory() as folder:
-            place = Workspace(folder)
-            shown_run = Run(place.open(example.place(place)))
-            metrics = shown_run.metrics
+            workspace = Workspace(folder)
+            metrics = Run(workspace.open(example.install(workspace))).metrics
         line_chart(
             "A finished example: share in blue, by day (norms, embedded 135M model, seed 1)",
             metrics,
@@ -231,9 +228,9 @@ def _welcome(studio: Studio) -> None:
             name="example",
         )
         with ui.row().classes("gap-2"):
-            run_it = ui.button("Run norms", on_click=start)
-            test_id(run_it.props("no-caps unelevated"), "run-norms")
-            test_id(ui.button("Open the example", on_click=look).props("no-caps outline"), "open-example")
-        ui.label("The embedded model is small and weak: it shows how things work, not how people are.").classes(
+            button = ui.button("Run norms", on_click=start)
+            test_id(button.props("no-caps unelevated"), "run-norms")
+            test_id(ui.button("Open the example", on_click=open_example).props("no-caps outline"), "open-example")
+        ui.label("The embedded model is small and weak: it shows how Populace works, not how people behave.").classes(
             "soft small"
         )

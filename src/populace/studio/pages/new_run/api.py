@@ -1,4 +1,4 @@
-"""The scenarios that can be run."""
+"""The scenarios as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from populace.studio.studio import Studio
 
 
 def get_scenarios(studio: Studio) -> list[dict[str, Any]]:
-    """Everything that can be picked, with a sentence each."""
+    """All scenarios that can be chosen, with a sentence each."""
     return [asdict(offer) for offer in Catalogue(studio.jobs).offers()]
 
 

@@ -1,4 +1,4 @@
-"""New run: pick a scenario, fill in its form, see what it will take, start it."""
+"""The page for a new run: choose a scenario, fill in its form, see an estimate, start it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
-from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, expected
+from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, estimate_rows
 from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -23,14 +23,13 @@ from populace.studio.widgets.form_values import read_parameters
 from populace.studio.widgets.start_dialog import show_start
 
 _PAUSE_S = 0.7
-"""How long nobody types before an estimate begins."""
-
+"""How long after the last input an estimate begins."""
 
 _KNOWN_MODELS = ("embedded", "scripted:uniform", "scripted:first")
 
 
 def register(studio: Studio) -> None:
-    """`/new`."""
+    """Register `/new`."""
     catalogue = Catalogue(studio.jobs)
 
     @page_at("/new")
@@ -40,22 +39,22 @@ def register(studio: Studio) -> None:
         with frame("New run") as page:
             offers = await asyncio.to_thread(catalogue.offers)
             chosen = query.get("scenario", offers[0].name)
-            _pick(offers, chosen, query)
-            # Only here, below the scenarios, so that another can be picked where one cannot be loaded.
+            _show_offers(offers, chosen, query)
+            # Below the scenarios, so that another one can be chosen where this one cannot be loaded.
             try:
-                described = await _described(catalogue, chosen)
-                form = RunForm.read(described["name"], read_parameters(described), query)
+                description = await _description(catalogue, chosen)
+                form = RunForm.read(description["name"], read_parameters(description), query)
             except PopulaceError as error:
                 page.command(command("scenarios", chosen))
                 error_card(error)
                 test_id(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
                 return
             models = await asyncio.to_thread(_models, studio)
-            _NewRun(studio, page, form).show(described, models)
+            _NewRun(studio, page, form).show(description, models)
 
 
-async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
-    """A scenario's description; for a file the page is sent first, as a child has to load it."""
+async def _description(catalogue: Catalogue, name: str) -> dict[str, Any]:
+    """The description of a scenario. Before a file is loaded by a child process, the page is sent."""
     if name in known_scenarios():
         return await catalogue.description(name)
     with ui.row().classes("items-center gap-2") as waiting:
@@ -68,27 +67,27 @@ async def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
         waiting.delete()
 
 
-def _pick(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:
-    kept = {each.name: query[each.name] for each in (*SETTINGS, *BUDGET) if each.name in query}
+def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:
+    settings = {each.name: query[each.name] for each in (*SETTINGS, *BUDGET) if each.name in query}
     with section("Scenario"):
         with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
             for offer in offers:
-                here = offer.name == chosen.partition(".py:")[0] + (".py" if ".py:" in chosen else "")
-                target = f"/new?{urlencode({'scenario': offer.name, **kept})}"
-                card = ui.element("button").classes("offer chosen" if here else "offer")
-                card.props(f"type=button aria-pressed={'true' if here else 'false'}")
+                selected = offer.name == chosen.partition(".py:")[0] + (".py" if ".py:" in chosen else "")
+                target = f"/new?{urlencode({'scenario': offer.name, **settings})}"
+                card = ui.element("button").classes("offer chosen" if selected else "offer")
+                card.props(f"type=button aria-pressed={'true' if selected else 'false'}")
                 card.on("click", lambda _, target=target: ui.navigate.to(target))
                 with test_id(card, f"scenario-{offer.name}"):
                     ui.label(display_text(offer.name, 80)).classes("offer-name")
                     ui.label(display_text(offer.summary, 240)).classes("soft small")
         if not any(offer.file for offer in offers):
-            ui.label("`populace new mine`, typed in the folder of this workspace, writes one of your own.").classes(
+            ui.label("`populace new mine` in the folder of this workspace writes a scenario of your own.").classes(
                 "soft small"
             )
 
 
 def _models(studio: Studio) -> list[str]:
-    """Models that can be named at once: those of this machine, and those of earlier runs."""
+    """Names of models to suggest: those that need no server, and those of earlier runs."""
     runs = [studio.library.card(name).overview for name in studio.library.names()[:50]]
     used = [run.decided_by for run in runs if run is not None]
     return list(dict.fromkeys([*_KNOWN_MODELS, *(model for model in used if ":" in model)]))
@@ -99,111 +98,113 @@ class _NewRun:
 
     def __init__(self, studio: Studio, page: Page, form: RunForm) -> None:
         self.studio, self.page, self.form = studio, page, form
-        self._estimating: asyncio.Task[Any] | None = None
-        context.client.on_delete(self._stop_estimating)
+        self._estimate_task: asyncio.Task[Any] | None = None
+        context.client.on_delete(self._cancel_estimate)
 
-    def show(self, described: dict[str, Any], models: list[str]) -> None:
+    def show(self, description: dict[str, Any], models: list[str]) -> None:
         """Build the page below the scenarios."""
-        with section(display_text(described["title"], 80)):
-            prose(described["purpose"] or "This scenario says nothing about itself.")
+        with section(display_text(description["title"], 80)):
+            prose(description["purpose"] or "This scenario has no description.")
             with ui.row().classes("items-center gap-3"):
-                ui.label(f"Main metrics: {display_text(', '.join(described['chart']), 200) or 'none'}").classes(
+                ui.label(f"Main metrics: {display_text(', '.join(description['chart']), 200) or 'none'}").classes(
                     "soft small"
                 )
-                _card(described)
+                _card_button(description)
             with field_grid():
                 for each in self.form.parameters:
-                    field(each, self.form.texts.get(each.name), self._typed)
+                    field(each, self.form.texts.get(each.name), self._on_parameter)
             if not self.form.parameters:
                 ui.label("It has no parameters.").classes("soft")
         self._show_settings(models)
         self._show_estimate()
         with ui.column().classes("startbar"):
-            self._start = test_id(ui.button("Start the run", on_click=notify_errors(self._begin)), "start-run")
+            self._start = test_id(ui.button("Start the run", on_click=notify_errors(self._start_run)), "start-run")
             self._start.props("no-caps unelevated icon=play_arrow")
-            self._refused = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
-        self._follow()
+            self._refusal = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
+        self._update()
 
     def _show_settings(self, models: list[str]) -> None:
         model, seed, temperature, decider, recording = SETTINGS
-        held = self.form.settings.get
+        text = self.form.settings.get
         with section("Model and chance"):
             with field_grid():
-                box = field(model, held("model"), self._set, name="model")
+                box = field(model, text("model"), self._on_setting, name="model")
                 if isinstance(box, ui.input):
                     box.set_autocomplete(models)
                 for each in (seed, temperature, decider):
-                    field(each, held(each.name), self._set, name=each.name)
+                    field(each, text(each.name), self._on_setting, name=each.name)
                 with ui.element("div") as self._recording:
-                    field(recording, held("recording"), self._set, name="recording")
+                    field(recording, text("recording"), self._on_setting, name="recording")
             if isinstance(box, ui.input):
                 with ui.row().classes("items-center gap-1"):
                     ui.label("Known here:").classes("soft small")
                     for name in models:
-                        take = ui.button(display_text(name, 80), on_click=lambda _, name=name: box.set_value(name))
-                        test_id(take.props("flat dense no-caps size=sm"), f"model-{name}")
+                        suggestion = ui.button(
+                            display_text(name, 80), on_click=lambda _, name=name: box.set_value(name)
+                        )
+                        test_id(suggestion.props("flat dense no-caps size=sm"), f"model-{name}")
             with ui.expansion("How models are named").classes("w-full").props("dense"), ui.column().classes("gap-1"):
                 for form, meaning in MODEL_FORMS.items():
                     with ui.row().classes("gap-2 items-baseline"):
                         ui.label(form).classes("commandline").style("flex: 0 0 auto")
                         ui.label(meaning).classes("soft small")
-            opened = any(held(each.name) for each in BUDGET)
-            with ui.expansion("Budget", value=opened).classes("w-full").props("dense") as budget:
+            expanded = any(text(each.name) for each in BUDGET)
+            with ui.expansion("Budget", value=expanded).classes("w-full").props("dense") as budget:
                 test_id(budget, "budget")
-                ui.label("At a limit the run stops; it can be resumed, and nothing is paid for twice.").classes("soft")
+                ui.label("The run stops at a limit. It can be resumed, and nothing is paid for twice.").classes("soft")
                 with field_grid():
                     for each in BUDGET:
-                        field(each, held(each.name), self._set, name=each.name)
+                        field(each, text(each.name), self._on_setting, name=each.name)
 
     def _show_estimate(self) -> None:
-        with section("What it will take", note="judged from trial runs on random answers; nothing is spent"):
+        with section("What it will take", note="estimated from trial runs with random answers; nothing is spent"):
             self._estimate = test_id(ui.element("div").classes("expected").props("aria-live=polite"), "estimate")
             again = ui.button("Estimate again", on_click=self._estimate_soon).props("flat dense no-caps icon=refresh")
             test_id(again, "estimate-again")
 
-    def _typed(self, name: str, text: str) -> None:
+    def _on_parameter(self, name: str, text: str) -> None:
         self.form.texts[name] = text
-        self._follow()
+        self._update()
 
-    def _set(self, name: str, text: str) -> None:
+    def _on_setting(self, name: str, text: str) -> None:
         self.form.settings[name] = text
-        self._follow()
+        self._update()
 
-    def _follow(self) -> None:
-        """Let command, address and estimate follow the form."""
+    def _update(self) -> None:
+        """Update the command, the address and the estimate after an input."""
         self.page.command(command(*self.form.run()))
         query = self.form.query()
-        left_out: dict[str, None] = dict.fromkeys(context.client.request.query_params)
-        left_out |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *BUDGET))
-        left_out |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
-        self.page.address(**left_out | query)
+        defaults: dict[str, None] = dict.fromkeys(context.client.request.query_params)
+        defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *BUDGET))
+        defaults |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
+        self.page.address(**defaults | query)
         self._recording.set_visibility(self.form.setting("decider") == "replay")
-        self._refused.clear()
+        self._refusal.clear()
         self._estimate_soon(_PAUSE_S)
 
     def _estimate_soon(self, pause: Any = 0.0) -> None:
-        self._stop_estimating()
+        self._cancel_estimate()
         pause = pause if isinstance(pause, float) else 0.0
-        self._estimating = background_tasks.create(self._do_estimate(pause), name="an estimate")
+        self._estimate_task = background_tasks.create(self._do_estimate(pause), name="an estimate")
 
-    def _stop_estimating(self) -> None:
-        if self._estimating is not None:
-            self._estimating.cancel()
+    def _cancel_estimate(self) -> None:
+        if self._estimate_task is not None:
+            self._estimate_task.cancel()
 
     async def _do_estimate(self, pause: float) -> None:
-        wrong = self.form.input_errors()
+        errors = self.form.input_errors()
         self._estimate.clear()
         with self._estimate:
-            if wrong:
-                name, said = next(iter(wrong.items()))
-                ui.label(f"It waits for {display_text(name, 80)}: {display_text(said, 300)}.").classes("soft")
+            if errors:
+                name, error = next(iter(errors.items()))
+                ui.label(f"It waits for {display_text(name, 80)}: {display_text(error, 300)}.").classes("soft")
                 return
             with ui.row().classes("items-center gap-2"):
                 ui.spinner(size="sm")
                 ui.label("Estimating… the run can be started without it.").classes("soft")
         await asyncio.sleep(pause)
         try:
-            found = await self.studio.jobs.call(*self.form.estimate())
+            estimate = await self.studio.jobs.call(*self.form.estimate())
         except PopulaceError as error:
             self._estimate.clear()
             with self._estimate:
@@ -211,19 +212,19 @@ class _NewRun:
             return
         self._estimate.clear()
         with self._estimate:
-            for row in expected(found, self.form):
+            for row in estimate_rows(estimate, self.form):
                 with ui.column().classes("gap-0 expected-row"):
                     ui.label(row.what).classes("soft small")
                     ui.label(row.amount).classes("figure")
                     ui.label(display_text(row.note, 200)).classes("soft small")
 
-    async def _begin(self) -> None:
-        wrong = self.form.input_errors()
-        if wrong:
-            said = "; ".join(f"{name} {why}" for name, why in wrong.items())
-            self._refused.clear()
-            with self._refused:
-                error_card(UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form."))
+    async def _start_run(self) -> None:
+        errors = self.form.input_errors()
+        if errors:
+            message = "; ".join(f"{name} {error}" for name, error in errors.items())
+            self._refusal.clear()
+            with self._refusal:
+                error_card(UsageError(f"Nothing was started: {message}.", "Correct what is marked in the form."))
             return
         self._start.disable()
         try:
@@ -232,16 +233,16 @@ class _NewRun:
             self._start.enable()
 
 
-def _card(described: dict[str, Any]) -> None:
-    """A link to what else is written about a scenario."""
-    if not described["card"]:
+def _card_button(description: dict[str, Any]) -> None:
+    """A button that shows the card of a scenario, where there is one."""
+    if not description["card"]:
         return
-    written = Path(described["card"]).read_text(encoding="utf-8", errors="replace")
+    text = Path(description["card"]).read_text(encoding="utf-8", errors="replace")
     with ui.dialog() as dialog, ui.card().classes("w-full"):
-        # Cards that ship are ours; one beside somebody's file is foreign text.
-        if described["name"] in known_scenarios():
-            ui.markdown(written).classes("w-full card-text")
+        # Only cards that come with Populace are trusted as markup.
+        if description["name"] in known_scenarios():
+            ui.markdown(text).classes("w-full card-text")
         else:
-            prose(written, 20_000)
+            prose(text, 20_000)
         ui.button("Close", on_click=dialog.close).props("flat no-caps")
     test_id(ui.button("Read its card", on_click=dialog.open), "card").props("flat dense no-caps icon=article")

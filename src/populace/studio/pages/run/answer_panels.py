@@ -1,4 +1,4 @@
-"""The panels of a run about answers: what was said, what was none, and what it took."""
+"""The panels of a run about answers, invalid answers, usage and settings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from populace.studio.widgets.charts import bar_chart, bar_options, line_chart, l
 from populace.studio.widgets.tables import PagedTable, page_rows
 
 _BARS = ["share", "predicted"]
-_CHARTED = 6
-"""Questions that get a chart; the others have their table only."""
+_MAX_CHARTS = 6
+"""The most questions with a chart; the others have a table only."""
 
 
 class AnswersPanel(Panel):
@@ -40,25 +40,25 @@ class AnswersPanel(Panel):
         return step_answers.question_summaries(run, step), step_answers.question_count(run, step)
 
     def draw(self, data: Any) -> None:
-        """The questions; where they are those of the step before, only the numbers change."""
-        asked, count = data
-        texts = [(each.text, str(each.values["value"].to_list())) for each in asked]
+        """The questions; where they are those that are shown already, only the numbers change."""
+        questions, count = data
+        texts = [(each.text, str(each.values["value"].to_list())) for each in questions]
         self._more.set_text(
-            f"The {len(asked)} questions with most answers, of {count:,}." if count > len(asked) else ""
+            f"The {len(questions)} questions with the most answers, of {count:,}." if count > len(questions) else ""
         )
-        self._more.set_visibility(count > len(asked))
-        if texts != self._texts or not asked:
+        self._more.set_visibility(count > len(questions))
+        if texts != self._texts or not questions:
             self._texts = texts
             self._list.clear()
             with self._list:
-                if not asked:
+                if not questions:
                     empty_state("Nobody was asked anything at this step.")
-                self._cards = [_Question(each, self, place < _CHARTED) for place, each in enumerate(asked)]
-        for card, each in zip(self._cards, asked, strict=True):
+                self._cards = [_Question(each, self, place < _MAX_CHARTS) for place, each in enumerate(questions)]
+        for card, each in zip(self._cards, questions, strict=True):
             card.show(each)
 
     def decision(self, row: dict[str, Any]) -> str:
-        """Where the decision of a row is opened."""
+        """The address of the decision of a row."""
         if row["person"] is None:
             return "#"
         return run_address(self.name, "decision", step=self.step, person=row["person"], path=row["path"])
@@ -67,60 +67,60 @@ class AnswersPanel(Panel):
 class _Question:
     """One question with its answers."""
 
-    def __init__(self, asked: step_answers.QuestionSummary, panel: AnswersPanel, charted: bool) -> None:
-        self._rows = asked.values
-        self._drawn = [name for name in _BARS if name == "share" or asked.values["predicted"].null_count() == 0]
+    def __init__(self, question: step_answers.QuestionSummary, panel: AnswersPanel, with_chart: bool) -> None:
+        self._rows = question.values
+        self._bars = [name for name in _BARS if name == "share" or question.values["predicted"].null_count() == 0]
         with ui.column().classes("w-full gap-1 min-w-0"):
-            ui.label(display_text(asked.text, 300)).classes("panel-title foreign").props(
+            ui.label(display_text(question.text, 300)).classes("panel-title foreign").props(
                 "role=heading aria-level=3 dir=auto"
             )
-            self._told = ui.label().classes("soft small foreign")
-            few = asked.different <= step_answers.MOST_VALUES and asked.values.height > 0
+            self._summary = ui.label().classes("soft small foreign")
+            few = question.different <= step_answers.MOST_VALUES and question.values.height > 0
             self._chart = None
-            if charted and few:
+            if with_chart and few:
                 self._chart = bar_chart(
-                    "Share of the valid answers", asked.values, "value", self._drawn, name="answers"
+                    "Share of the valid answers", question.values, "value", self._bars, name="answers"
                 )
             columns = [("value", "answer"), ("people", "people"), ("interval", "share of the valid, 95 % interval")]
-            columns += [("predicted", "predicted")] if len(self._drawn) > 1 else []
+            columns += [("predicted", "predicted")] if len(self._bars) > 1 else []
             self._table = PagedTable(
-                lambda query: page_rows(self._shown(), query), columns, key="value", link=panel.decision, search=""
+                lambda query: page_rows(self._table_rows(), query), columns, key="value", link=panel.decision, search=""
             )
             self._table.table.props("hide-pagination")
 
-    def show(self, asked: step_answers.QuestionSummary) -> None:
+    def show(self, question: step_answers.QuestionSummary) -> None:
         """Show the answers of another step."""
-        self._rows = asked.values
-        statuses = ", ".join(f"{count:,} {status}" for status, count in asked.statuses.items())
-        told = f"{asked.kind} · {asked.purpose} · asked {asked.asked:,}: {statuses}"
-        if asked.mean is not None:
-            told += f" · mean {asked.mean}"
-        if asked.different > asked.values.height:
-            told += f" · {asked.different:,} different answers, the commonest shown"
-        self._told.set_text(display_text(told, 500))
+        self._rows = question.values
+        statuses = ", ".join(f"{count:,} {status}" for status, count in question.statuses.items())
+        summary = f"{question.kind} · {question.purpose} · asked {question.asked:,}: {statuses}"
+        if question.mean is not None:
+            summary += f" · mean {question.mean}"
+        if question.different > question.values.height:
+            summary += f" · {question.different:,} different answers, the most common ones shown"
+        self._summary.set_text(display_text(summary, 500))
         if self._chart is not None:
-            self._chart.show(bar_options(asked.values, "value", self._drawn), asked.values)
+            self._chart.show(bar_options(question.values, "value", self._bars), question.values)
         self._table.refresh()
 
-    def _shown(self) -> pl.DataFrame:
-        told = [
+    def _table_rows(self) -> pl.DataFrame:
+        intervals = [
             "–" if share is None else f"{share:.1%} ({low:.1%} to {high:.1%})"
             for share, low, high in self._rows.select("share", "low", "high").iter_rows()
         ]
-        return self._rows.with_columns(interval=pl.Series(told, dtype=pl.String))
+        return self._rows.with_columns(interval=pl.Series(intervals, dtype=pl.String))
 
 
 class InvalidPanel(Panel):
-    """Answers that were none."""
+    """Invalid answers."""
 
     title = "Invalid"
 
     def build(self) -> None:
         """A chart over time, tables by question, and raw replies."""
         self._tables = [pl.DataFrame(), pl.DataFrame(), pl.DataFrame()]
-        self._told = test_id(ui.label().classes("foreign"), "invalid-told")
+        self._summary = test_id(ui.label().classes("foreign"), "invalid-told")
         self._chart = line_chart(
-            "Share of answers that were invalid, by step",
+            "Share of invalid answers, by step",
             pl.DataFrame({"step": [], "share": []}),
             "step",
             ["share"],
@@ -140,10 +140,10 @@ class InvalidPanel(Panel):
     ) -> tuple[ui.column, PagedTable]:
         with ui.column().classes("min-w-0 gap-1").style("flex: 1 1 320px") as column:
             ui.label(title).classes("panel-title").props("role=heading aria-level=3")
-            made = PagedTable(
+            table = PagedTable(
                 lambda query: page_rows(self._tables[place], query), columns, key=key, link=link, search=""
             )
-        return column, made
+        return column, table
 
     def load(self, run: RunReader, step: int) -> Any:
         """Counts and a sample."""
@@ -162,15 +162,15 @@ class InvalidPanel(Panel):
         by_step, self._tables, now, so_far = data
         at_step = ", ".join(f"{count:,} {status}" for status, count in now.items()) or "nothing was asked"
         until = ", ".join(f"{count:,} {status}" for status, count in so_far.items()) or "nothing was asked"
-        bad = int(by_step["invalid"].sum()) if by_step.height else 0
-        self._told.set_text(
-            f"At this step: {at_step}. Up to it: {until}." + ("" if bad else " No answer was invalid so far.")
+        invalid = int(by_step["invalid"].sum()) if by_step.height else 0
+        self._summary.set_text(
+            f"At this step: {at_step}. Up to it: {until}." + ("" if invalid else " No answer was invalid so far.")
         )
         shares = by_step.filter(pl.col("share").is_not_null())
         self._chart.show(
             line_options(shares, "step", ["share"], bands={"share": ("low", "high")}, mark=self.step), shares
         )
-        self._chart.element.set_visibility(bad > 0)
+        self._chart.element.set_visibility(invalid > 0)
         for (column, table), rows in zip([*self._by_question, self._samples], self._tables, strict=True):
             column.set_visibility(rows.height > 0)
             table.refresh()
@@ -180,14 +180,14 @@ class InvalidPanel(Panel):
 
 
 class UsagePanel(Panel):
-    """What was used up to the step."""
+    """Calls, tokens and cost up to the step."""
 
     title = "Usage"
 
     def build(self) -> None:
         """Totals, a table by purpose, a chart by step, and cleanings."""
         self._purposes, self._cleaned = pl.DataFrame(), pl.DataFrame()
-        self._told = test_id(ui.label().classes("foreign"), "usage-told")
+        self._summary = test_id(ui.label().classes("foreign"), "usage-told")
         columns: list[str | tuple[str, str]] = [
             "purpose",
             "questions",
@@ -203,41 +203,43 @@ class UsagePanel(Panel):
         self._table = PagedTable(lambda query: page_rows(self._purposes, query), columns, key="purpose", search="")
         test_id(self._table.table, "usage")
         ui.label(
-            "Tokens and list price are of the prompts behind the answers, wherever their replies came from. Calls were "
-            "bought by this run; the rest came from the call store."
+            "Tokens and list price count all prompts behind the answers. Calls are those that this run made; the "
+            "other replies came from the call store."
         ).classes("soft small")
         nothing = pl.DataFrame({"step": [], "calls": [], "reused": []})
         self._chart = line_chart(
             "Calls and reused replies, by step", nothing, "step", ["calls", "reused"], name="usage"
         )
         with ui.column().classes("w-full gap-1") as self._cleanings:
-            ui.label("What rules did to utterances so far").classes("panel-title").props("role=heading aria-level=3")
+            ui.label("What cleaning rules did to utterances so far").classes("panel-title").props(
+                "role=heading aria-level=3"
+            )
             columns = ["outcome", ("rule", "rule or reason"), "replies"]
             self._rules = PagedTable(lambda query: page_rows(self._cleaned, query), columns, key="rule", search="")
 
     def load(self, run: RunReader, step: int) -> Any:
-        """What was used and cleaned so far."""
+        """The usage and the cleanings so far."""
         return run_usage.usage_until(run, step), run_usage.cleanings_until(run, step)
 
     def draw(self, data: Any) -> None:
         """The numbers so far, and those of the step."""
-        used, self._cleaned = data
-        total, step = used.total, used.step
-        self._told.set_text(
+        usage, self._cleaned = data
+        total, step = usage.total, usage.step
+        self._summary.set_text(
             f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, cost "
-            f"{total.cost:,.4g}, {total.failures:,} failures, {used.seconds:,.1f} s. In this step: {step.calls:,} "
+            f"{total.cost:,.4g}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: {step.calls:,} "
             f"calls, {step.reused:,} reused, {step.tokens:,} tokens, cost {step.cost:,.4g}."
         )
-        self._purposes = used.purposes
-        self._table.element.set_visibility(used.purposes.height > 0)
+        self._purposes = usage.purposes
+        self._table.element.set_visibility(usage.purposes.height > 0)
         self._table.refresh()
-        self._chart.show(line_options(used.steps, "step", ["calls", "reused"], mark=self.step), used.steps)
+        self._chart.show(line_options(usage.steps, "step", ["calls", "reused"], mark=self.step), usage.steps)
         self._cleanings.set_visibility(self._cleaned.height > 0)
         self._rules.refresh()
 
 
 class SettingsPanel(Panel):
-    """Everything that was set, and how to take the run along."""
+    """Everything that was set, and commands to export the run."""
 
     title = "Settings"
 
@@ -251,7 +253,7 @@ class SettingsPanel(Panel):
             search="Search",
         )
         test_id(self._table.table, "settings")
-        ui.label("Take it along").classes("panel-title").props("role=heading aria-level=3")
+        ui.label("Export").classes("panel-title").props("role=heading aria-level=3")
         commands = [
             command("export", self.name, f"{self.name}-csv", "--format", "csv"),
             command("export", self.name, f"{self.name}.sqlite", "--format", "sqlite"),
@@ -260,7 +262,7 @@ class SettingsPanel(Panel):
         ]
         for line in commands:
             ui.label(display_text(line, 300)).classes("commandline w-full")
-        ui.label("They are run in the folder of the workspace.").classes("soft small")
+        ui.label("Run them in the folder of the workspace.").classes("soft small")
 
     def load(self, run: RunReader, step: int) -> Any:
         """The settings."""

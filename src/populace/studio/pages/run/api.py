@@ -1,4 +1,4 @@
-"""One run: what its page shows, as data."""
+"""One run as JSON."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Size = Annotated[int, Query(ge=1, le=500)]
 def get_overview(studio: Studio, name: str) -> dict[str, Any]:
     """A run in a few facts, and everything that was set."""
     run = studio.library.run(name)
-    seen = overview(run)
+    facts = overview(run)
     settings = [*settings_rows(run), *origin_rows(run)]
-    return {**asdict(seen), "tables": sorted(seen.tables), "progress": seen.progress, "settings": settings}
+    return {**asdict(facts), "tables": sorted(facts.tables), "progress": facts.progress, "settings": settings}
 
 
 def get_metrics(studio: Studio, name: str) -> list[dict[str, Any]]:
@@ -45,10 +45,10 @@ def get_people(
     """A page of the people at a step; `sort=-age` puts the largest first."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    found = step_people.people_page(
+    rows = step_people.people_page(
         run, at, search=search, where=where, sort=sort.lstrip("-"), descending=sort[:1] == "-", page=page, size=size
     )
-    return {"step": at, "count": found.total, "people": found.table.to_dicts()}
+    return {"step": at, "count": rows.total, "people": rows.table.to_dicts()}
 
 
 def get_events(
@@ -65,15 +65,15 @@ def get_events(
     """A page of the events at a step, or with `until` up to it, newest first."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    found = step_events.event_page(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
-    return {"step": at, "count": found.total, "events": found.table.to_dicts()}
+    rows = step_events.event_page(run, at, until=until, kind=kind, person=person, search=search, page=page, size=size)
+    return {"step": at, "count": rows.total, "events": rows.table.to_dicts()}
 
 
 def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
-    """The answers at a step, by question, and which of them are invalid."""
+    """The answers at a step by question, and the invalid ones."""
     run = studio.library.run(name)
     at = step_of(run, step)
-    asked = [
+    questions = [
         {
             **{name: value for name, value in vars(each).items() if name not in ("values", "mean")},
             "values": each.values.to_dicts(),
@@ -82,19 +82,19 @@ def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str,
         for each in step_answers.question_summaries(run, at)
     ]
     invalid = step_answers.invalid_by_question(run, at).to_dicts()
-    return {"step": at, "questions": asked, "invalid": invalid}
+    return {"step": at, "questions": questions, "invalid": invalid}
 
 
 def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
-    """What was used up to a step, by purpose and by step."""
+    """Calls, tokens and cost up to a step, by purpose and by step."""
     run = studio.library.run(name)
-    used = run_usage.usage_until(run, step_of(run, step))
+    usage = run_usage.usage_until(run, step_of(run, step))
     return {
-        "until": used.until,
-        "total": used.total.to_json(),
-        "seconds": used.seconds,
-        "purposes": used.purposes.to_dicts(),
-        "steps": used.steps.to_dicts(),
+        "until": usage.until,
+        "total": usage.total.to_json(),
+        "seconds": usage.seconds,
+        "purposes": usage.purposes.to_dicts(),
+        "steps": usage.steps.to_dicts(),
     }
 
 

@@ -1,4 +1,4 @@
-"""The head of the page of a run: how it stands, in a few numbers, and what can be done with it."""
+"""The head of the page of a run: its state, its main numbers, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from populace.studio.shell.frame import chip, error_card, notify_errors, run_add
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 
-_LOOKS_A_SECOND = 10
-_OPTIONS = {"calls": "--max-calls", "tokens": "--max-tokens", "money": "--max-money", "seconds": "--max-seconds"}
-_TOLD = {
-    "running": "Pause waits after the step under way. Stop ends it soon: calls under way are finished and kept, "
-    "and it can be resumed.",
-    "pausing": "It pauses after the step under way.",
-    "paused": "It waits between two steps. Its process stays, and goes on when it is resumed.",
-    "died": "Its process is gone without saying that it ended, as after kill -9 or a power cut. Every committed step "
-    "is safe, and what was paid for is not paid for again.",
-    "stopped": "It stopped before its end. What was committed stays, and what was paid for is not paid for again.",
-    "failed": "It failed. Once the cause is gone it can be resumed from its last committed step.",
+_POLLS_A_SECOND = 10
+_LIMIT_OPTIONS = {"calls": "--max-calls", "tokens": "--max-tokens", "money": "--max-money", "seconds": "--max-seconds"}
+_STATE_TEXTS = {
+    "running": "Pause waits after the current step. Stop ends the run soon: calls in progress are finished and stored, "
+    "and the run can be resumed.",
+    "pausing": "It pauses after the current step.",
+    "paused": "It waits between two steps. Its process stays and continues when the run is resumed.",
+    "died": "Its process ended without recording an end, as after kill -9 or a power cut. Committed steps are safe, "
+    "and nothing is paid for twice.",
+    "stopped": "It stopped before its end. Committed steps stay, and nothing is paid for twice.",
+    "failed": "It failed. Once the cause is removed, it can be resumed from its last committed step.",
 }
 
 
-class Head:
+class RunHead:
     """The head of the page of a run.
 
     Args:
         studio: The Studio.
         name: The run.
-        step: Tells which step is looked at.
-        changed: Called after something was done to the run.
+        step: Returns the step that the page shows.
+        changed: Called after an action on the run.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Head:
                 names = ("steps", "people", "answers invalid", "calls", "cost", "time", "decided by", "seed")
                 self._figures = {each: self._figure(each) for each in names}
             self._notes = ui.column().classes("w-full gap-1")
-            self._doing = ui.column().classes("w-full gap-2")
+            self._actions = ui.column().classes("w-full gap-2")
             self._links = ui.row().classes("gap-2 items-center")
 
     def _figure(self, name: str) -> tuple[ui.label, ui.label]:
@@ -61,39 +61,46 @@ class Head:
             value = test_id(ui.label("–").classes("figure foreign"), f"figure-{name.replace(' ', '-')}")
             return value, ui.label(name).classes("soft small")
 
-    def show(self, seen: RunOverview) -> None:
-        """Show how the run stands."""
+    def show(self, facts: RunOverview) -> None:
+        """Show the state and the numbers of the run."""
         self._scenario.set_text(
-            display_text(seen.scenario.rpartition("/")[2], 200)
-            + (f" · begun {seen.created[:16]}" if seen.created else "")
+            display_text(facts.scenario.rpartition("/")[2], 200)
+            + (f" · begun {facts.created[:16]}" if facts.created else "")
         )
-        self._bar.set_value(seen.progress or 0.0)
-        self._bar.props(f"indeterminate={'true' if seen.progress is None and seen.state == 'running' else 'false'}")
-        usage = seen.usage
-        done = "none yet" if seen.last is None else f"{seen.last} of {seen.planned}" if seen.planned else str(seen.last)
+        self._bar.set_value(facts.progress or 0.0)
+        self._bar.props(f"indeterminate={'true' if facts.progress is None and facts.state == 'running' else 'false'}")
+        usage = facts.usage
+        done = (
+            "none yet"
+            if facts.last is None
+            else f"{facts.last} of {facts.planned}"
+            if facts.planned
+            else str(facts.last)
+        )
         self._put("steps", done, "steps done")
-        self._put("people", f"{seen.people:,}")
-        if seen.invalid is None:
+        self._put("people", f"{facts.people:,}")
+        if facts.invalid is None:
             self._put("answers invalid", "–", "nothing asked yet")
         else:
-            bounds = f"{percent(seen.invalid.low)} to {percent(seen.invalid.high)}"
-            told_by = f"of {seen.invalid.n:,} answers invalid (95 %: {bounds})"
-            self._put("answers invalid", percent(seen.invalid.value), told_by)
+            bounds = f"{percent(facts.invalid.low)} to {percent(facts.invalid.high)}"
+            note = f"of {facts.invalid.n:,} answers invalid (95 %: {bounds})"
+            self._put("answers invalid", percent(facts.invalid.value), note)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
         self._put(
             "cost",
-            f"{usage.cost:,.4g}" if seen.price else "unknown",
-            "cost" if seen.price else "cost: no price is known",
+            f"{usage.cost:,.4g}" if facts.price else "unknown",
+            "cost" if facts.price else "cost: no price is known",
         )
-        self._put("time", duration(seen.seconds), "computing")
-        self._put("decided by", display_text(seen.decided_by, 80), f"decides, temperature {seen.regime.temperature:g}")
-        self._put("seed", str(seen.regime.seed))
-        state = (
-            f"{seen.state}\n{seen.reason}\n{seen.parent}\n{seen.caveats}\n{seen.interventions}\n{sorted(seen.tables)}"
+        self._put("time", duration(facts.seconds), "computing")
+        self._put(
+            "decided by", display_text(facts.decided_by, 80), f"decides, temperature {facts.regime.temperature:g}"
         )
+        self._put("seed", str(facts.regime.seed))
+        parts = (facts.state, facts.reason, facts.parent, facts.caveats, facts.interventions, sorted(facts.tables))
+        state = "\n".join(map(str, parts))
         if state != self._state:
             self._state = state
-            self._show_state(seen)
+            self._show_state(facts)
 
     def _put(self, name: str, value: str, note: str = "") -> None:
         figure, label = self._figures[name]
@@ -101,65 +108,67 @@ class Head:
         if note:
             label.set_text(note)
 
-    def _show_state(self, seen: RunOverview) -> None:
+    def _show_state(self, facts: RunOverview) -> None:
         self._chip_place.clear()
         with self._chip_place:
-            test_id(chip(seen.state), "state")
-            if seen.parent:
+            test_id(chip(facts.state), "state")
+            if facts.parent:
                 ui.label("fork of").classes("soft")
-                run_link(seen.parent.run)
-                ui.label(f"at step {seen.parent.at}").classes("soft")
+                run_link(facts.parent.run)
+                ui.label(f"at step {facts.parent.at}").classes("soft")
         self._notes.clear()
         with self._notes:
-            for text in [*seen.interventions, *(note[:1].upper() + note[1:] for note in seen.caveats)]:
+            for text in [*facts.interventions, *(note[:1].upper() + note[1:] for note in facts.caveats)]:
                 ui.label(display_text(text, 400)).classes("small foreign soft")
-        self._doing.clear()
-        with self._doing:
-            self._show_doing(seen)
+        self._actions.clear()
+        with self._actions:
+            self._show_actions(facts)
         self._links.clear()
         with self._links:
-            self._show_links(seen)
+            self._show_links(facts)
 
-    def _show_doing(self, seen: RunOverview) -> None:
-        """What can be done with the run as it stands, in honest words."""
-        if seen.state == "complete":
-            ui.label(display_text(f"Complete: {seen.reason}.", 300)).classes("foreign")
+    def _show_actions(self, facts: RunOverview) -> None:
+        """The actions that the state of the run allows."""
+        if facts.state == "complete":
+            ui.label(display_text(f"Complete: {facts.reason}.", 300)).classes("foreign")
             return
-        if seen.state in ("died", "stopped", "failed"):
+        if facts.state in ("died", "stopped", "failed"):
             with ui.column().classes("w-full gap-0").props("role=alert"):
-                if seen.reason:
-                    prose(seen.reason)
-                ui.label(_TOLD[seen.state]).classes("soft small")
-            self._resume(seen)
+                if facts.reason:
+                    prose(facts.reason)
+                ui.label(_STATE_TEXTS[facts.state]).classes("soft small")
+            self._resume(facts)
             return
         with ui.row().classes("gap-2 items-center"):
-            if seen.state == "running":
+            if facts.state == "running":
                 self._button("Pause", "pause", self._pause, "outline")
             else:
                 self._button("Resume", "resume", self._go_on, "unelevated")
             self._button("Stop", "stop", self._stop, "outline color=negative")
-            ui.label(_TOLD.get(seen.state, "")).classes("soft small").style("flex: 1 1 260px")
+            ui.label(_STATE_TEXTS.get(facts.state, "")).classes("soft small").style("flex: 1 1 260px")
 
-    def _resume(self, seen: RunOverview) -> None:
+    def _resume(self, facts: RunOverview) -> None:
         options: dict[str, str] = {}
-        line = ui.label(display_text(command("resume", seen.name), 300)).classes("commandline")
+        line = ui.label(display_text(command("resume", facts.name), 300)).classes("commandline")
         with ui.row().classes("gap-2 items-center"):
             self._button("Resume", "resume", lambda: self._start(options), "unelevated")
-            if not seen.limit:
+            if not facts.limit:
                 return
-            field = ui.number(f"How many more {seen.limit} it may use", min=1, on_change=lambda: told_budget())
+            field = ui.number(f"How many more {facts.limit} it may use", min=1, on_change=lambda: set_limit())
             test_id(field.props("dense outlined clearable").style("min-width: 230px"), "budget")
             ui.label("Empty sets no limit.").classes("soft small")
 
-        def told_budget() -> None:
+        def set_limit() -> None:
             value = field.value
             options.clear()
             if value:
-                options[_OPTIONS[seen.limit]] = f"{value:g}" if seen.limit in ("money", "seconds") else f"{int(value)}"
-            line.set_text(display_text(command("resume", seen.name, *_flat(options)), 300))
+                options[_LIMIT_OPTIONS[facts.limit]] = (
+                    f"{value:g}" if facts.limit in ("money", "seconds") else f"{int(value)}"
+                )
+            line.set_text(display_text(command("resume", facts.name, *_flat(options)), 300))
 
-    def _button(self, text: str, mark: str, act: Callable[[], object], props: str) -> None:
-        test_id(ui.button(text, on_click=notify_errors(act)).props(f"no-caps {props}"), mark)
+    def _button(self, text: str, name: str, action: Callable[[], object], props: str) -> None:
+        test_id(ui.button(text, on_click=notify_errors(action)).props(f"no-caps {props}"), name)
 
     async def _pause(self) -> None:
         self._studio.jobs.pause(self._studio.library.run(self._name))
@@ -171,7 +180,7 @@ class Head:
 
     async def _stop(self) -> None:
         self._studio.jobs.stop(self._studio.library.run(self._name))
-        ui.notify("It stops as soon as the calls under way are in.")
+        ui.notify("It stops as soon as the calls in progress are finished.")
         await self._changed()
 
     async def _start(self, options: dict[str, str]) -> None:
@@ -181,29 +190,29 @@ class Head:
         await self._changed()
 
     async def _follow(self, job: CommandJob) -> None:
-        """Wait until the command holds the run; if it cannot, say why in its own words."""
-        with self._doing:
+        """Wait until the command has taken over the run, or show its error."""
+        with self._actions:
             waiting = ui.row().classes("items-center gap-2")
             with waiting:
                 ui.spinner()
                 ui.label("Resuming: earlier steps are run again with their recorded answers.").classes("soft small")
         while job.state == "starting":
-            await asyncio.sleep(1 / _LOOKS_A_SECOND)
-        if not waiting.is_deleted:  # It goes with the old state, where the new one was shown already.
+            await asyncio.sleep(1 / _POLLS_A_SECOND)
+        if not waiting.is_deleted:  # Showing a new state has deleted it already.
             waiting.delete()
         if job.state == "failed" and job.run is None:
-            with self._doing:
+            with self._actions:
                 error_card(CommandError(job.error or f"`{command(*job.arguments)}` failed."))
 
-    def _show_links(self, seen: RunOverview) -> None:
-        if seen.last is not None:
+    def _show_links(self, facts: RunOverview) -> None:
+        if facts.last is not None:
             fork = ui.button("Fork here", on_click=lambda: ui.navigate.to(self._fork()))
             test_id(fork.props("no-caps outline icon=call_split"), "fork-here")
         compare = ui.button("Compare with…", on_click=self._compare).props("no-caps outline icon=stacked_line_chart")
         test_id(compare, "compare-with")
         for table, name, target in (("positions", "Town", "/town/"), ("posts", "Forum", "/forum/")):
-            if table in seen.tables:
-                address = target + run_address(seen.name).rpartition("/")[2]
+            if table in facts.tables:
+                address = target + run_address(facts.name).rpartition("/")[2]
                 button = ui.button(name, on_click=partial(ui.navigate.to, address)).props("no-caps outline")
                 test_id(button, f"open-{name.lower()}")
 
@@ -216,13 +225,13 @@ class Head:
             ui.label("Compare with").classes("panel-title")
             if not names:
                 ui.label("There is no other run in this workspace. A fork gives you one.").classes("soft")
-            picked = ui.select(
+            selected = ui.select(
                 {name: display_text(name, 80) for name in names}, multiple=True, with_input=True, label="Runs"
             )
-            test_id(picked.classes("w-full").props("use-chips"), "compare-runs")
+            test_id(selected.classes("w-full").props("use-chips"), "compare-runs")
 
             def go() -> None:
-                ui.navigate.to("/compare?runs=" + ",".join([self._name, *(picked.value or [])]))
+                ui.navigate.to("/compare?runs=" + ",".join([self._name, *(selected.value or [])]))
 
             with ui.row().classes("w-full justify-end"):
                 ui.button("Cancel", on_click=dialog.close).props("flat no-caps")

@@ -1,4 +1,4 @@
-"""A run: its metrics over time, its people, what they answered, and what can be done with it."""
+"""The page of a run: metrics over time, people, events, answers, usage, settings, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from populace.runs.reader import RunReader
 from populace.studio.jobs import command
 from populace.studio.metrics import chart_metrics
 from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
-from populace.studio.pages.run.head import Head
+from populace.studio.pages.run.head import RunHead
 from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
-from populace.studio.pages.run.time_slider import Time
+from populace.studio.pages.run.time_slider import TimeSlider
 from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
@@ -27,13 +27,13 @@ from populace.studio.widgets.charts import Chart, line_chart, line_options
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.tables import TableQuery
 
-_GOING = ("running", "pausing", "paused")
-_POINTS = 600
-"""More points than this are thinned in a chart; its data stay whole."""
+_ACTIVE = ("running", "pausing", "paused")
+_MAX_POINTS = 600
+"""The most points that a chart draws; its saved data have all of them."""
 
 
 def register(studio: Studio) -> None:
-    """Make the page known."""
+    """Register `/run/NAME`."""
 
     @page_at("/run/{name}")
     async def run_page(
@@ -51,87 +51,87 @@ def register(studio: Studio) -> None:
         with frame(name, command=command("show", name), crumbs=[("Runs", "/")]) as here:
             studio.library.run(name)
             query = TableQuery(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
-            sight = Sight(studio, name, here, step)
-            again = sight.panel_again
-            sight.build(
+            view = RunView(studio, name, here, step)
+            reload = view.moved
+            view.build(
                 [
-                    PeoplePanel(name, here, again, query, where),
-                    EventsPanel(name, here, again, kind, who, bool(until)),
-                    AnswersPanel(name, here, again),
-                    InvalidPanel(name, here, again),
-                    UsagePanel(name, here, again),
-                    MetricsPanel(name, here, again),
-                    SettingsPanel(name, here, again),
+                    PeoplePanel(name, here, reload, query, where),
+                    EventsPanel(name, here, reload, kind, who, bool(until)),
+                    AnswersPanel(name, here, reload),
+                    InvalidPanel(name, here, reload),
+                    UsagePanel(name, here, reload),
+                    MetricsPanel(name, here, reload),
+                    SettingsPanel(name, here, reload),
                 ],
                 tab,
             )
-            # What changes while the page is being made is seen, too.
-            studio.changes.listen(name, sight.changed)
-            await sight.changed.first()
+            # Before the first drawing, so that changes during it are not missed.
+            studio.changes.listen(name, view.changed)
+            await view.changed.first()
 
 
-class Sight:
-    """What one visitor sees of a run: one step in every panel.
+class RunView:
+    """What one open page shows of a run: one step in every panel.
 
     Args:
         studio: The Studio.
         name: The run.
         page: The page.
-        step: The step to begin with; the newest where there is none.
+        step: The step at first; None for the newest.
+
+    Attributes:
+        changed: Redraws the page after a change of the run.
+        moved: Redraws the page after a change of the step or the panel.
     """
 
     def __init__(self, studio: Studio, name: str, page: Page, step: int | None) -> None:
-        self._studio, self._name, self._page, self._wanted = studio, name, page, step
+        self._studio, self._name, self._page, self._first_step = studio, name, page, step
         self._gone = False
         self._panels: dict[str, Panel] = {}
         self.changed = Redrawer(self._change)
         self.moved = Redrawer(self._move)
 
     def build(self, panels: list[Panel], tab: str) -> None:
-        """Make the elements, empty as yet."""
+        """Create the elements, still empty."""
         self._panels = {panel.title.lower(): panel for panel in panels}
-        chosen = tab if tab in self._panels else "people"
+        first_tab = tab if tab in self._panels else "people"
         self._alert = ui.column().classes("w-full")
-        self._whole = ui.column().classes("w-full gap-4")
-        with self._whole:
-            self._head = Head(self._studio, self._name, lambda: self._time.step, self.changed)
-            self._early = ui.column().classes("panel")
-            with self._early:
+        self._content = ui.column().classes("w-full gap-4")
+        with self._content:
+            self._head = RunHead(self._studio, self._name, lambda: self._time.step, self.changed)
+            self._no_step_yet = ui.column().classes("panel")
+            with self._no_step_yet:
                 empty_state("No step is committed yet. The first one appears here as soon as it is done.")
-            with ui.column().classes("w-full gap-4") as self._seen:
-                self._time = Time(
-                    self._wanted or 0,
-                    follow=self._wanted is None,
+            with ui.column().classes("w-full gap-4") as self._step_content:
+                self._time = TimeSlider(
+                    self._first_step or 0,
+                    follow=self._first_step is None,
                     moved=self.moved,
                     busy=lambda: self.moved.busy or self.changed.busy,
                 )
-                self._charts = Metrics()
+                self._charts = MetricCharts()
                 with ui.column().classes("panel"):
                     with ui.tabs().props("no-caps align=left outside-arrows mobile-arrows") as self._tabs:
                         for key, panel in self._panels.items():
                             test_id(ui.tab(key, label=panel.title), f"tab-{key}")
-                    self._tabs.classes("w-full").set_value(chosen)
-                    self._tabs.on_value_change(self._opened)
+                    self._tabs.classes("w-full").set_value(first_tab)
+                    self._tabs.on_value_change(self._on_tab)
                     self._places = {key: ui.column().classes("w-full gap-3 min-w-0") for key in self._panels}
-        self._seen.set_visibility(False)
-        self._early.set_visibility(False)
+        self._step_content.set_visibility(False)
+        self._no_step_yet.set_visibility(False)
 
     @property
     def _panel(self) -> Panel:
         return self._panels[str(self._tabs.value)]
 
-    async def _opened(self) -> None:
+    async def _on_tab(self) -> None:
         self._page.address(tab=str(self._tabs.value))
         await self.moved()
 
-    async def panel_again(self) -> None:
-        """Load and show the open panel again."""
-        await self.moved()
-
     async def _change(self) -> None:
-        """The run changed: how it stands, its newest step, its metrics, and then what is seen of a step."""
-        await self._guarded(self._show_run)
-        if not self._gone and self._seen.visible:
+        """Show the run as it is now: state, newest step, metrics, and then the chosen step."""
+        await self._with_alert(self._show_run)
+        if not self._gone and self._step_content.visible:
             await self.moved()
 
     async def _show_run(self) -> None:
@@ -139,22 +139,22 @@ class Sight:
         facts = await asyncio.to_thread(overview, run)
         table = await asyncio.to_thread(lambda: run.metrics)
         self._head.show(facts)
-        self._early.set_visibility(facts.last is None)
-        self._seen.set_visibility(facts.last is not None)
+        self._no_step_yet.set_visibility(facts.last is None)
+        self._step_content.set_visibility(facts.last is not None)
         if facts.last is None:
             return
-        if self._wanted is not None and self._time.last < facts.last:
-            self._time.step = min(max(self._wanted, 0), facts.last)
-            self._wanted = None
-        elif self._wanted is None and self._time.last == 0 and self._time.follow.value:
+        if self._first_step is not None and self._time.last < facts.last:
+            self._time.step = min(max(self._first_step, 0), facts.last)
+            self._first_step = None
+        elif self._first_step is None and self._time.last == 0 and self._time.follow.value:
             self._time.step = facts.last
-        self._time.show(run, facts.last, going=facts.state in _GOING)
+        self._time.show(run, facts.last, going=facts.state in _ACTIVE)
         self._charts.show(run, table, self._time.step)
 
     async def _move(self) -> None:
-        """Another step, or another panel: everything that is seen follows."""
+        """Show another step or another panel."""
         if not self._gone:
-            await self._guarded(self._show_step)
+            await self._with_alert(self._show_step)
 
     async def _show_step(self) -> None:
         step, panel, key = self._time.step, self._panel, str(self._tabs.value)
@@ -170,8 +170,8 @@ class Sight:
         self._page.address(step=None if last else step)
         self._page.command(command("show", self._name, "--step", str(step)))
 
-    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something; if the run is gone meanwhile, the page says so and stays as it is."""
+    async def _with_alert(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a task; an error is shown above the page, and a run that is gone hides the rest of the page."""
         try:
             await work()
             self._alert.clear()
@@ -182,7 +182,7 @@ class Sight:
                 if self._gone:
                     test_id(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
                 error_card(error)
-            self._whole.set_visibility(not self._gone)
+            self._content.set_visibility(not self._gone)
 
     def _is_there(self) -> bool:
         try:
@@ -192,11 +192,11 @@ class Sight:
         return True
 
 
-class Metrics:
-    """A chart for each metric: those that the scenario draws first, the others behind a switch."""
+class MetricCharts:
+    """A chart for each metric: the main ones of the scenario, and the others behind a switch."""
 
     def __init__(self) -> None:
-        self._drawn: dict[str, tuple[Chart, ui.label]] = {}
+        self._charts_by_metric: dict[str, tuple[Chart, ui.label]] = {}
         self._table = pl.DataFrame()
         self._split: tuple[list[str], list[str]] = ([], [])
         self._step = 0
@@ -219,24 +219,24 @@ class Metrics:
             self._draw(self._others, others, step)
 
     def mark(self, step: int) -> None:
-        """Move the mark to a step, and tell the values there."""
-        told = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
-        marked = []
-        for name, (chart, label) in self._drawn.items():
-            label.set_text(_value(told.get(name), step))
-            # The browser moves its own mark: options that change here would have it draw the whole chart again.
+        """Move the marker to a step, and show the values there."""
+        rows = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        markers = []
+        for name, (chart, label) in self._charts_by_metric.items():
+            label.set_text(_value(rows.get(name), step))
+            # The browser moves the marker: changed options would have it draw the whole chart again.
             series = chart.chart.options["series"]
-            marked += [[chart.chart.id, each["name"]] for each in series if "markLine" in each]
+            markers += [[chart.chart.id, each["name"]] for each in series if "markLine" in each]
         self._step = step
-        ui.run_javascript(f"populaceMark({json.dumps(marked)}, {step}, 'charts')")
+        ui.run_javascript(f"populaceMark({json.dumps(markers)}, {step}, 'charts')")
 
     def _draw(self, place: ui.row, names: list[str], step: int) -> None:
-        told = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        rows = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
         for name in names:
             whole = self._table.select("step", name)
-            points = _thinned(whole)
-            if name in self._drawn:
-                chart, label = self._drawn[name]
+            points = _thin(whole)
+            if name in self._charts_by_metric:
+                chart, label = self._charts_by_metric[name]
                 chart.show(line_options(points, "step", [name], mark=step), whole)
             else:
                 with place, ui.column().classes("gap-0 min-w-0").style("flex: 1 1 320px"):
@@ -245,8 +245,8 @@ class Metrics:
                     with chart.element:
                         label = test_id(ui.label().classes("small soft"), f"value-{name}")
                         label.move(chart.element, target_index=1)
-                self._drawn[name] = (chart, label)
-            label.set_text(_value(told.get(name), step))
+                self._charts_by_metric[name] = (chart, label)
+            label.set_text(_value(rows.get(name), step))
 
     def _show_others(self) -> None:
         self._others.set_visibility(bool(self._switch.value))
@@ -261,9 +261,9 @@ def _value(row: dict[str, Any] | None, step: int) -> str:
     return display_text(f"{row['value']} at step {step}{change}", 200)
 
 
-def _thinned(table: pl.DataFrame) -> pl.DataFrame:
-    """At most so many rows, evenly over all of them, the first and the last among them."""
+def _thin(table: pl.DataFrame) -> pl.DataFrame:
+    """At most `_MAX_POINTS` rows, evenly spaced, with the first and the last."""
     last = table.height - 1
-    if last < _POINTS:
+    if last < _MAX_POINTS:
         return table
-    return table[[round(place * last / (_POINTS - 1)) for place in range(_POINTS)]]
+    return table[[round(place * last / (_MAX_POINTS - 1)) for place in range(_MAX_POINTS)]]

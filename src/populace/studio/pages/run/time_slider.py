@@ -1,4 +1,4 @@
-"""The time slider: one step for everything that a page shows."""
+"""The time slider, which chooses the step that a page shows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _PLAY_S = 0.6
 
 
 class _Slider(ui.slider):
-    """A slider whose new value is not sent back to the browser that it came from: that would draw the page twice."""
+    """A slider whose new value is not sent back to the browser that set it: that would draw the page twice."""
 
     LOOPBACK = False
 
 
-class Time:
-    """A slider over the steps with the simulation's clock, a play button and a switch to follow a run that goes.
+class TimeSlider:
+    """A slider over the steps with the simulated time, a play button and a switch to follow a run that is under way.
 
     Args:
-        step: Where it stands at first.
-        follow: Whether it goes along with the newest step.
+        step: The step at first.
+        follow: Whether to move along with the newest step.
         moved: Called when the step changed.
-        busy: Whether what was asked for last is still being shown; playing waits for it.
+        busy: Returns whether the page is still being drawn; playing waits for it.
     """
 
     def __init__(
@@ -40,17 +40,17 @@ class Time:
             self._play = self._button("play_arrow", "Play", self._toggle, "play")
             self._button("chevron_right", "One step on", lambda: self._by(1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
-            self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._slid)
+            self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._on_slide)
             self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
             test_id(self.slider, "slider")
             with ui.column().classes("gap-0").style("min-width: 170px"):
                 self.number = test_id(ui.label().classes("figure"), "step")
                 self.clock = test_id(ui.label().classes("soft small"), "clock")
-            self.follow = ui.switch("Follow the newest", value=follow, on_change=self._followed)
+            self.follow = ui.switch("Follow the newest", value=follow, on_change=self._on_follow)
             test_id(self.follow, "follow")
-        # Only where no control has the focus: a slider and tabs know their own arrows.
+        # Only while no control has the focus: sliders and tabs use the arrow keys themselves.
         controls = ["input", "select", "button", "textarea", "a", "div"]
-        ui.keyboard(self._key, ignore=controls)  # type: ignore[arg-type]
+        ui.keyboard(self._on_key, ignore=controls)  # type: ignore[arg-type]
         self._timer = ui.timer(_PLAY_S, self._tick, active=False)
 
     def show(self, run: RunReader, last: int, *, going: bool) -> None:
@@ -60,7 +60,7 @@ class Time:
         if grown or self.slider.props.get("max") != max(last, 1):
             self.slider.props(f"max={max(last, 1)}")
         self.follow.set_visibility(going)
-        # The end of a run and its last step may be told together: whoever followed it sees that step too.
+        # The end of a run and its last step may be reported together: a page that follows shows that step too.
         if ((going or grown) and self.follow.value) or self.step > last:
             self.step = last
         if self.slider.value != self.step:
@@ -69,7 +69,7 @@ class Time:
         self.clock.set_text(time_text(run.record.facts(self.step)["now"]))
 
     async def go(self, step: int) -> None:
-        """Go to a step that somebody chose."""
+        """Go to a step; other than the newest, it ends following."""
         step = min(max(step, 0), self.last)
         if step == self.step:
             return
@@ -81,18 +81,18 @@ class Time:
         await self._moved()
 
     async def _by(self, steps: int) -> None:
-        # From where it stands when its turn comes: of two quick presses the second goes on from the first.
+        # From the current step, so that of two quick presses the second continues from the first.
         await self.go(self.step + steps)
 
-    async def _slid(self, event: events.ValueChangeEventArguments[float | None]) -> None:
+    async def _on_slide(self, event: events.ValueChangeEventArguments[float | None]) -> None:
         if event.value is not None:
             await self.go(int(event.value))
 
-    async def _followed(self, event: events.ValueChangeEventArguments[bool | None]) -> None:
+    async def _on_follow(self, event: events.ValueChangeEventArguments[bool | None]) -> None:
         if event.value and self.step != self.last:
             await self.go(self.last)
 
-    async def _key(self, event: events.KeyEventArguments) -> None:
+    async def _on_key(self, event: events.KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
             return
         if event.key.arrow_left:
@@ -117,6 +117,6 @@ class Time:
         name = "Pause playing" if playing else "Play"
         self._play.props(f'icon={"pause" if playing else "play_arrow"} aria-label="{name}"')
 
-    def _button(self, icon: str, name: str, act: Callable[[], object], mark: str = "") -> ui.button:
-        button = ui.button(on_click=act).props(f'flat round dense icon={icon} aria-label="{name}"').tooltip(name)
-        return test_id(button, mark) if mark else button
+    def _button(self, icon: str, name: str, action: Callable[[], object], test_name: str = "") -> ui.button:
+        button = ui.button(on_click=action).props(f'flat round dense icon={icon} aria-label="{name}"').tooltip(name)
+        return test_id(button, test_name) if test_name else button

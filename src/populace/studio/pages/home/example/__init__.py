@@ -1,4 +1,4 @@
-"""A finished run that ships, so that a newcomer sees one before waiting for one.
+"""A finished run that comes with Populace, so that a newcomer sees one before waiting for one.
 
 It is norms with default parameters on the embedded model, seed 1, recorded on 15 November 2026.
 """
@@ -14,8 +14,8 @@ NAME = "norms-example"
 _ARCHIVE = Path(__file__).with_name(f"{NAME}.zip")
 
 
-def place(workspace: Workspace) -> str:
-    """Put the example among the runs of a workspace, unless it is there; returns its name."""
+def install(workspace: Workspace) -> str:
+    """Copy the example into the runs of a workspace, unless it is there, and return its name."""
     if not (workspace.runs / NAME).exists():
         workspace.runs.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(_ARCHIVE) as archive:
