@@ -83,7 +83,7 @@ def using(model: OpenAICompatible, what: Callable[[OpenAICompatible], Awaitable[
     return asyncio.run(go())
 
 
-async def gathered(model: OpenAICompatible, *requests: Request) -> dict[int, ReplyOrFailure]:
+async def collect_replies(model: OpenAICompatible, *requests: Request) -> dict[int, ReplyOrFailure]:
     found: dict[int, ReplyOrFailure] = {}
     async with contextlib.aclosing(model.replies(requests)) as lots:
         async for lot in lots:
@@ -93,12 +93,12 @@ async def gathered(model: OpenAICompatible, *requests: Request) -> dict[int, Rep
 
 def ask(model: OpenAICompatible, *requests: Request) -> ReplyOrFailure:
     """The outcome of the last request."""
-    return using(model, lambda model: gathered(model, *requests))[len(requests) - 1]
+    return using(model, lambda model: collect_replies(model, *requests))[len(requests) - 1]
 
 
 def started(model: OpenAICompatible) -> OpenAICompatible:
     """The model, after it has found out what its server can do."""
-    using(model, gathered)
+    using(model, collect_replies)
     return model
 
 
@@ -175,7 +175,7 @@ def test_log_probabilities_and_samples_tell_apart_in_the_journal(server):
 def test_a_model_that_wants_the_limit_under_its_newer_name_gets_it():
     with FakeServer(limit_field="max_completion_tokens") as server:
         model = make_model(server)
-        reply = using(model, lambda model: gathered(model, shirt(top=0, max_tokens=9)))[0]
+        reply = using(model, lambda model: collect_replies(model, shirt(top=0, max_tokens=9)))[0]
         assert reply.text in ("blue", "green")
         assert server.seen[-1].body["max_completion_tokens"] == 9
 
@@ -188,7 +188,7 @@ def test_replies_are_led_only_where_the_server_is_known_to_go_on_from_a_lead(own
 
 def test_vllm_is_told_to_go_on_with_the_last_message():
     with FakeServer(models={"fake-1": "vllm"}) as server:
-        using(make_model(server), lambda model: gathered(model, shirt(lead="Answer:")))
+        using(make_model(server), lambda model: collect_replies(model, shirt(lead="Answer:")))
         body = server.seen[-1].body
     assert body["messages"][-1] == {"role": "assistant", "content": "Answer:"}
     assert (body["add_generation_prompt"], body["continue_final_message"]) == (False, True)
@@ -312,8 +312,8 @@ def test_a_request_that_the_server_rejects_is_not_repeated(waits):
 
 def test_one_failure_does_not_touch_the_requests_beside_it(waits):
     with FakeServer(by_person({1: TOO_LONG})) as server:
-        found = using(make_model(server), lambda model: gathered(model, *map(shirt, range(4))))
-    assert [isinstance(found[person], Reply) for person in range(4)] == [True, False, True, True]
+        outcomes = using(make_model(server), lambda model: collect_replies(model, *map(shirt, range(4))))
+    assert [isinstance(outcomes[person], Reply) for person in range(4)] == [True, False, True, True]
 
 
 def test_a_model_that_vanishes_stops_the_run_with_its_name(waits):
@@ -430,11 +430,11 @@ def test_words_of_the_server_are_passed_on_without_the_key(status, monkeypatch, 
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
     with FakeServer(lambda seen: failing(status, f"{KEY} may not do this")) as server:
         try:
-            said = str(ask(make_model(server, retries=0), shirt()))
+            text = str(ask(make_model(server, retries=0), shirt()))
         except ModelError as error:
-            said = "".join(traceback.format_exception(error))
-    assert "may not do this" in said
-    assert KEY not in said
+            text = "".join(traceback.format_exception(error))
+    assert "may not do this" in text
+    assert KEY not in text
 
 
 def test_a_run_leaves_the_key_in_no_file_and_no_log(monkeypatch, tmp_path, caplog):
@@ -477,9 +477,9 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable():
 
 def test_a_server_that_goes_away_in_the_middle_of_a_run_is_a_broken_connection(waits):
     async def leave(model: OpenAICompatible) -> ReplyOrFailure:
-        await gathered(model, shirt())
+        await collect_replies(model, shirt())
         server.stop()
-        return (await gathered(model, shirt(1)))[0]
+        return (await collect_replies(model, shirt(1)))[0]
 
     with FakeServer() as server:
         outcome = using(make_model(server), leave)
@@ -532,13 +532,15 @@ def test_credentials_in_the_address_are_refused_and_not_repeated(inside, tmp_pat
 
 def test_no_more_requests_are_under_way_than_allowed():
     with FakeServer(latency_s=0.02) as server:
-        using(make_model(server, concurrency=3), lambda model: gathered(model, *map(shirt, range(12))))
+        using(make_model(server, concurrency=3), lambda model: collect_replies(model, *map(shirt, range(12))))
     assert (server.most_under_way, server.answered) == (3, 12)
 
 
 def test_questions_asked_at_the_same_time_share_the_limit_on_requests_under_way():
     async def both(model: OpenAICompatible) -> None:
-        await asyncio.gather(gathered(model, *map(shirt, range(6))), gathered(model, *map(shirt, range(6, 12))))
+        await asyncio.gather(
+            collect_replies(model, *map(shirt, range(6))), collect_replies(model, *map(shirt, range(6, 12)))
+        )
 
     with FakeServer(latency_s=0.02) as server:
         using(make_model(server, concurrency=3), both)
@@ -547,19 +549,19 @@ def test_questions_asked_at_the_same_time_share_the_limit_on_requests_under_way(
 
 def test_a_halt_lets_calls_under_way_end_and_begins_no_more():
     async def halted(model: OpenAICompatible) -> dict[int, ReplyOrFailure]:
-        asking = asyncio.create_task(gathered(model, *map(shirt, range(6))))
+        asking = asyncio.create_task(collect_replies(model, *map(shirt, range(6))))
         await eventually(lambda: server.chats == 2)
         model.halted = True
         return await asking
 
     with FakeServer(latency_s=0.25) as server:
-        found = using(make_model(server, concurrency=2), halted)
-        assert (len(found), server.chats, server.answered) == (2, 2, 2)
+        outcomes = using(make_model(server, concurrency=2), halted)
+        assert (len(outcomes), server.chats, server.answered) == (2, 2, 2)
 
 
 def test_a_halt_also_keeps_those_from_beginning_who_wait_for_their_turn():
     async def halted(model: OpenAICompatible) -> None:
-        asking = asyncio.gather(gathered(model, shirt(0)), gathered(model, shirt(1)))
+        asking = asyncio.gather(collect_replies(model, shirt(0)), collect_replies(model, shirt(1)))
         await eventually(lambda: server.chats == 1)
         model.halted = True
         await asking
@@ -571,7 +573,7 @@ def test_a_halt_also_keeps_those_from_beginning_who_wait_for_their_turn():
 
 def test_a_halt_ends_the_wait_for_another_attempt():
     async def halted(model: OpenAICompatible) -> None:
-        asking = asyncio.create_task(gathered(model, shirt()))
+        asking = asyncio.create_task(collect_replies(model, shirt()))
         await eventually(lambda: server.answered == 1)
         model.halted = True
         async with asyncio.timeout(1):
@@ -583,18 +585,18 @@ def test_a_halt_ends_the_wait_for_another_attempt():
 
 
 def test_replies_that_arrived_before_an_error_are_handed_over_before_it():
-    found: set[int] = set()
+    indices: set[int] = set()
 
     async def slowly(model: OpenAICompatible) -> None:
         async for lot in model.replies([shirt(0), shirt(1), shirt(2)]):
-            found.update(index for index, _ in lot)
+            indices.update(index for index, _ in lot)
             await eventually(lambda: server.answered == 3)
             await asyncio.sleep(0.05)
 
     acts = {1: Act(pause_s=0.05), 2: replace(KEY_REFUSED, pause_s=0.1)}
     with FakeServer(by_person(acts)) as server, pytest.raises(ModelKeyError):
         using(make_model(server), slowly)
-    assert found == {0, 1}
+    assert indices == {0, 1}
 
 
 def kept_after(

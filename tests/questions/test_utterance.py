@@ -134,11 +134,11 @@ def test_a_limit_too_short_for_a_sentence_is_refused() -> None:
         Utterance("What?", limit=19)
 
 
-def wicked(request: Request) -> str:
+def hostile_writer(request: Request) -> str:
     """The hostile completion whose number stands in the prompt, and the same again when asked to repair it."""
-    found = re.search(r"Your ticket is (\d+)", request.messages[0][1])
-    assert found
-    return HOSTILE[int(found.group(1))]
+    match = re.search(r"Your ticket is (\d+)", request.messages[0][1])
+    assert match
+    return HOSTILE[int(match.group(1))]
 
 
 class Thread(Scenario):
@@ -154,13 +154,13 @@ class Thread(Scenario):
         return 1
 
     async def step(self) -> None:
-        told = USER.removesuffix("What do you answer?").strip()
-        self.people["text"] = await self.ask(self.people, POST, given=told, purpose="post")
+        prompt = USER.removesuffix("What do you answer?").strip()
+        self.people["text"] = await self.ask(self.people, POST, given=prompt, purpose="post")
 
 
 @pytest.fixture(scope="module")
 def thread() -> Run:
-    return simulate(Thread(), model=Scripted(wicked, spec="scripted:wicked"), seed=1, keep="nothing")
+    return simulate(Thread(), model=Scripted(hostile_writer, spec="scripted:hostile_writer"), seed=1, keep="nothing")
 
 
 def test_no_hostile_completion_reaches_a_thread_raw(thread: Run) -> None:
@@ -211,12 +211,14 @@ def test_a_clean_text_is_never_longer_than_the_limit(reply: str, limit: int) -> 
 @settings(max_examples=150, deadline=None)
 def test_cleaning_never_invents_a_word(reply: str) -> None:
     cleaned = clean(reply, CONTEXT)
-    shown = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", " ", reply)
+    visible = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", " ", reply)
     for _ in range(20):
-        shown = html.unescape(shown)
-        shown = "".join(c for c in shown if c in "\n\t\r" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+        visible = html.unescape(visible)
+        visible = "".join(
+            c for c in visible if c in "\n\t\r" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")
+        )
     bare = cleaned.text.replace("\u200c", "").replace("\u200d", "") if cleaned.text else ""
-    known = set(re.findall(r"[^\W_]+", shown))
+    known = set(re.findall(r"[^\W_]+", visible))
     assert [word for word in re.findall(r"[^\W_]+", bare) if word not in known] == []
 
 
