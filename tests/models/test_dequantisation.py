@@ -28,8 +28,8 @@ def test_the_unpacked_file_holds_the_same_numbers(path: Path) -> None:
     for one, other in list(zip(packed.tensors, wide.tensors, strict=True))[:12]:
         numbers = quants.dequantize(one.data, one.tensor_type).astype(np.float16)
         assert np.array_equal(numbers, quants.dequantize(other.data, other.tensor_type).astype(np.float16))
-    told = [name for name in packed.fields if not name.startswith("GGUF.")]
-    assert all(wide.fields[name].contents() == packed.fields[name].contents() for name in told)
+    names = [name for name in packed.fields if not name.startswith("GGUF.")]
+    assert all(wide.fields[name].contents() == packed.fields[name].contents() for name in names)
 
 
 def test_a_cache_that_cannot_be_written_is_named(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

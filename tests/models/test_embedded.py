@@ -44,48 +44,48 @@ def model(path: Path) -> Iterator[EmbeddedModel]:
 
 def ask(model: EmbeddedModel, *requests: Request) -> list[ReplyOrFailure]:
     async def go() -> list[ReplyOrFailure]:
-        found = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
-        return [found[index] for index in sorted(found)]
+        outcomes = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
+        return [outcomes[index] for index in sorted(outcomes)]
 
     return asyncio.run(go())
 
 
-def refused(path: Path) -> str:
+def load_error(path: Path) -> str:
     with pytest.raises(ModelFileError) as caught:
         asyncio.run(EmbeddedModel(path, threads=1).start())
     return str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):
-    assert str(tmp_path / "none.gguf") in refused(tmp_path / "none.gguf")
-    assert "there is no model file" in refused(tmp_path)
+    assert str(tmp_path / "none.gguf") in load_error(tmp_path / "none.gguf")
+    assert "there is no model file" in load_error(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"GG", b"PK\x03\x04 a zip file", b"<html>not found</html>"])
 def test_a_file_of_another_kind_is_no_model(tmp_path, content):
     (tmp_path / "other.gguf").write_bytes(content)
-    assert "is not a GGUF file" in refused(tmp_path / "other.gguf")
+    assert "is not a GGUF file" in load_error(tmp_path / "other.gguf")
 
 
 def test_a_gguf_file_with_nonsense_inside_is_refused(tmp_path):
     (tmp_path / "bad.gguf").write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 4096)
-    assert "could not be loaded as a model" in refused(tmp_path / "bad.gguf")
+    assert "could not be loaded as a model" in load_error(tmp_path / "bad.gguf")
 
 
 @pytest.mark.parametrize("kept", [4096, 20_000_000], ids=["in the header", "in the weights"])
 def test_a_truncated_file_is_refused(path, tmp_path, kept):
     with path.open("rb") as whole:
         (tmp_path / "cut.gguf").write_bytes(whole.read(kept))
-    assert "could not be loaded as a model" in refused(tmp_path / "cut.gguf")
+    assert "could not be loaded as a model" in load_error(tmp_path / "cut.gguf")
 
 
 def test_the_options_get_most_of_the_probability(model):
     (reply,) = ask(model, shirt("Ann"))
-    found = {token.strip(): math.exp(logprob) for token, logprob in reply.tokens}
+    probabilities = {token.strip(): math.exp(logprob) for token, logprob in reply.tokens}
     assert len(reply.tokens) == 20
-    assert found["blue"] > 0.05
-    assert found["green"] > 0.01
-    assert sum(found.values()) <= 1.0001
+    assert probabilities["blue"] > 0.05
+    assert probabilities["green"] > 0.01
+    assert sum(probabilities.values()) <= 1.0001
 
 
 def test_replies_do_not_depend_on_order_or_on_what_was_asked_before(model):

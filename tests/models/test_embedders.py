@@ -66,9 +66,9 @@ def test_shared_words_and_word_stems_bring_hashed_texts_together() -> None:
     [("hashing", "hashing", 256), ("hashing:64", "hashing", 64), ("minilm", "minilm", 384)],
 )
 def test_an_embedder_is_named_by_a_string(spec: str, name: str, dimension: int) -> None:
-    found = open_embedder(spec)
-    assert isinstance(found, Embedder)
-    assert (found.name, found.dimension) == (name, dimension)
+    embedder = open_embedder(spec)
+    assert isinstance(embedder, Embedder)
+    assert (embedder.name, embedder.dimension) == (name, dimension)
 
 
 def test_names_that_are_none_are_refused_in_words() -> None:
@@ -88,12 +88,12 @@ def test_names_that_are_none_are_refused_in_words() -> None:
 
 @pytest.fixture(scope="module")
 def minilm() -> MiniLM:
-    made = MiniLM()
+    embedder = MiniLM()
     try:
-        made.embed(["ready"])
+        embedder.embed(["ready"])
     except ModelFileError as error:
         pytest.skip(f"the files of all-MiniLM-L6-v2 cannot be had: {error}")
-    return made
+    return embedder
 
 
 @pytest.mark.embedded
@@ -211,9 +211,9 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIEmbedder]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = OpenAIEmbedder("small", server.url, retries=0)
-    yield made
-    made.close()
+    embedder = OpenAIEmbedder("small", server.url, retries=0)
+    yield embedder
+    embedder.close()
 
 
 def test_a_served_embedder_returns_unit_vectors_in_the_order_of_the_texts(server, client) -> None:
@@ -235,9 +235,9 @@ def test_a_served_embedder_learns_its_dimension_or_asks_for_one(server, client) 
 
 def test_the_address_may_come_from_the_environment(server, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    made = open_embedder("openai:small")
-    assert isinstance(made, OpenAIEmbedder) and made.dimension == 24
-    made.close()
+    embedder = open_embedder("openai:small")
+    assert isinstance(embedder, OpenAIEmbedder) and embedder.dimension == 24
+    embedder.close()
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def shirt(number: int = 0, top: int = 20, **changes: Any) -> Request:
     return Request((("user", f"Person {number}: which shirt?\nOptions: blue, green."),), top=top, **changes)
 
 
-def served(server: FakeServer, name: str | None = "fake-1", **settings: Any) -> OpenAICompatible:
+def make_model(server: FakeServer, name: str | None = "fake-1", **settings: Any) -> OpenAICompatible:
     return OpenAICompatible(
         server.url, name, spec=f"{server.url}#{name}", **{"timeout_s": 5.0, "retries": 2} | settings
     )
@@ -83,7 +83,7 @@ def using(model: OpenAICompatible, what: Callable[[OpenAICompatible], Awaitable[
     return asyncio.run(go())
 
 
-async def gathered(model: OpenAICompatible, *requests: Request) -> dict[int, ReplyOrFailure]:
+async def collect_replies(model: OpenAICompatible, *requests: Request) -> dict[int, ReplyOrFailure]:
     found: dict[int, ReplyOrFailure] = {}
     async with contextlib.aclosing(model.replies(requests)) as lots:
         async for lot in lots:
@@ -93,12 +93,12 @@ async def gathered(model: OpenAICompatible, *requests: Request) -> dict[int, Rep
 
 def ask(model: OpenAICompatible, *requests: Request) -> ReplyOrFailure:
     """The outcome of the last request."""
-    return using(model, lambda model: gathered(model, *requests))[len(requests) - 1]
+    return using(model, lambda model: collect_replies(model, *requests))[len(requests) - 1]
 
 
 def started(model: OpenAICompatible) -> OpenAICompatible:
     """The model, after it has found out what its server can do."""
-    using(model, gathered)
+    using(model, collect_replies)
     return model
 
 
@@ -139,21 +139,21 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_log_probabilities_are_used_where_the_server_offers_them(server):
-    assert started(served(server)).capabilities.top_tokens == 20
-    reply = ask(served(server), shirt())
+    assert started(make_model(server)).capabilities.top_tokens == 20
+    reply = ask(make_model(server), shirt())
     expected = distribution([{"role": "user", "content": shirt().messages[0][1]}], ["blue", "green"])
     assert {token: math.exp(logprob) for token, logprob in reply.tokens} == pytest.approx(expected)
 
 
 def test_a_server_that_offers_fewer_alternatives_is_asked_for_fewer():
     with FakeServer(most_top=5) as server:
-        assert started(served(server)).capabilities.top_tokens == 5
+        assert started(make_model(server)).capabilities.top_tokens == 5
 
 
 @pytest.mark.parametrize("offer", ["ignored", "refused"])
 def test_a_model_without_log_probabilities_says_so(offer):
     with FakeServer(logprobs=offer) as server:
-        model = started(served(server))
+        model = started(make_model(server))
     assert model.capabilities.top_tokens == 0
     assert "fake-1 gives no log-probabilities" in model.notes[0]
 
@@ -174,8 +174,8 @@ def test_log_probabilities_and_samples_tell_apart_in_the_journal(server):
 
 def test_a_model_that_wants_the_limit_under_its_newer_name_gets_it():
     with FakeServer(limit_field="max_completion_tokens") as server:
-        model = served(server)
-        reply = using(model, lambda model: gathered(model, shirt(top=0, max_tokens=9)))[0]
+        model = make_model(server)
+        reply = using(model, lambda model: collect_replies(model, shirt(top=0, max_tokens=9)))[0]
         assert reply.text in ("blue", "green")
         assert server.seen[-1].body["max_completion_tokens"] == 9
 
@@ -183,25 +183,25 @@ def test_a_model_that_wants_the_limit_under_its_newer_name_gets_it():
 @pytest.mark.parametrize(("owner", "lead"), [("llamacpp", True), ("vllm", True), ("openai", False)])
 def test_replies_are_led_only_where_the_server_is_known_to_go_on_from_a_lead(owner, lead):
     with FakeServer(models={"fake-1": owner}) as server:
-        assert started(served(server)).capabilities.lead is lead
+        assert started(make_model(server)).capabilities.lead is lead
 
 
 def test_vllm_is_told_to_go_on_with_the_last_message():
     with FakeServer(models={"fake-1": "vllm"}) as server:
-        using(served(server), lambda model: gathered(model, shirt(lead="Answer:")))
+        using(make_model(server), lambda model: collect_replies(model, shirt(lead="Answer:")))
         body = server.seen[-1].body
     assert body["messages"][-1] == {"role": "assistant", "content": "Answer:"}
     assert (body["add_generation_prompt"], body["continue_final_message"]) == (False, True)
 
 
 def test_a_schema_reaches_the_server_and_text_comes_back(server):
-    reply = ask(served(server), shirt(top=0, schema=SCHEMA))
+    reply = ask(make_model(server), shirt(top=0, schema=SCHEMA))
     assert reply.text.startswith('{"age": ')
     assert server.seen[-1].body["response_format"]["json_schema"]["strict"] is True
 
 
 def test_tokens_read_and_written_are_counted(server):
-    reply = ask(served(server), shirt(top=0))
+    reply = ask(make_model(server), shirt(top=0))
     assert (reply.prompt_tokens, reply.completion_tokens) == (len(shirt().messages[0][1]) // 4, 1)
 
 
@@ -232,13 +232,13 @@ def test_what_was_learned_of_one_model_is_not_believed_of_the_next_at_the_same_a
 @pytest.mark.parametrize("act", [BROKEN, OVERLOADED, RESET, TRUNCATED, WRONG_SCHEMA, rate_limited(0)])
 def test_trouble_of_the_moment_while_probing_changes_nothing_that_is_learned(act, waits):
     with FakeServer(probing=[act]) as server:
-        model = served(server)
+        model = make_model(server)
         assert isinstance(ask(model, shirt(top=0, max_tokens=9)), Reply)
         assert model.capabilities.top_tokens == 20
         assert server.seen[0].body["max_tokens"] == 9
 
 
-def test_a_server_that_only_fails_while_probed_is_not_remembered_as_one_without_log_probabilities(tmp_path, waits):
+def test_a_server_that_fails_while_it_is_probed_is_not_recorded_as_one_without_log_probabilities(tmp_path, waits):
     with FakeServer(probing=lambda seen: BROKEN) as server:
         store = CallStore(tmp_path / "calls.sqlite")
 
@@ -247,10 +247,10 @@ def test_a_server_that_only_fails_while_probed_is_not_remembered_as_one_without_
         async def start() -> int:
             broker = Broker(store)
             await broker.model(name)
-            learned = [model.capabilities.top_tokens for model in broker.models]
+            top_tokens = [model.capabilities.top_tokens for model in broker.models]
             for model in broker.models:
                 await model.close()
-            return learned[0]
+            return top_tokens[0]
 
         with pytest.raises(ModelError, match="does not answer"):
             asyncio.run(start())
@@ -266,7 +266,7 @@ def test_a_server_that_only_fails_while_probed_is_not_remembered_as_one_without_
 )
 def test_trouble_that_passes_is_tried_again(act, waits):
     with FakeServer([act]) as server:
-        model = served(server)
+        model = make_model(server)
         assert isinstance(ask(model, shirt()), Reply)
         assert (server.chats, model.retry_count) == (2, 1)
     assert 0 < sum(waits) < 1
@@ -274,7 +274,7 @@ def test_trouble_that_passes_is_tried_again(act, waits):
 
 def test_pauses_grow_and_attempts_are_counted_until_the_adapter_gives_up(waits):
     with FakeServer(lambda seen: BROKEN) as server:
-        model = served(server, retries=4)
+        model = make_model(server, retries=4)
         assert ask(model, shirt()) == Failure("unanswered", "the server answered 500")
         assert (server.chats, model.retry_count) == (5, 4)
     assert 0.5 <= sum(waits) / (0.25 + 0.5 + 1 + 2) <= 1.5
@@ -282,13 +282,13 @@ def test_pauses_grow_and_attempts_are_counted_until_the_adapter_gives_up(waits):
 
 def test_the_wait_that_a_server_asks_for_is_kept(waits):
     with FakeServer([rate_limited(7)]) as server:
-        assert isinstance(ask(served(server), shirt()), Reply)
+        assert isinstance(ask(make_model(server), shirt()), Reply)
     assert sum(waits) == pytest.approx(7.0)
 
 
 def test_a_wait_longer_than_the_adapter_waits_is_given_up_on_at_once(waits):
     with FakeServer([rate_limited(3600)]) as server:
-        outcome = ask(served(server), shirt())
+        outcome = ask(make_model(server), shirt())
         assert server.chats == 1
     assert isinstance(outcome, Failure)
     assert "asked to wait 3600 s" in outcome.detail
@@ -298,13 +298,13 @@ def test_a_wait_longer_than_the_adapter_waits_is_given_up_on_at_once(waits):
 @pytest.mark.parametrize("after", ["Wed, 21 Oct 2043 07:28:00 GMT", "soon", "nan", "-5", ""])
 def test_a_wait_that_is_no_number_of_seconds_is_a_short_one(after, waits):
     with FakeServer([rate_limited(after)]) as server:
-        assert isinstance(ask(served(server), shirt()), Reply)
+        assert isinstance(ask(make_model(server), shirt()), Reply)
     assert 0 < sum(waits) <= 2
 
 
 def test_a_request_that_the_server_rejects_is_not_repeated(waits):
     with FakeServer([TOO_LONG]) as server:
-        outcome = ask(served(server), shirt())
+        outcome = ask(make_model(server), shirt())
         assert server.chats == 1
     assert isinstance(outcome, Failure)
     assert "maximum context length is 10 tokens" in outcome.detail
@@ -312,26 +312,26 @@ def test_a_request_that_the_server_rejects_is_not_repeated(waits):
 
 def test_one_failure_does_not_touch_the_requests_beside_it(waits):
     with FakeServer(by_person({1: TOO_LONG})) as server:
-        found = using(served(server), lambda model: gathered(model, *map(shirt, range(4))))
-    assert [isinstance(found[person], Reply) for person in range(4)] == [True, False, True, True]
+        outcomes = using(make_model(server), lambda model: collect_replies(model, *map(shirt, range(4))))
+    assert [isinstance(outcomes[person], Reply) for person in range(4)] == [True, False, True, True]
 
 
 def test_a_model_that_vanishes_stops_the_run_with_its_name(waits):
     with FakeServer([UNKNOWN]) as server, pytest.raises(ModelError, match="does not know the model 'fake-1'"):
-        ask(served(server), shirt())
+        ask(make_model(server), shirt())
 
 
 def test_an_account_without_credit_stops_the_run_instead_of_trying_again(waits):
     with FakeServer([NO_CREDIT]) as server:
         with pytest.raises(ModelError, match="no credit left"):
-            ask(served(server), shirt())
+            ask(make_model(server), shirt())
         assert server.chats == 1
 
 
 @pytest.mark.parametrize(("act", "text"), [(FILTERED, ""), (DECLINED, "I'm sorry, no."), (PROMPT_FILTERED, "")])
 def test_what_a_service_declines_is_a_refusal_and_not_a_failure(act, text):
     with FakeServer([act]) as server:
-        reply = ask(served(server), shirt())
+        reply = ask(make_model(server), shirt())
         assert (reply.finish, reply.text, reply.tokens) == ("refusal", text, ())
         assert server.chats == 1
 
@@ -351,7 +351,7 @@ def test_what_a_service_declines_is_a_refusal_and_not_a_failure(act, text):
 )
 def test_valid_json_of_the_wrong_schema_is_a_failure(changes):
     with FakeServer(lambda seen: Act(changes=changes)) as server:
-        outcome = ask(served(server, retries=0), shirt())
+        outcome = ask(make_model(server, retries=0), shirt())
     assert isinstance(outcome, Failure)
     assert "malformed" in outcome.detail
 
@@ -359,7 +359,7 @@ def test_valid_json_of_the_wrong_schema_is_a_failure(changes):
 def test_half_a_character_in_a_reply_can_be_kept(tmp_path):
     half = Act(changes={"message": {"role": "assistant", "content": "blue \ud83d"}})
     with FakeServer([half]) as server:
-        reply = ask(served(server), shirt(top=0))
+        reply = ask(make_model(server), shirt(top=0))
     store = CallStore(tmp_path / "calls.sqlite")
     store.put("fake", [("key", reply)])
     assert store.get(["key"])["key"].text.startswith("blue")
@@ -370,41 +370,43 @@ def test_half_a_character_in_a_reply_can_be_kept(tmp_path):
 def test_an_attempt_ends_at_the_timeout_however_the_server_keeps_it_waiting(act):
     with FakeServer([act]) as server:
         began = time.monotonic()
-        assert ask(served(server, timeout_s=0.15, retries=0), shirt()) == Failure("timeout", "no reply within 0.15 s")
+        assert ask(make_model(server, timeout_s=0.15, retries=0), shirt()) == Failure(
+            "timeout", "no reply within 0.15 s"
+        )
     assert time.monotonic() - began < 1.5
 
 
 def test_a_timeout_is_tried_again(waits):
     with FakeServer([HANG]) as server:
-        assert isinstance(ask(served(server, timeout_s=0.2), shirt()), Reply)
+        assert isinstance(ask(make_model(server, timeout_s=0.2), shirt()), Reply)
 
 
 def test_a_refused_key_is_named_by_its_variable(monkeypatch):
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
     with FakeServer(key="another") as server, pytest.raises(ModelKeyError, match=r"refuses the key.*POPULACE_API_KEY"):
-        started(served(server))
+        started(make_model(server))
 
 
 def test_a_missing_key_is_asked_for_by_its_variable():
     with FakeServer(key="wanted") as server, pytest.raises(ModelKeyError, match=r"none is set.*OPENAI_API_KEY"):
-        started(served(server, key_variables=("OPENAI_API_KEY",)))
+        started(make_model(server, key_variables=("OPENAI_API_KEY",)))
 
 
 def test_a_key_that_is_refused_later_stops_the_run(waits):
     with FakeServer([KEY_REFUSED]) as server, pytest.raises(ModelKeyError):
-        ask(served(server), shirt())
+        ask(make_model(server), shirt())
 
 
 def test_the_key_reaches_the_server_and_nothing_else(monkeypatch, server):
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
-    model = started(served(server))
+    model = started(make_model(server))
     assert server.keys == {KEY}
     assert KEY not in repr(vars(model)) + repr(model.describe()) + model.fingerprint
 
 
 def test_a_key_with_a_line_break_at_its_end_is_used_without_it(monkeypatch, server):
     monkeypatch.setenv("POPULACE_API_KEY", f"{KEY}\r\n")
-    started(served(server))
+    started(make_model(server))
     assert server.keys == {KEY}
 
 
@@ -412,14 +414,14 @@ def test_a_key_with_a_line_break_at_its_end_is_used_without_it(monkeypatch, serv
 def test_a_key_that_no_header_can_hold_is_named_by_its_variable(key, monkeypatch, server):
     monkeypatch.setenv("POPULACE_API_KEY", key)
     with pytest.raises(ModelKeyError, match="POPULACE_API_KEY") as caught:
-        started(served(server))
+        started(make_model(server))
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 def test_an_error_never_repeats_the_key_even_if_the_server_does(monkeypatch):
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
     with FakeServer(key="another") as server, pytest.raises(ModelKeyError) as caught:
-        started(served(server))
+        started(make_model(server))
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -428,11 +430,11 @@ def test_words_of_the_server_are_passed_on_without_the_key(status, monkeypatch, 
     monkeypatch.setenv("POPULACE_API_KEY", KEY)
     with FakeServer(lambda seen: failing(status, f"{KEY} may not do this")) as server:
         try:
-            said = str(ask(served(server, retries=0), shirt()))
+            text = str(ask(make_model(server, retries=0), shirt()))
         except ModelError as error:
-            said = "".join(traceback.format_exception(error))
-    assert "may not do this" in said
-    assert KEY not in said
+            text = "".join(traceback.format_exception(error))
+    assert "may not do this" in text
+    assert KEY not in text
 
 
 def test_a_run_leaves_the_key_in_no_file_and_no_log(monkeypatch, tmp_path, caplog):
@@ -470,24 +472,24 @@ def test_an_unreachable_server_is_named_and_leaves_no_run_behind(tmp_path):
 
 def test_a_server_that_accepts_and_says_nothing_is_unreachable():
     with FakeServer(listing=HANG) as server, pytest.raises(ModelUnreachableError):
-        started(served(server, timeout_s=0.15))
+        started(make_model(server, timeout_s=0.15))
 
 
 def test_a_server_that_goes_away_in_the_middle_of_a_run_is_a_broken_connection(waits):
     async def leave(model: OpenAICompatible) -> ReplyOrFailure:
-        await gathered(model, shirt())
+        await collect_replies(model, shirt())
         server.stop()
-        return (await gathered(model, shirt(1)))[0]
+        return (await collect_replies(model, shirt(1)))[0]
 
     with FakeServer() as server:
-        outcome = using(served(server), leave)
+        outcome = using(make_model(server), leave)
     assert outcome == Failure("unanswered", "the connection broke")
 
 
 def test_an_unknown_model_is_refused_with_the_nearest():
     models = {"llama-3-8b": "fake", "qwen-2-7b": "fake"}
     with FakeServer(models=models) as server, pytest.raises(UnknownNameError) as caught:
-        started(served(server, "llama-3-8"))
+        started(make_model(server, "llama-3-8"))
     assert caught.value.nearest == "llama-3-8b"
     assert server.chats == 0
 
@@ -501,23 +503,23 @@ def test_an_unknown_model_is_refused_before_the_run_begins_also_where_models_are
 @pytest.mark.parametrize("listing", [failing(404), BROKEN, TRUNCATED, WRONG_SCHEMA, Act(body={"data": [{"x": 1}]})])
 def test_a_server_without_a_list_of_models_is_trusted_with_the_name(listing):
     with FakeServer(listing=listing) as server:
-        assert started(served(server)).capabilities.top_tokens == 20
+        assert started(make_model(server)).capabilities.top_tokens == 20
 
 
 def test_the_only_model_served_needs_no_name(server):
-    model = started(served(server, None))
+    model = started(make_model(server, None))
     assert (model.name, model.fingerprint) == ("fake-1", f"{server.url}#fake-1")
 
 
 def test_one_of_several_models_must_be_named():
     models = {"big": "fake", "small": "fake"}
     with FakeServer(models=models) as server, pytest.raises(ModelError, match=r"serves 2 models.*one of: big, small"):
-        started(served(server, None))
+        started(make_model(server, None))
 
 
 def test_a_model_must_be_named_where_none_is_listed():
     with FakeServer(listing=failing(404)) as server, pytest.raises(ModelError, match="must be named"):
-        started(served(server, None))
+        started(make_model(server, None))
 
 
 @pytest.mark.parametrize("inside", ["ann:s3cret-word@", "s3cret-word@", ":s3cret-word@"])
@@ -530,69 +532,71 @@ def test_credentials_in_the_address_are_refused_and_not_repeated(inside, tmp_pat
 
 def test_no_more_requests_are_under_way_than_allowed():
     with FakeServer(latency_s=0.02) as server:
-        using(served(server, concurrency=3), lambda model: gathered(model, *map(shirt, range(12))))
+        using(make_model(server, concurrency=3), lambda model: collect_replies(model, *map(shirt, range(12))))
     assert (server.most_under_way, server.answered) == (3, 12)
 
 
 def test_questions_asked_at_the_same_time_share_the_limit_on_requests_under_way():
     async def both(model: OpenAICompatible) -> None:
-        await asyncio.gather(gathered(model, *map(shirt, range(6))), gathered(model, *map(shirt, range(6, 12))))
+        await asyncio.gather(
+            collect_replies(model, *map(shirt, range(6))), collect_replies(model, *map(shirt, range(6, 12)))
+        )
 
     with FakeServer(latency_s=0.02) as server:
-        using(served(server, concurrency=3), both)
+        using(make_model(server, concurrency=3), both)
     assert (server.most_under_way, server.answered) == (3, 12)
 
 
 def test_a_halt_lets_calls_under_way_end_and_begins_no_more():
     async def halted(model: OpenAICompatible) -> dict[int, ReplyOrFailure]:
-        asking = asyncio.create_task(gathered(model, *map(shirt, range(6))))
+        asking = asyncio.create_task(collect_replies(model, *map(shirt, range(6))))
         await eventually(lambda: server.chats == 2)
         model.halted = True
         return await asking
 
     with FakeServer(latency_s=0.25) as server:
-        found = using(served(server, concurrency=2), halted)
-        assert (len(found), server.chats, server.answered) == (2, 2, 2)
+        outcomes = using(make_model(server, concurrency=2), halted)
+        assert (len(outcomes), server.chats, server.answered) == (2, 2, 2)
 
 
 def test_a_halt_also_keeps_those_from_beginning_who_wait_for_their_turn():
     async def halted(model: OpenAICompatible) -> None:
-        asking = asyncio.gather(gathered(model, shirt(0)), gathered(model, shirt(1)))
+        asking = asyncio.gather(collect_replies(model, shirt(0)), collect_replies(model, shirt(1)))
         await eventually(lambda: server.chats == 1)
         model.halted = True
         await asking
 
     with FakeServer(latency_s=0.25) as server:
-        using(served(server, concurrency=1), halted)
+        using(make_model(server, concurrency=1), halted)
         assert server.chats == 1
 
 
 def test_a_halt_ends_the_wait_for_another_attempt():
     async def halted(model: OpenAICompatible) -> None:
-        asking = asyncio.create_task(gathered(model, shirt()))
+        asking = asyncio.create_task(collect_replies(model, shirt()))
         await eventually(lambda: server.answered == 1)
         model.halted = True
         async with asyncio.timeout(1):
             await asking
 
     with FakeServer(lambda seen: rate_limited(2)) as server:
-        using(served(server), halted)
+        using(make_model(server), halted)
         assert server.chats == 1
 
 
 def test_replies_that_arrived_before_an_error_are_handed_over_before_it():
-    found: set[int] = set()
+    indices: set[int] = set()
 
     async def slowly(model: OpenAICompatible) -> None:
         async for lot in model.replies([shirt(0), shirt(1), shirt(2)]):
-            found.update(index for index, _ in lot)
+            indices.update(index for index, _ in lot)
             await eventually(lambda: server.answered == 3)
             await asyncio.sleep(0.05)
 
     acts = {1: Act(pause_s=0.05), 2: replace(KEY_REFUSED, pause_s=0.1)}
     with FakeServer(by_person(acts)) as server, pytest.raises(ModelKeyError):
-        using(served(server), slowly)
-    assert found == {0, 1}
+        using(make_model(server), slowly)
+    assert indices == {0, 1}
 
 
 def kept_after(acts: Mapping[int, Act], budget: Budget, stop: type[PopulaceError], tmp_path: Path) -> tuple[int, int]:
@@ -600,7 +604,7 @@ def kept_after(acts: Mapping[int, Act], budget: Budget, stop: type[PopulaceError
 
     async def go() -> tuple[int, int]:
         store = CallStore(tmp_path / "calls.sqlite")
-        broker = Broker(store, budget=budget, opener=lambda spec: served(server, timeout_s=3, retries=0))
+        broker = Broker(store, budget=budget, opener=lambda spec: make_model(server, timeout_s=3, retries=0))
         try:
             with pytest.raises(stop):
                 await broker.fetch(await broker.model("fake"), [shirt(i) for i in range(4)], "test")
@@ -630,7 +634,7 @@ def test_a_budget_of_seconds_also_ends_the_wait_for_a_server_that_hangs(tmp_path
 
 def test_a_model_that_does_not_start_gives_its_connections_back(server):
     async def start() -> int:
-        broker = Broker(MemoryCallStore(), opener=lambda spec: served(server, "another"))
+        broker = Broker(MemoryCallStore(), opener=lambda spec: make_model(server, "another"))
         with pytest.raises(UnknownNameError):
             await broker.model("fake")
         await broker.close()
@@ -657,5 +661,5 @@ def test_a_server_in_a_process_of_its_own_sees_every_request_once(tmp_path):
 def test_the_same_prompts_get_the_same_replies_from_a_server_that_fails_now_and_then(waits):
     troubles = [BROKEN, WELL, RESET, rate_limited(0), TRUNCATED, WELL, OVERLOADED]
     with FakeServer() as well, FakeServer(troubles) as shaky:
-        runs = [simulate(Norms(workers=6, days=2), model=served(server), seed=3) for server in (well, shaky)]
+        runs = [simulate(Norms(workers=6, days=2), model=make_model(server), seed=3) for server in (well, shaky)]
     assert runs[0].record.people(2).equals(runs[1].record.people(2))

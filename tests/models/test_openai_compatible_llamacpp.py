@@ -49,8 +49,8 @@ def ask(model: Model, *requests: Request) -> list[ReplyOrFailure]:
     async def go() -> list[ReplyOrFailure]:
         try:
             await model.start()
-            found = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
-            return [found[index] for index in range(len(requests))]
+            outcomes = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
+            return [outcomes[index] for index in range(len(requests))]
         finally:
             await model.close()
 
@@ -75,9 +75,9 @@ def test_llama_cpp_is_known_by_its_list_of_models_and_can_be_led(address):
 
 def test_a_distribution_comes_back_and_goes_on_from_the_lead(address):
     (reply,) = ask(served(address), SHIRT)
-    found = spread(reply)
-    assert len(found) == 20
-    assert found[" blue"] + found[" green"] > 0.3
+    probabilities = spread(reply)
+    assert len(probabilities) == 20
+    assert probabilities[" blue"] + probabilities[" green"] > 0.3
     assert (reply.completion_tokens, reply.prompt_tokens > 20) == (1, True)
 
 

@@ -24,8 +24,8 @@ def leaning(request: Request) -> Mapping[str, float]:
 
 def ask(model: Scripted, *requests: Request) -> list[ReplyOrFailure]:
     async def go() -> list[ReplyOrFailure]:
-        found = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
-        return [found[index] for index in range(len(requests))]
+        outcomes = {index: outcome async for lot in model.replies(requests) for index, outcome in lot}
+        return [outcomes[index] for index in range(len(requests))]
 
     return asyncio.run(go())
 
@@ -43,9 +43,9 @@ def test_an_option_that_is_never_taken_still_has_a_finite_log_probability():
 
 def test_a_distribution_is_drawn_from_by_seed_where_words_are_wanted():
     model = Scripted(leaning)
-    said = [reply.text for reply in ask(model, *(shirt(seed=seed) for seed in range(400)))]
-    assert said == [reply.text for reply in ask(model, *(shirt(seed=seed) for seed in range(400)))]
-    assert 0.65 < said.count("blue") / 400 < 0.85
+    texts = [reply.text for reply in ask(model, *(shirt(seed=seed) for seed in range(400)))]
+    assert texts == [reply.text for reply in ask(model, *(shirt(seed=seed) for seed in range(400)))]
+    assert 0.65 < texts.count("blue") / 400 < 0.85
 
 
 def test_a_text_comes_back_as_it_is_with_its_first_word_as_the_token():

@@ -13,17 +13,17 @@ from populace.people.expansion import distinct_names, near_duplicates
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.integers(0, 20), st.sampled_from([0.3, 0.6, 0.9]))
 @settings(max_examples=60, deadline=None)
-def test_nobody_kept_is_near_another_and_everybody_left_out_is_near_somebody_kept(
+def test_no_two_distinct_vectors_are_near_and_every_duplicate_is_near_a_distinct_one(
     seed: int, count: int, before: int, near: float
 ) -> None:
     rng = np.random.default_rng(seed)
     both = rng.normal(size=(before + count, 6))
     both = (both / np.linalg.norm(both, axis=1, keepdims=True)).astype(np.float32)
-    found = near_duplicates(both[before:], near=near, against=both[:before])
-    kept = np.concatenate([np.arange(before), before + np.flatnonzero(found < 0)])
+    originals = near_duplicates(both[before:], near=near, against=both[:before])
+    distinct = np.concatenate([np.arange(before), before + np.flatnonzero(originals < 0)])
     cosine = both.astype(float) @ both.astype(float).T
-    for row, of in enumerate(found.tolist(), before):
-        earlier = kept[kept < row]
+    for row, of in enumerate(originals.tolist(), before):
+        earlier = distinct[distinct < row]
         if of < 0:
             assert not len(earlier) or cosine[row, earlier].max() < near + 0.02
         else:
@@ -38,15 +38,15 @@ def test_copies_among_ten_thousand_personas_are_found_exactly_and_in_a_few_secon
     copied = rng.integers(0, 7000, 3000).tolist()
     vectors = HashingEmbedder().embed(texts)
     began = time.process_time()
-    found = near_duplicates(np.concatenate([vectors, vectors[copied]]), near=0.95)
+    originals = near_duplicates(np.concatenate([vectors, vectors[copied]]), near=0.95)
     assert time.process_time() - began < 10
-    assert (found[:7000] < 0).all()
-    assert found[7000:].tolist() == copied
+    assert (originals[:7000] < 0).all()
+    assert originals[7000:].tolist() == copied
 
 
-def test_names_are_distinct_and_a_name_given_twice_is_given_once() -> None:
+def test_names_are_distinct_and_a_repeated_name_is_used_once() -> None:
     given_names = pl.Series(["Ada", None, "Ada", "Bo", None], dtype=pl.String)
-    made = distinct_names(given_names, np.random.default_rng(1))
-    assert made["name"].n_unique() == 5
-    assert made["name_source"].to_list() == ["model", "list", "list", "model", "list"]
-    assert made["name"].gather([0, 3]).to_list() == ["Ada", "Bo"]
+    names = distinct_names(given_names, np.random.default_rng(1))
+    assert names["name"].n_unique() == 5
+    assert names["name_source"].to_list() == ["model", "list", "list", "model", "list"]
+    assert names["name"].gather([0, 3]).to_list() == ["Ada", "Bo"]

@@ -38,7 +38,7 @@ def test_shares_are_of_the_neighbours_and_empty_for_those_without_any(people: Pe
     assert ties((0, 1), (0, 2)).share(people, shirt="blue").to_list() == [0.5, 1.0, 1.0, None]
 
 
-def test_counts_stand_in_table_order_whatever_the_order_of_ties(people: People) -> None:
+def test_counts_are_in_table_order_whatever_the_order_of_ties(people: People) -> None:
     turned = people.take([3, 1, 0, 2])
     assert ties((2, 0), (0, 1)).degree(turned).to_list() == [0, 1, 2, 1]
 
@@ -111,7 +111,7 @@ def test_ids_in_an_edge_table_may_be_of_a_smaller_type(people: People) -> None:
         ({"source": [0, 1, 2], "target": [1, 2, None]}, ["'target'", "row 3"]),
     ],
 )
-def test_an_edge_table_that_is_none_is_refused_by_column_and_row(
+def test_an_invalid_edge_table_is_refused_by_column_and_row(
     edges: dict[str, list[int | None]], words: list[str]
 ) -> None:
     with pytest.raises(PeopleError) as raised:

@@ -117,8 +117,8 @@ def test_a_comparison_keeps_exactly_those_whom_python_would_keep(
     values: list[int | None], name: str, bound: int
 ) -> None:
     people = People(pl.DataFrame({"x": pl.Series(values, dtype=pl.Int64)}))
-    kept = [i for i, value in enumerate(values) if value is not None and OPERATORS[name](value, bound)]
-    assert people.where(x={name: bound}).ids.to_list() == kept
+    expected = [i for i, value in enumerate(values) if value is not None and OPERATORS[name](value, bound)]
+    assert people.where(x={name: bound}).ids.to_list() == expected
 
 
 def test_take_gives_the_people_in_the_order_of_the_ids(people: People) -> None:

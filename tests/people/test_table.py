@@ -69,7 +69,7 @@ def test_ids_stay_with_their_people_through_every_change(office: People) -> None
         ([], ["empty"]),
     ],
 )
-def test_a_table_that_is_no_population_is_refused_by_column_and_row(ids: list[object], words: list[str]) -> None:
+def test_an_invalid_population_table_is_refused_by_column_and_row(ids: list[object], words: list[str]) -> None:
     with pytest.raises(PeopleError) as raised:
         People(pl.DataFrame({"id": ids}))
     assert all(word in str(raised.value) for word in words)
@@ -108,7 +108,9 @@ def test_people_are_read_from_parquet(tmp_path: Path, office: People) -> None:
         ("id,age\n1,2\n3,4,5\n", ["could not be read"]),
     ],
 )
-def test_a_csv_that_holds_no_population_is_refused_by_its_path(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_a_csv_file_without_a_valid_population_is_refused_by_its_path(
+    tmp_path: Path, text: str, words: list[str]
+) -> None:
     path = csv(tmp_path, text)
     with pytest.raises(PeopleError) as raised:
         People.read(path)
@@ -149,7 +151,7 @@ def test_a_value_for_all_and_a_value_for_each_fill_a_column(office: People) -> N
 
 
 @pytest.mark.parametrize("values", [[0, 0, 2.5, 1], [2.5, 0, 0, 1], [None, 0, 2.5, 1]])
-def test_whole_numbers_and_fractions_may_stand_in_one_list(office: People, values: list[float | None]) -> None:
+def test_whole_numbers_and_fractions_may_be_mixed_in_one_list(office: People, values: list[float | None]) -> None:
     office["pay"] = values
     assert office["pay"].to_list() == values
 
@@ -216,7 +218,7 @@ def test_answers_of_people_who_have_left_reach_nobody(office: People) -> None:
     assert office["shirt"].to_list() == ["green", "green", "blue"]
 
 
-def test_answers_that_cannot_stand_beside_the_old_values_are_a_people_error(office: People) -> None:
+def test_answers_of_a_type_that_does_not_fit_the_old_values_are_a_people_error(office: People) -> None:
     office["tired"] = [True, False, True, False]
     with pytest.raises(PeopleError, match="tired"):
         office["tired"] = answers([11], ["blue"])
@@ -289,7 +291,7 @@ def test_string_ids_have_no_next_one() -> None:
         People(pl.DataFrame({"id": ["ann"]})).next_id()
 
 
-def test_changes_name_what_was_set_since_they_were_last_asked_for(office: People) -> None:
+def test_take_changes_returns_what_was_set_since_the_last_call(office: People) -> None:
     assert office.take_changes() == (True, ["id", "name", "age", "shirt"])
     assert office.take_changes() == (False, [])
     office["shirt"] = "green"

@@ -31,10 +31,10 @@ def test_values_come_in_proportion_and_in_order(count: int, shares: dict[str, fl
 def test_every_value_is_within_one_person_of_its_share(count: int, weights: list[float]) -> None:
     shares = {f"v{i}": weight for i, weight in enumerate(weights)}
     counts = draw_column(count, shares).value_counts()
-    found = dict(counts.iter_rows())
-    assert sum(found.values()) == count
+    by_value = dict(counts.iter_rows())
+    assert sum(by_value.values()) == count
     for name, weight in shares.items():
-        assert abs(found.get(name, 0) - count * weight / sum(weights)) < 1 + 1e-6
+        assert abs(by_value.get(name, 0) - count * weight / sum(weights)) < 1 + 1e-6
 
 
 def test_a_seed_shuffles_without_changing_the_proportions() -> None:
@@ -55,6 +55,6 @@ def test_a_generator_is_used_as_it_stands() -> None:
 @pytest.mark.parametrize(
     "shares", [{}, {"a": 0}, {"a": -1, "b": 2}, {"a": float("nan")}, {"a": float("inf"), "b": 1.0}]
 )
-def test_weights_that_describe_no_mix_are_refused(shares: dict[str, float]) -> None:
+def test_weights_that_are_not_proportions_are_refused(shares: dict[str, float]) -> None:
     with pytest.raises(PeopleError, match="proportions"):
         draw_column(3, shares)

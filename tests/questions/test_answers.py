@@ -10,7 +10,7 @@ from populace.questions import STATUS_DTYPE, Answers, Choice, Form, Number, Ques
 SHIRT = Choice("Which shirt?", options=("blue", "green"))
 
 
-def made(question: Question, values: list[object], status: list[str], **more: object) -> Answers:
+def make_answers(question: Question, values: list[object], status: list[str], **more: object) -> Answers:
     return Answers(
         question,
         pl.Series("id", range(10, 10 + len(values)), dtype=pl.Int64),
@@ -23,7 +23,7 @@ def made(question: Question, values: list[object], status: list[str], **more: ob
 
 @pytest.fixture
 def shirts() -> Answers:
-    return made(
+    return make_answers(
         SHIRT,
         ["blue", None, "green", "blue", None],
         ["ok", "refused", "repaired", "ok", "unparseable"],
@@ -52,7 +52,7 @@ def test_counts_and_shares_are_of_the_valid_answers(shirts: Answers) -> None:
 
 
 def test_the_share_is_zero_where_nobody_answered() -> None:
-    assert made(SHIRT, [None], ["timeout"]).share("blue") == 0.0
+    assert make_answers(SHIRT, [None], ["timeout"]).share("blue") == 0.0
 
 
 def test_rates_are_of_everybody_asked_and_name_only_what_occurred(shirts: Answers) -> None:
@@ -71,8 +71,8 @@ def test_somebody_who_was_not_asked_is_named(shirts: Answers, who: int | str) ->
 
 
 def test_one_answer_is_given_when_one_person_was_asked(shirts: Answers) -> None:
-    assert made(SHIRT, ["green"], ["ok"]).one == "green"
-    assert made(SHIRT, [None], ["refused"]).one is None
+    assert make_answers(SHIRT, ["green"], ["ok"]).one == "green"
+    assert make_answers(SHIRT, [None], ["refused"]).one is None
     with pytest.raises(QuestionError, match="5 people"):
         _ = shirts.one
 
@@ -87,21 +87,21 @@ def test_the_distribution_belongs_to_the_prompt_of_each_person(shirts: Answers) 
 
 def test_the_points_of_a_scale_name_the_columns_of_its_distribution() -> None:
     scale = Rating("How happy?", low=1, high=3)
-    answers = made(scale, [2], ["ok"], probabilities=np.array([[0.2, 0.5, 0.3]]))
+    answers = make_answers(scale, [2], ["ok"], probabilities=np.array([[0.2, 0.5, 0.3]]))
     assert answers.distribution.row(0, named=True) == {"id": 10, "1": 0.2, "2": 0.5, "3": 0.3}
 
 
 def test_answers_in_words_have_no_distribution() -> None:
     with pytest.raises(QuestionError, match=r"Why\?"):
-        _ = made(Text("Why?"), ["Because."], ["ok"]).distribution
+        _ = make_answers(Text("Why?"), ["Because."], ["ok"]).distribution
     with pytest.raises(QuestionError, match=r"Which shirt\?"):
-        _ = made(SHIRT, ["blue"], ["ok"]).distribution
+        _ = make_answers(SHIRT, ["blue"], ["ok"]).distribution
 
 
 @pytest.fixture
 def form() -> Answers:
     question = Form("About you.", questions={"age": Number("Age?", whole=True), "why": Text("Why?")})
-    return made(question, ['{"age": 41, "why": "x"}', None], ["ok", "refused"])
+    return make_answers(question, ['{"age": 41, "why": "x"}', None], ["ok", "refused"])
 
 
 def test_a_field_of_a_form_is_empty_where_the_form_is_invalid(form: Answers) -> None:

@@ -143,10 +143,10 @@ def test_a_sentence_that_opens_with_i_is_not_the_ninth_option() -> None:
 
 
 def test_letters_follow_the_order_that_was_shown() -> None:
-    shown = (1, 2, 0)
-    assert SHIRT.options_text(shown, labels=True) == "A. green\nB. red\nC. blue"
-    assert [SHIRT.parse(letter, shown, labels=True).value for letter in "ABC"] == ["green", "red", "blue"]
-    assert SHIRT.parse("A. blue", shown, labels=True).status == "unparseable"
+    arrangement = (1, 2, 0)
+    assert SHIRT.options_text(arrangement, labels=True) == "A. green\nB. red\nC. blue"
+    assert [SHIRT.parse(letter, arrangement, labels=True).value for letter in "ABC"] == ["green", "red", "blue"]
+    assert SHIRT.parse("A. blue", arrangement, labels=True).status == "unparseable"
 
 
 def test_a_letter_means_nothing_where_options_are_worded() -> None:
@@ -217,9 +217,9 @@ def test_rotations_put_every_option_in_every_place_once() -> None:
 
 
 def test_a_fixed_order_shows_everybody_the_declared_one() -> None:
-    shown = opening(SHIRT)
-    assert shown.arrangements == [(0, 1, 2)]
-    assert "Options: blue, green, red." in shown.user[0]
+    conversations = opening(SHIRT)
+    assert conversations.arrangements == [(0, 1, 2)]
+    assert "Options: blue, green, red." in conversations.user[0]
 
 
 def test_a_random_order_differs_by_person_and_stays_with_the_person() -> None:
@@ -232,16 +232,16 @@ def test_a_random_order_differs_by_person_and_stays_with_the_person() -> None:
 
 def test_rotation_shows_every_prompt_in_all_orders_when_they_can_be_averaged() -> None:
     question = Choice("Which shirt?", options=SHIRT.options, order="rotate")
-    shown = opening(question, "labels")
-    assert shown.orders == 3
-    assert [text.split("\n")[1] for text in shown.user] == ["A. blue", "A. green", "A. red"]
+    conversations = opening(question, "labels")
+    assert conversations.orders == 3
+    assert [text.split("\n")[1] for text in conversations.user] == ["A. blue", "A. green", "A. red"]
 
 
 def test_rotation_gives_each_person_one_order_when_words_are_sampled() -> None:
     question = Choice("Which shirt?", options=SHIRT.options, order="rotate")
-    shown = opening(question, scored=False)
-    assert shown.orders == 1
-    assert len({shown.arrangements[row] for row in shown.of_person}) == 3
+    conversations = opening(question, scored=False)
+    assert conversations.orders == 1
+    assert len({conversations.arrangements[row] for row in conversations.of_person}) == 3
 
 
 def test_reasoning_shows_the_options_and_holds_back_the_instruction_to_answer() -> None:

@@ -88,7 +88,7 @@ def test_a_labelled_scale_maps_letters_back_whichever_end_comes_first() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(5, 5), (7, 1), (0, 26)])
-def test_a_scale_that_is_none_is_refused(low: int, high: int) -> None:
+def test_an_invalid_scale_is_refused(low: int, high: int) -> None:
     with pytest.raises(QuestionError, match=r"How happy\?"):
         Rating("How happy?", low=low, high=high)
 

@@ -31,7 +31,7 @@ def test_bare_text_has_no_outer_punctuation_either(text: str, shape: str) -> Non
 
 @given(st.text(max_size=30))
 @settings(max_examples=100, deadline=None)
-def test_bringing_text_into_its_form_twice_changes_nothing_more(text: str) -> None:
+def test_the_normal_form_of_a_normal_form_is_the_same(text: str) -> None:
     assert bare_form(bare_form(text)) == bare_form(text)
 
 
@@ -50,7 +50,7 @@ def test_bringing_text_into_its_form_twice_changes_nothing_more(text: str) -> No
         ("", None),
     ],
 )
-def test_what_stands_behind_the_last_marker_is_found(text: str, found: str | None) -> None:
+def test_the_text_after_the_last_marker_is_found(text: str, found: str | None) -> None:
     assert text_after_marker(text) == found
 
 
@@ -89,7 +89,7 @@ def test_declining_to_answer_is_a_refusal(text: str) -> None:
         "I work as an assistant.",
     ],
 )
-def test_other_words_are_no_refusal(text: str) -> None:
+def test_other_texts_are_not_refusals(text: str) -> None:
     assert not is_refusal(text)
 
 

@@ -152,6 +152,6 @@ def test_showing_options_in_another_order_only_moves_their_labels(
     tokens: list[tuple[str, float]], arrangement: list[int]
 ) -> None:
     question = Choice("Which?", options=("blue", "green", "red"))
-    shown = score(question, tuple(arrangement), "labels", tokens)
+    scores = score(question, tuple(arrangement), "labels", tokens)
     declared = score(question, (0, 1, 2), "labels", tokens)
-    assert [shown.probabilities[index] for index in arrangement] == pytest.approx(list(declared.probabilities))
+    assert [scores.probabilities[index] for index in arrangement] == pytest.approx(list(declared.probabilities))

@@ -57,7 +57,7 @@ def test_what_cannot_be_cleaned_is_invalid_with_a_reason(core: str) -> None:
     assert POST.read(CORES[core], PROMPT).status == ("refused" if core == "refusal" else "unparseable")
 
 
-def test_whoever_begins_as_somebody_else_is_invalid() -> None:
+def test_a_reply_that_begins_as_another_person_is_invalid() -> None:
     assert POST.examine(f"Bo Chen: {GOOD}", PROMPT).reason == "another speaker"
 
 
@@ -105,7 +105,7 @@ def test_without_a_prompt_names_can_be_given() -> None:
     assert post.parse("It is warm today.\nZaphod: Indeed.").value == "It is warm today."
 
 
-def test_a_title_and_a_text_come_apart() -> None:
+def test_a_title_and_a_text_are_separated() -> None:
     post = Utterance("What do you post?", limit=LIMIT, title=True)
     written = [f"Title: **Chains**\n\nPost: {GOOD}", f'"Chains"\n{GOOD}', GOOD]
     answers = pl.Series([post.encode(post.read(reply, PROMPT).value) for reply in written])
@@ -129,16 +129,16 @@ def test_the_description_gives_the_same_question_back() -> None:
     assert post.canonical() != Utterance("What?", limit=91, title=True, names=("Bo",)).canonical()
 
 
-def test_a_limit_that_holds_no_sentence_is_refused() -> None:
+def test_a_limit_too_short_for_a_sentence_is_refused() -> None:
     with pytest.raises(QuestionError, match="19 characters"):
         Utterance("What?", limit=19)
 
 
-def wicked(request: Request) -> str:
+def hostile_writer(request: Request) -> str:
     """The hostile completion whose number stands in the prompt, and the same again when asked to repair it."""
-    found = re.search(r"Your ticket is (\d+)", request.messages[0][1])
-    assert found
-    return HOSTILE[int(found.group(1))]
+    match = re.search(r"Your ticket is (\d+)", request.messages[0][1])
+    assert match
+    return HOSTILE[int(match.group(1))]
 
 
 class Thread(Scenario):
@@ -154,13 +154,13 @@ class Thread(Scenario):
         return 1
 
     async def step(self) -> None:
-        told = USER.removesuffix("What do you answer?").strip()
-        self.people["text"] = await self.ask(self.people, POST, given=told, purpose="post")
+        prompt = USER.removesuffix("What do you answer?").strip()
+        self.people["text"] = await self.ask(self.people, POST, given=prompt, purpose="post")
 
 
 @pytest.fixture(scope="module")
 def thread() -> Run:
-    return simulate(Thread(), model=Scripted(wicked, spec="scripted:wicked"), seed=1, keep="nothing")
+    return simulate(Thread(), model=Scripted(hostile_writer, spec="scripted:hostile_writer"), seed=1, keep="nothing")
 
 
 def test_no_hostile_completion_reaches_a_thread_raw(thread: Run) -> None:
@@ -175,7 +175,7 @@ def test_no_hostile_completion_reaches_a_thread_raw(thread: Run) -> None:
     assert sorted(written) == sorted(answers["value"].drop_nulls())
 
 
-def test_a_run_tells_how_often_which_rule_did_something(thread: Run) -> None:
+def test_a_run_counts_how_often_each_rule_changed_a_reply(thread: Run) -> None:
     counted = {(outcome, rule): replies for outcome, rule, replies in thread.cleaning_counts().iter_rows()}
     statuses = Counter(thread.answers(1)["status"])
     assert counted["untouched", ""] + counted["cleaned", ""] == statuses["ok"]
@@ -211,12 +211,14 @@ def test_a_clean_text_is_never_longer_than_the_limit(reply: str, limit: int) -> 
 @settings(max_examples=150, deadline=None)
 def test_cleaning_never_invents_a_word(reply: str) -> None:
     cleaned = clean(reply, CONTEXT)
-    shown = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", " ", reply)
+    visible = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", " ", reply)
     for _ in range(20):
-        shown = html.unescape(shown)
-        shown = "".join(c for c in shown if c in "\n\t\r" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+        visible = html.unescape(visible)
+        visible = "".join(
+            c for c in visible if c in "\n\t\r" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")
+        )
     bare = cleaned.text.replace("\u200c", "").replace("\u200d", "") if cleaned.text else ""
-    known = set(re.findall(r"[^\W_]+", shown))
+    known = set(re.findall(r"[^\W_]+", visible))
     assert [word for word in re.findall(r"[^\W_]+", bare) if word not in known] == []
 
 

@@ -65,7 +65,7 @@ def test_an_address_brings_the_step_back(norms: Run, tmp_path: Path) -> None:
         await visit.open(f"/run/{norms.name}/person/2?step=9")
         await visit.sees("has no step 9")
         await visit.open(f"/run/{norms.name}/person/2?step=soon")
-        await visit.sees("which is no number")
+        await visit.sees("which is not a number")
 
     visiting(tmp_path, story)
 
@@ -88,7 +88,7 @@ def test_an_interview_on_the_side_is_shown_and_changes_nothing(norms: Run, tmp_p
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{norms.name}/person/2?step=3")
         await visit.sees("On the side")
-        await visit.sees("Nobody has asked them anything on the side yet")
+        await visit.sees("This person has not been interviewed yet")
         visit.press("ask-send")
         await visit.sees("there is no question yet")
         visit.enter("ask-question", "Is it cold?")

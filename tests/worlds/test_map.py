@@ -50,7 +50,7 @@ def small(tmp_path: Path) -> Town:
 
 
 def test_places_come_in_the_order_town_buildings_rooms_objects(small: Town) -> None:
-    assert small.table()["address"].to_list() == [
+    assert small.places.addresses.to_list() == [
         "Small", "Mill", "Cottage", "Mill > floor", "Mill > loft",
         "Mill > floor > wheel", "Mill > floor > bell", "Mill > loft > ladder",
     ]  # fmt: skip

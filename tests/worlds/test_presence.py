@@ -13,6 +13,7 @@ from populace.base.errors import WorldError
 from populace.worlds.town import Presence, Town
 from populace.worlds.town.perception import in_sight
 from populace.worlds.town.presence import NOWHERE
+from support.routes import corners
 
 TOWN = Town.sallow_ferry()
 COUNTER, TABLES, KITCHEN = TOWN.lookup(
@@ -159,7 +160,7 @@ def test_whoever_is_on_the_way_is_on_the_route(origin: int, goal: int, time: int
     presence.send([0], goal, now=0)
     where = presence.at(time)
     if where.place[0] == NOWHERE:
-        points = TOWN.route(origin, goal).select("x", "y").to_numpy()
+        points = corners(TOWN.ways, TOWN.spots(origin), TOWN.spots(goal))
         a, b = points[:-1], points[1:]
         here = np.array([where.x[0], where.y[0]])
         share = np.clip(((here - a) * (b - a)).sum(1) / ((b - a) ** 2).sum(1), 0, 1)

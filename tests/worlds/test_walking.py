@@ -15,6 +15,7 @@ from populace.worlds.town import Town
 from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.spots import Floats, Spots
 from populace.worlds.town.streets import StraightWays, Streets, Ways
+from support.routes import corners, distinct
 
 NEAR = 1e-6
 coordinate = st.integers(0, 40).map(lambda n: float(n * 10))
@@ -94,14 +95,14 @@ def test_on_the_way_the_metres_walked_and_those_left_add_up(case: tuple[Ways, Sp
 def test_on_the_way_everybody_is_on_the_route(case: tuple[Ways, Spots], share: float) -> None:
     ways, doors = case
     a, b = doors.take(np.array([0])), doors.take(np.array([1]))
-    corners = ways.corners(a, b)
-    legs = np.hypot(*np.diff(corners, axis=0).T)
+    points = corners(ways, a, b)
+    legs = np.hypot(*np.diff(points, axis=0).T)
     assert legs.sum() == pytest.approx(float(ways.metres(a, b)[0]), abs=NEAR)
     walked = legs.sum() * share
     here = ways.along(a, b, np.array([walked]))
     stops = np.concatenate([[0.0], np.cumsum(legs)])
-    assert here.x[0] == pytest.approx(np.interp(walked, stops, corners[:, 0]), abs=1e-4)
-    assert here.y[0] == pytest.approx(np.interp(walked, stops, corners[:, 1]), abs=1e-4)
+    assert here.x[0] == pytest.approx(np.interp(walked, stops, points[:, 0]), abs=1e-4)
+    assert here.y[0] == pytest.approx(np.interp(walked, stops, points[:, 1]), abs=1e-4)
 
 
 @given(ways_and_doors(), st.lists(st.floats(0, 1), min_size=3, max_size=3))
@@ -128,10 +129,8 @@ def test_many_ways_at_once_turn_where_each_alone_does(case: tuple[Ways, Spots]) 
     assert np.allclose(np.hypot(np.diff(lines.x), np.diff(lines.y)).sum(axis=1), ways.metres(origins, goals), atol=NEAR)
     for row in range(len(pairs)):
         points = np.stack([lines.x[row], lines.y[row]], axis=1)
-        fresh = np.concatenate([[True], (np.abs(np.diff(points, axis=0)) > 1e-9).any(axis=1)])
-        alone = ways.corners(origins.take(np.array([row])), goals.take(np.array([row])))
-        alone = alone[np.concatenate([[True], (np.abs(np.diff(alone, axis=0)) > 1e-9).any(axis=1)])]
-        assert np.allclose(points[fresh], alone)
+        alone = corners(ways, origins.take(np.array([row])), goals.take(np.array([row])))
+        assert np.allclose(distinct(points), alone)
 
 
 TOWN = Town.sallow_ferry()
@@ -170,22 +169,23 @@ def test_one_place_stands_for_all() -> None:
 
 def test_a_route_begins_and_ends_at_the_two_buildings_and_has_the_length_of_the_walk() -> None:
     home, landing = TOWN.place("Larch Lane 6"), TOWN.place("Ferry Landing")
-    route = TOWN.route(home, landing)
-    assert route.select("x", "y").row(0) == (TOWN.places.x[home], TOWN.places.y[home])
-    assert route.select("x", "y").row(-1) == (TOWN.places.x[landing], TOWN.places.y[landing])
-    assert route["metres"][-1] == pytest.approx(TOWN.metres(home, landing)[0])
+    route = corners(TOWN.ways, TOWN.spots(home), TOWN.spots(landing))
+    assert tuple(route[0]) == (TOWN.places.x[home], TOWN.places.y[home])
+    assert tuple(route[-1]) == (TOWN.places.x[landing], TOWN.places.y[landing])
+    assert np.hypot(*np.diff(route, axis=0).T).sum() == pytest.approx(TOWN.metres(home, landing)[0])
 
 
 def test_many_people_are_placed_on_their_ways_at_once() -> None:
     homes = TOWN.of_kind("home")
     half = TOWN.minutes(homes, TOWN.place("The Lantern")) / 2
-    spots = TOWN.along(homes, TOWN.place("The Lantern"), half)
     goal = TOWN.spots(np.full(len(homes), TOWN.place("The Lantern")))
+    spots = TOWN.ways.along(TOWN.spots(homes), goal, half * TOWN.pace)
     assert np.abs(TOWN.ways.metres(spots, goal) / TOWN.pace - half).max() < NEAR
 
 
 def test_a_route_within_one_building_does_not_leave_it() -> None:
-    assert TOWN.route(TOWN.place("The Lantern > bar"), TOWN.place("The Lantern > back room")).height == 1
+    rooms = TOWN.spots(TOWN.lookup(["The Lantern > bar", "The Lantern > back room"]))
+    assert len(corners(TOWN.ways, rooms.take(np.array([0])), rooms.take(np.array([1])))) == 1
 
 
 def test_the_town_as_a_whole_and_places_that_are_not_there_are_no_goals() -> None:

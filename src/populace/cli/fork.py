@@ -29,7 +29,7 @@ from populace.tools.describe import parameters_of
 
 
 @click.command("fork", help=COMMANDS["fork"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
 @click.option("--seed", type=int, help="Another seed from that step on.")
@@ -41,15 +41,15 @@ from populace.tools.describe import parameters_of
 @chart_option
 @workspace_option
 @json_option
-def fork_command(run: str, at: int, changes: tuple[str, ...], as_json: bool, chart: bool, **options: Any) -> None:
-    found = Run(Workspace(options.pop("workspace")).open(run))
+def fork_command(name: str, at: int, changes: tuple[str, ...], as_json: bool, chart: bool, **options: Any) -> None:
+    run = Run(Workspace(options.pop("workspace")).open(name))
     limits, display = budget(options), RunDisplay()
-    regime = found.manifest.regime
+    regime = run.manifest.regime
     decider = options["decider"] or regime.decider
-    parameters = _changes(changes, find_scenario(found.manifest.scenario))
+    parameters = _changes(changes, find_scenario(run.manifest.scenario))
     fetch_missing_model((options["model"] or regime.model) if decider == "model" else "")
     try:
-        forked = found.fork(at, parameters=parameters, budget=limits, observer=display, **options)
+        forked = run.fork(at, parameters=parameters, budget=limits, observer=display, **options)
     except StoppedError as stop:
         raise with_resume_command(stop, display.run_name) from stop
     show_finished_run(forked, as_json, chart)

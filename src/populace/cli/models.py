@@ -18,10 +18,10 @@ from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 
 @click.command("models", help=COMMANDS["models"])
 @click.argument("model", required=False)
-@click.option("--fetch", "wanted", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
+@click.option("--fetch", "fetch", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
 @json_option
-def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
-    if wanted:
+def models_command(model: str | None, fetch: bool, as_json: bool) -> None:
+    if fetch:
         fetch_artifacts(SMOLLM2)
         fetch_artifacts(MINILM_WEIGHTS, MINILM_TOKENIZER)
     if model:

@@ -1,7 +1,7 @@
 """Question types, and how replies are read as answers."""
 
 from populace.questions.answers import Answers
-from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, Question, Status
+from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, AnswerStatus, Question
 from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Rating
 from populace.questions.form import Form
 from populace.questions.number import Number
@@ -17,6 +17,7 @@ __all__ = [
     "STATUS_DTYPE",
     "VALID",
     "Answer",
+    "AnswerStatus",
     "Answers",
     "Arrangement",
     "Choice",
@@ -27,7 +28,6 @@ __all__ = [
     "Question",
     "Rating",
     "Scores",
-    "Status",
     "Text",
     "Utterance",
     "cleaning_counts",

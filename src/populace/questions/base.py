@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.base.templates import Template
 
-Status = Literal["ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered"]
-STATUSES: tuple[Status, ...] = ("ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered")
-VALID: tuple[Status, ...] = ("ok", "repaired")
+AnswerStatus = Literal["ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered"]
+STATUSES: tuple[AnswerStatus, ...] = get_args(AnswerStatus)
+VALID: tuple[AnswerStatus, ...] = ("ok", "repaired")
 STATUS_DTYPE = pl.Enum(STATUSES)
 
 
@@ -31,7 +31,7 @@ class Answer:
     """
 
     value: Any
-    status: Status
+    status: AnswerStatus
 
 
 UNPARSEABLE = Answer(None, "unparseable")

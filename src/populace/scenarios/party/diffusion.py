@@ -32,7 +32,6 @@ class Diffusion:
         pattern: Matches an utterance that speaks of the news.
         knows: How each person who knows came to know.
         claims: Utterances that spoke of it without evidence: speaker, time and text.
-        mentions: How many utterances spoke of it.
 
     Example:
         >>> news = Diffusion(re.compile("party"))
@@ -46,7 +45,6 @@ class Diffusion:
     pattern: re.Pattern[str]
     knows: dict[Id, NewsSource] = field(default_factory=dict)
     claims: list[tuple[Id, int, str]] = field(default_factory=list)
-    mentions: int = 0
     _utterances: int = 0
 
     def tell(self, who: Id, time: int) -> None:
@@ -59,7 +57,6 @@ class Diffusion:
         self._utterances += 1
         if not self.pattern.search(text):
             return
-        self.mentions += 1
         if speaker not in self.knows:
             self.claims.append((speaker, time, text))
             return

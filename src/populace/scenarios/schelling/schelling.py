@@ -32,7 +32,6 @@ Whole = npt.NDArray[np.int64]
 
 MARKS = np.array(["○", "●", "△", "▲", "·"])
 """The marks of the groups in the terminal; the last is a free cell."""
-_WIDEST = 76
 
 
 class Schelling(Scenario):
@@ -189,11 +188,10 @@ class Schelling(Scenario):
         """The grid after this step."""
         similar = self.similarity()
         far = f"{self.moved} moved · similarity {similar:.2f}" if similar is not None else f"{self.moved} moved"
-        if self.width * 2 > _WIDEST or self.height > 40:
-            return [far]
         marks = np.full(len(self.grid), MARKS[-1])
         marks[self.people["cell"].to_numpy()] = MARKS[self.people["group"].to_numpy()]
-        return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
+        lines = self.grid.text_lines(marks)
+        return [far, "", *lines] if lines else [far]
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:

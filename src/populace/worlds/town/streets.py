@@ -28,9 +28,6 @@ class Ways(Protocol):
     def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
         """The point after this many metres on the way from each point of `a` to that of `b`."""
 
-    def corners(self, a: Spots, b: Spots) -> Floats:
-        """The points at which the way from the single point of `a` to that of `b` begins, turns and ends."""
-
     def paths(self, a: Spots, b: Spots) -> Paths:
         """The ways from each point of `a` to that of `b`."""
 
@@ -62,10 +59,6 @@ class StraightWays:
         """The point after this many metres on the way from each point of `a` to that of `b`."""
         share = share_of(metres, self.metres(a, b))
         return Spots.at(interpolate(a.x, b.x, share), interpolate(a.y, b.y, share))
-
-    def corners(self, a: Spots, b: Spots) -> Floats:
-        """The two ends of the line."""
-        return np.array([[a.x[0], a.y[0]], [b.x[0], b.y[0]]])
 
     def paths(self, a: Spots, b: Spots) -> Paths:
         """The two ends of each line."""
@@ -208,25 +201,6 @@ class Streets:
             access = interpolate(one.access, other.access, share)
             spots.put(same, Spots(x, y, one.section, one.offset, access, one.building))
         return spots
-
-    def corners(self, a: Spots, b: Spots) -> Floats:
-        """The points at which the way from the single point of `a` to that of `b` begins, turns and ends."""
-        points: list[tuple[float, ...]] = [(a.x[0], a.y[0])]
-        if not (a.building[0] >= 0 and a.building[0] == b.building[0]):
-            course = self._course(a, b)
-            points.append(tuple(float(c[0]) for c in self._point(a.section, a.offset)))
-            if not course.direct[0]:
-                here, goal = int(course.out[0]), int(course.into[0])
-                points.append((self.x[here], self.y[here]))
-                while here != goal:
-                    here = int(self._leaving[0][here, self._hop[here, goal]])
-                    points.append((self.x[here], self.y[here]))
-            points.append(tuple(float(c[0]) for c in self._point(b.section, b.offset)))
-        points.append((b.x[0], b.y[0]))
-        line = np.array(points, dtype=float)
-        distinct = np.concatenate([[True], (np.abs(np.diff(line, axis=0)) > 1e-9).any(axis=1)])
-        turns: Floats = line[distinct]
-        return turns
 
     def paths(self, a: Spots, b: Spots) -> Paths:
         """The ways from each point of `a` to that of `b`."""

@@ -144,40 +144,9 @@ class Town:
         rooms = [(self.places.level[self.places.room[ids]] > BUILDING) * THRESHOLD for ids in (from_places, to_places)]
         return np.asarray(rooms[0] + rooms[1])
 
-    def route(self, from_place: int, to_place: int) -> pl.DataFrame:
-        """The way between two places for drawing: the points where it turns, and the metres up to each."""
-        points = self.ways.corners(self.spots(from_place), self.spots(to_place))
-        legs = np.hypot(*np.diff(points, axis=0).T) if len(points) > 1 else np.zeros(0)
-        walked = np.concatenate([[0.0], np.cumsum(legs)])
-        return pl.DataFrame({"x": points[:, 0], "y": points[:, 1], "metres": walked})
-
-    def along(self, from_places: npt.ArrayLike, to_places: npt.ArrayLike, minutes: npt.ArrayLike) -> Spots:
-        """The points at which people are this many minutes after they left."""
-        origins, goals = np.broadcast_arrays(self.place_ids(from_places), self.place_ids(to_places))
-        walked = (np.asarray(minutes, dtype=float) + np.zeros(len(origins))) * self.pace
-        return self.ways.along(self.spots(origins), self.spots(goals), walked)
-
     def objects(self) -> Ints:
         """The ids of all objects."""
         return np.flatnonzero(self.places.level == OBJECT)
-
-    def table(self) -> pl.DataFrame:
-        """All places as a table, for readers and drawings."""
-        places = self.places
-        return pl.DataFrame(
-            {
-                "place": np.arange(len(places)),
-                "address": places.addresses,
-                "name": places.name,
-                "level": pl.Series([LEVELS[level] for level in places.level], dtype=pl.Enum(LEVELS)),
-                "parent": places.parent,
-                "kind": places.kind,
-                "x": places.x,
-                "y": places.y,
-                "outdoors": places.outdoors,
-                "state": places.state,
-            }
-        )
 
     def place_ids(self, places: npt.ArrayLike) -> Ints:
         """Places as an array of ids; an unknown one is an error."""
