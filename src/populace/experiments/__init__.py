@@ -1,4 +1,4 @@
-"""From one run to a conclusion: designs, arms, seeds, effects with intervals, and what they are worth."""
+"""Experiments: designs, arms and seeds; effects with intervals; validity cards and reports."""
 
 from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate

@@ -1,4 +1,4 @@
-"""An arm: everything that makes its runs differ from those of another arm, as plain data."""
+"""An arm of an experiment: one combination of levels, as plain data."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Arm(RunSettings):
 
     Attributes:
         number: Its place in the design.
-        title: Its name where levels would make a long one, as for points drawn from ranges.
-        levels: From factors to levels, as tables show them.
-        scenario: How the scenario is found.
+        title: Its name, if the levels would make a long one, as for points sampled from ranges.
+        levels: The level of each factor, as tables show it.
+        scenario: The name, file or class path of the scenario.
         parameters: All parameters of the scenario.
-        interventions: What is done from outside.
+        interventions: Interventions in its runs.
         seed: Not used: every replicate has a seed of its own.
     """
 
@@ -46,7 +46,7 @@ class Arm(RunSettings):
 
     @property
     def name(self) -> str:
-        """Its title, or its levels in a line."""
+        """Its title, or else its levels in one line."""
         return (
             self.title or ", ".join(f"{factor}={level_text(level)}" for factor, level in self.levels.items()) or "all"
         )
@@ -56,25 +56,25 @@ class Arm(RunSettings):
         return find_scenario(self.scenario)(**self.parameters)
 
     def settings(self) -> dict[str, Any]:
-        """What `simulate` takes besides the scenario and the seed."""
+        """The arguments of `simulate` besides the scenario and the seed."""
         return {name: getattr(self, name) for name in SETTINGS}
 
     def substance(self) -> str:
-        """All that can matter to a run, as one text; equal arms have equal substance."""
+        """Everything that affects a run, as JSON; two arms with equal substance give equal runs."""
         return json.dumps(self.model_dump(mode="json", exclude={"number", "title", "levels"}), sort_keys=True)
 
 
 def level_text(level: Any) -> str:
-    """A level in a name, with truth values as yes and no."""
+    """A level as text; truth values are yes and no."""
     if isinstance(level, bool):
         return "yes" if level else "no"
     return str(level)
 
 
 def seed_of(seed: int, replicate: int, levels: Mapping[str, Any] | None = None) -> int:
-    """The seed of a replicate: the same in all arms, or one of its own for arms with these levels.
+    """The seed of a replicate: the same in all arms, or, with `levels`, one for the arms that have these levels.
 
-    It depends on the number of the replicate alone, so that a longer experiment begins with the runs of a shorter one.
+    It depends only on the number of the replicate, so that a longer experiment repeats the runs of a shorter one.
     """
     path = f"replicate/{replicate}" if levels is None else f"replicate/{replicate}/{_digest(levels)}"
     return path_key(seed, path) >> 12

@@ -1,4 +1,4 @@
-"""An experiment as data: what is asked, what is varied, what is measured, and when it is enough."""
+"""The plan of an experiment as data: its question, factors, outcomes and stop rule."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Keep = Literal["run", "calls", "nothing"]
 
 
 class StoppingRule(pydantic.BaseModel):
-    """When it is enough, before or beyond the number of replicates.
+    """When an experiment ends, before or after its number of replicates.
 
     Attributes:
-        width: Go on until the interval of every effect on the primary outcome is at most so wide.
+        width: Add replicates until the interval of every effect on the primary outcome is at most this wide.
         batch: How many replicates are added at a time.
-        most: How many replicates there may be.
-        max_calls: Calls to models over all runs.
-        max_money: Money over all runs.
+        most: The largest number of replicates.
+        max_calls: The most calls to models, over all runs.
+        max_money: The most money, over all runs.
 
     Looking again after every batch makes the final interval a little too short; with 20 replicates or more
     before the first look it hardly matters.
@@ -59,27 +59,27 @@ class ExperimentPlan(RunSettings):
 
     Attributes:
         name: Its name, which its folder begins with.
-        question: What it is to answer, in one sentence.
+        question: The question that it answers, in one sentence.
         scenario: A scenario by name, file or class.
         factors: What is varied. A factor is a parameter of the scenario or a setting (`model`, `temperature`,
             `decider`, `interventions`, `variation`), with a list of levels, a mapping from names to levels, or a range
             `{low, high}`. A factor of any other name changes several things at once: its levels are named, and each
             maps parameters and settings to values.
         parameters: Parameters that are the same in all arms.
-        model: Who decides, where no factor says it.
-        temperature: Applied to the distributions, where no factor says it.
+        model: The model that decides, unless it is a factor.
+        temperature: Applied to the distributions, unless it is a factor.
         decider: `model`, `rule` or `replay`.
-        interventions: What is done from outside in all arms.
-        variation: How questions are asked in all arms, where not as the scenario has them.
+        interventions: Interventions in all arms.
+        variation: A variation of the questions in all arms.
         design: How levels are combined.
         replicates: Runs of each arm, each with a seed of its own.
-        seed: From which the seeds of the replicates come.
-        outcomes: What runs are judged by.
+        seed: The seed from which those of the replicates are derived.
+        outcomes: What is measured of every run.
         pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
             arms that differ in these factors only.
         fork_at: Arms differ only from this step on, and share their history before it.
-        stop: When it is enough.
-        keep: What outlives a run besides its row: its folder, its calls, or nothing. Calls by default, and
+        stop: When it ends early, or goes on beyond the replicates.
+        keep: What is kept of a run besides its row: its folder, its calls, or nothing. Calls by default, and
             nothing where models are scripted.
     """
 
@@ -188,7 +188,7 @@ class ExperimentPlan(RunSettings):
 
     @property
     def primary(self) -> Outcome:
-        """The outcome that precision is about: the one marked so, or the first."""
+        """The primary outcome: the one marked so, or the first."""
         return next((each for each in self.outcomes if each.primary), self.outcomes[0])
 
     @property
@@ -198,9 +198,9 @@ class ExperimentPlan(RunSettings):
 
     @property
     def label(self) -> str:
-        """The name with four digits of what makes its runs differ from those of others.
+        """The name, with four digits of a hash of everything that affects its runs.
 
-        The number of replicates and the stop are left out: a longer experiment goes on from a shorter one.
+        The number of replicates and the stop rule are not in the hash: a longer experiment continues a shorter one.
         """
         data = self.data()
         substance = {
@@ -252,7 +252,7 @@ RESERVED = frozenset(
 
 
 def _usage_error(error: pydantic.ValidationError) -> UsageError:
-    """What is wrong with an experiment, with the nearest name for a key that does not exist."""
+    """A validation error in words, with the nearest name for an unknown key."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":

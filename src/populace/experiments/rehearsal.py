@@ -1,4 +1,4 @@
-"""What can be found out before anything is spent: arms that would ask the same, outcomes that no run reaches."""
+"""Checks of an experiment before it runs: arms with equal prompts, outcomes that no run reaches."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _STAGES = (
 
 
 def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
-    """Refuse an experiment that cannot answer its question.
+    """Raise an error if an experiment cannot answer its question.
 
     Args:
         experiment: The experiment.
         arms: Its arms.
-        rehearse: Also run arms on stand-in answers, to find those in which nobody would be asked anything else.
+        rehearse: Also run arms on stand-in answers, to find arms with equal prompts.
     """
     first_arms: dict[str, Arm] = {}
     for arm in () if experiment.design.sampled else arms:
@@ -91,7 +91,7 @@ def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
 
 
 def _check_rehearsals(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
-    """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers and several seeds."""
+    """Rehearse arms whose first steps are equal to the end, with two kinds of answers and several seeds."""
     groups: dict[str, list[Arm]] = {}
     for arm in arms:
         if arm.decider != "replay":
@@ -120,7 +120,7 @@ def _identical_arms_error(one: Arm, two: Arm, why: str) -> UsageError:
 
 
 def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
-    """A hash of all that people are asked and all that is measured; None where the scenario fails on stand-ins."""
+    """A hash of all prompts, answers, metrics and events; None if the scenario fails on stand-in answers."""
     stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
     settings = RunSettings(seed=seed, decider=arm.decider, temperature=arm.temperature, variation=arm.variation)
     interventions = read_interventions(list(arm.interventions))

@@ -1,4 +1,4 @@
-"""The design of a structure-or-data study: which runs, how many, and what they will take, before any is made."""
+"""The design of a structure-or-data study: which runs, how many, and how many calls they take."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class StructureDesign:
 
     Every structure arm is run under every model, with the same seeds. The replicates of an arm are spread over all
     combinations of the ways of asking, each with seeds of its own and at least two of them: a factorial with few
-    replicates of a cell tells the effect of each factor as well as many replicates of few cells.
+    replicates of a cell estimates the effect of each factor as well as many replicates of few cells.
 
     Attributes:
         experiment: Models, structure and ways of asking.
-        twin: The rule twin under the same structure; None where it is not asked for.
+        twin: The rule twin under the same structure; None without one.
         structure: The parameters that make the structure arms.
         asking: The factors of the way of asking, by the part that they belong to.
         notes: What was left out, and why.
@@ -112,7 +112,7 @@ class StructureDesign:
         return len(self.experiment.arms()) * self.experiment.replicates
 
     def calls(self) -> Range | None:
-        """Calls to models, from a trial run of the first arm on stand-in answers; None where it cannot be tried."""
+        """Calls to models, from a trial run of the first arm on stand-in answers; None if that fails."""
         arm = self.experiment.arms()[0]
         try:
             calls = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1).calls

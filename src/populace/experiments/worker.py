@@ -1,4 +1,4 @@
-"""Where runs of an experiment are made, one after the other, in whatever process."""
+"""A worker: executes runs of an experiment one after the other, in this process or in one of a pool."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunJob(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-    """What came of some jobs: rows, and why it broke off, where it did."""
+    """The rows of some jobs, and why they stopped early, if they did."""
 
     rows: list[RunRow]
     stopped: str = ""
@@ -46,13 +46,13 @@ INTERRUPTED = "interrupted"
 
 
 class Worker:
-    """Makes runs, and writes a line for each as it ends.
+    """Executes runs, and writes a row for each as it ends.
 
     Args:
         folder: The experiment's folder.
         workspace: Where the call store is.
-        keep: What outlives a run.
-        halting: Says whether to end soon.
+        keep: What is kept of a run.
+        should_stop: Returns whether to end at the next step.
     """
 
     def __init__(self, folder: Path, workspace: Path, keep: Keep, should_stop: Callable[[], bool]) -> None:
@@ -64,7 +64,7 @@ class Worker:
         self._models: dict[str, SharedModel] = {}
 
     def run(self, jobs: Sequence[RunJob], limits: CallSettings | None = None) -> BatchResult:
-        """Make the runs of some jobs; a run that fails is a row like any other."""
+        """Execute the runs of some jobs; a failed run gives a row too."""
         rows: list[RunRow] = []
         make = self._forked_rows if self.experiment.fork_at else self._simulated_rows
         try:
@@ -83,7 +83,7 @@ class Worker:
         return BatchResult(rows)
 
     def close(self) -> None:
-        """Close the record; models go with the process."""
+        """Close the file of rows; models are closed with the process."""
         self.lines.close()
 
     def _simulated_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
@@ -101,7 +101,7 @@ class Worker:
         return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, observer=observer, **settings)
 
     def _forked_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
-        """Run the shared history once, then every arm from there; what the history cost is told with the first."""
+        """Run the shared history once, then fork every arm; the cost of the history is counted with the first arm."""
         place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
         with self._scratch(place):
             trunk: list[Run] = []
@@ -121,7 +121,7 @@ class Worker:
                 yield row
 
     def _trunk(self, replicate: int, place: Path, limits: CallSettings | None) -> Run:
-        """The first arm without what sets arms apart later, up to the step before the fork."""
+        """The shared history: the first arm with its early interventions only, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
         settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
         settings |= _values(limits)
@@ -197,13 +197,13 @@ class Worker:
 
 
 def failure_fields(error: Exception | str) -> RunRow:
-    """What a row says of a run that failed."""
+    """The fields of the row of a failed run."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else text}
 
 
 class _StopObserver(Observer):
-    """Ends a run soon where somebody asked for it, or at a step."""
+    """Ends a run at its next step on request, or after a given step."""
 
     def __init__(self, should_stop: Callable[[], bool], until: int | None = None) -> None:
         self._should_stop, self._until = should_stop, until
@@ -211,11 +211,11 @@ class _StopObserver(Observer):
         self.reached = False
 
     def began(self, simulation: Simulation) -> None:
-        """Note how the run is called."""
+        """Store the name of the run."""
         self.name = simulation.record.name
 
     def stepped(self, simulation: Simulation) -> None:
-        """Look whether to go on."""
+        """Halt the run if it should stop."""
         self.reached = self._until is not None and simulation.step >= self._until
         if self.reached or self._should_stop():
             simulation.halt()
@@ -239,7 +239,7 @@ def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
 
 
 def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], limits: dict[str, Any]) -> BatchResult:
-    """Make runs in this worker, beside its main thread, so that they leave signals alone."""
+    """Execute runs in this worker, outside its main thread, so that they install no signal handlers."""
     worker = _this_worker
     if worker is None:
         raise RuntimeError("this process is no worker")

@@ -1,4 +1,4 @@
-"""A small probe for position bias, where the runs themselves cannot tell: the first question, in every order."""
+"""A probe of position bias for runs that show options in one order: the first question, asked in every order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
 
 
 def _position_check(prompts: pl.DataFrame, calls: int) -> Check:
-    """What an option gains by being shown first, over all prompts and orders."""
+    """The change in an option's probability when it is shown first, over all prompts and orders."""
     known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
     effect = None
     if known.height:
