@@ -34,7 +34,7 @@ def test_everything_behind_a_decision_is_on_the_page(norms: Run, tmp_path: Path)
         assert prompt["system"] in seen and prompt["user"] in seen and prompt["call"] in seen
         assert f"The random number {decision.draw:.4f} fell on “{decision.value}”." in seen
         assert "tokens read + written" in seen
-        assert "It never changes the run" in seen
+        assert "This never changes the run" in seen
         assert charts(visit) == 2
         assert visit.one("command").text == f"populace why {norms.name} --step 2 --person 1"
 
@@ -49,7 +49,7 @@ def test_asked_again_in_another_order_it_stands_beside_the_record(norms: Run, tm
         assert visit.one("again-command").text == f"populace ask-again {norms.name} --step 2 --person 1 --path 2/0"
         visit.press("again-send")
         await visit.sees("They would have answered the same. (no call was needed, 1 reused)", seconds=20)
-        await visit.sees("Not a word: the prompt is the same.")
+        await visit.sees("The prompt is the same.")
         visit.enter("again-order", "reversed")
         assert visit.one("again-command").text.endswith("--path 2/0 --order reversed")
         visit.press("again-send")

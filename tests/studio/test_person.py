@@ -9,7 +9,6 @@ from nicegui import ui
 
 from populace import Choice, People, Run, Scenario, Text, simulate
 from populace.base.errors import BudgetError
-from populace.broker import Budget
 from populace.engine.workspace import Workspace
 from populace.models import Scripted
 from populace.runs.biography import biography, memory_stream
@@ -65,7 +64,7 @@ def test_an_address_brings_the_step_back(norms: Run, tmp_path: Path) -> None:
         await visit.open(f"/run/{norms.name}/person/2?step=9")
         await visit.sees("has no step 9")
         await visit.open(f"/run/{norms.name}/person/2?step=soon")
-        await visit.sees("which is no number")
+        await visit.sees("which is not a number")
 
     visiting(tmp_path, story)
 
@@ -88,7 +87,7 @@ def test_an_interview_on_the_side_is_shown_and_changes_nothing(norms: Run, tmp_p
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{norms.name}/person/2?step=3")
         await visit.sees("On the side")
-        await visit.sees("Nobody has asked them anything on the side yet")
+        await visit.sees("This person has not been interviewed yet")
         visit.press("ask-send")
         await visit.sees("there is no question yet")
         visit.enter("ask-question", "Is it cold?")
@@ -124,7 +123,7 @@ def test_what_the_command_complains_about_is_told(norms: Run, tmp_path: Path) ->
 
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     with pytest.raises(BudgetError):
-        simulate(Norms(workers=4, days=5), model="scripted:uniform", workspace=tmp_path, budget=Budget(calls=6))
+        simulate(Norms(workers=4, days=5), model="scripted:uniform", workspace=tmp_path, max_calls=6)
     run = Run(Workspace(tmp_path).open("last"))
     reached = run.steps[-1]
     assert reached < 5

@@ -26,22 +26,28 @@ class Workspace:
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = Path(folder or os.environ.get("POPULACE_WORKSPACE") or ".")
 
+    @classmethod
+    def of(cls, journal: Journal) -> Workspace:
+        """The workspace that a run lies in."""
+        return cls(journal.folder.parent.parent)
+
     @property
     def runs(self) -> Path:
         """The folder of the run folders."""
         return self.folder / "runs"
 
+    @property
+    def calls_file(self) -> Path:
+        """The file of the call store, which may not exist yet."""
+        return self.folder / "calls.sqlite"
+
     def store(self) -> CallStore:
         """The call store, opened."""
-        return CallStore(self.folder / "calls.sqlite")
+        return CallStore(self.calls_file)
 
     def names(self) -> list[str]:
         """The names of all runs."""
         return _run_names(self.runs)
-
-    def has_store(self) -> bool:
-        """Whether there is a call store; `store` would make one."""
-        return (self.folder / "calls.sqlite").is_file()
 
     def written_by(self, process: int, since: float) -> str | None:
         """The run that a process locked since a time of the wall clock, whether it has ended or not."""

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from nicegui import background_tasks, context, ui
 
-from populace.base.errors import PopulaceError
+from populace.base.errors import PopulaceError, UsageError
 from populace.studio.changes import PAGE_TIMEOUT_S
 from populace.studio.shell.text import display_text, prose
 
@@ -225,6 +225,18 @@ def run_address(name: str, *more: object, **query: object) -> str:
     path = "/".join(quote(str(part), safe="") for part in ("run", name, *more))
     given = {key: value for key, value in query.items() if value is not None}
     return f"/{path}?{urlencode(given)}" if given else f"/{path}"
+
+
+def parse_number(text: str, name: str) -> int | None:
+    """A whole number from the query of an address; None where it is empty.
+
+    Example:
+        >>> parse_number("12", "step")
+        12
+    """
+    if text and not text.isdecimal():
+        raise UsageError(f"the {name} in this address is {text[:40]!r}, which is not a number.")
+    return int(text) if text else None
 
 
 def run_link(name: str) -> ui.link:

@@ -11,14 +11,13 @@ from populace.studio.studio import Studio
 
 
 def get_decisions(studio: Studio, name: str, person: str, step: int | None = None) -> list[dict[str, Any]]:
-    """What a person decided in a step, opened; without a step, a list of all their decisions."""
+    """The decisions of a person in a step with all details; without a step, a list of all their decisions."""
     run = studio.library.run(name)
     who = person_id(run, person)
     if step is None:
         return json_data(decisions_of(run, who).to_dicts())  # type: ignore[no-any-return]
     paths = [decision.path for decision in run.decisions(step, who)]
-    calls = studio.workspace.folder / "calls.sqlite"
-    details = [decision_details(run, step, who, path, calls=calls) for path in paths]
+    details = [decision_details(run, step, who, path, calls=studio.workspace.calls_file) for path in paths]
     return [json_data(details_document(each)) for each in details if each is not None]
 
 

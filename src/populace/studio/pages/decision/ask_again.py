@@ -1,4 +1,4 @@
-"""Ask again: the same question with something changed, beside the recorded one."""
+"""Asks the question of a decision again with changes, and shows the result beside the recorded one."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from populace.base.errors import UsageError
 from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, replaced_decision, setting_differences
 from populace.studio.jobs import command
-from populace.studio.pages.decision.panels import draw_line, probability_chart, prompt_text, value_text
+from populace.studio.pages.decision.panels import draw_chart, probability_chart, show_prompt, show_value
 from populace.studio.shell.frame import CommandLine, chip, notify_errors, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 
 _ORDERS = {"": "as it was", "reversed": "reversed", "given": "as declared", "own": "an order of my own"}
-_LONGEST = 20_000
-"""So many characters of a text can be edited here."""
+_MAX_LENGTH = 20_000
+"""The most characters of a text that can be edited here."""
 
 
 class AskAgain:
-    """The form, the command that it makes, and the result beside the record.
+    """The form, its command, and the result beside the recorded decision.
 
     Args:
         studio: The Studio.
         name: The run.
-        opened: The recorded decision.
+        details: The recorded decision.
     """
 
-    def __init__(self, studio: Studio, name: str, opened: DecisionDetails) -> None:
-        self.studio, self.name, self.opened = studio, name, opened
-        decision = opened.decision
+    def __init__(self, studio: Studio, name: str, details: DecisionDetails) -> None:
+        self.studio, self.name, self.details = studio, name, details
+        decision = details.decision
         first = decision.prompts[0] if decision.prompts else {}
-        self.was = {
-            "--wording": display_text(decision.question["text"], _LONGEST),
-            "--given": display_text(opened.given, _LONGEST),
-            "--system": display_text(first.get("system") or "", _LONGEST),
-            "--text": display_text(first.get("user") or "", _LONGEST),
+        self.recorded = {
+            "--wording": display_text(decision.question["text"], _MAX_LENGTH),
+            "--given": display_text(details.given, _MAX_LENGTH),
+            "--system": display_text(first.get("system") or "", _MAX_LENGTH),
+            "--text": display_text(first.get("user") or "", _MAX_LENGTH),
             "--model": display_text(first.get("model") or ""),
             "--temperature": f"{decision.temperature:g}",
         }
@@ -46,30 +46,28 @@ class AskAgain:
             panel.classes("aside")
             with ui.row().classes("items-center gap-2"):
                 ui.label("On the side").classes("chip aside-note")
-                ui.label(
-                    "It never changes the run: the record stays as it is, and known replies cost nothing."
-                ).classes("small")
+                ui.label("This never changes the run, and replies in the call store cost nothing.").classes("small")
             self._form(decision, bool(first))
             self.result = test_id(ui.column().classes("w-full gap-3"), "again-result")
 
-    def _form(self, decision: Decision, prompted: bool) -> None:
+    def _form(self, decision: Decision, has_prompt: bool) -> None:
         self.fields: dict[str, Any] = {}
         self.part = ui.toggle({"parts": "Change parts", "whole": "Write the whole text"}, value="parts")
         test_id(self.part.props("no-caps dense"), "again-part")
-        self.part.set_visibility(prompted)
+        self.part.set_visibility(has_prompt)
         with ui.column().classes("w-full gap-2").bind_visibility_from(self.part, "value", value="parts"):
-            self._text("--wording", "Wording of the question; {fields} may stand in it", "again-wording")
-            self._text("--given", "Told before it; {fields} may stand in it", "again-given")
+            self._text("--wording", "Wording of the question; it may contain {fields}", "again-wording")
+            self._text("--given", "Text before the question; it may contain {fields}", "again-given")
             if decision.question.get("values"):
                 self._orders([str(value) for value in decision.question["values"]])
         with ui.column().classes("w-full gap-2").bind_visibility_from(self.part, "value", value="whole"):
             self._text("--text", "The whole user text, word for word", "again-text")
         self._text("--system", "The whole system text: who they are, word for word", "again-system")
         with ui.row().classes("w-full items-end gap-2"):
-            model = ui.input("Model", value=self.was["--model"]).props("outlined dense").style("flex: 1 1 220px")
+            model = ui.input("Model", value=self.recorded["--model"]).props("outlined dense").style("flex: 1 1 220px")
             self.fields["--model"] = test_id(model, "again-model")
-            degree = ui.number("Temperature", value=decision.temperature, min=0, step=0.1).props("outlined dense")
-            self.fields["--temperature"] = test_id(degree.style("width: 130px"), "again-temperature")
+            temperature = ui.number("Temperature", value=decision.temperature, min=0, step=0.1).props("outlined dense")
+            self.fields["--temperature"] = test_id(temperature.style("width: 130px"), "again-temperature")
             self.send = test_id(
                 ui.button("Ask again", on_click=notify_errors(self._ask)).props("no-caps"), "again-send"
             )
@@ -77,90 +75,96 @@ class AskAgain:
             self.busy.set_visibility(False)
         self.line = CommandLine("again-command")
         for field in (self.part, *self.fields.values()):
-            field.on_value_change(self._say)
-        self._say()
+            field.on_value_change(self._show_command)
+        self._show_command()
 
-    def _text(self, flag: str, label: str, marker: str) -> None:
-        field = ui.textarea(label, value=self.was[flag]).props(
+    def _text(self, flag: str, label: str, test_name: str) -> None:
+        field = ui.textarea(label, value=self.recorded[flag]).props(
             "outlined dense autogrow input-style='max-height: 14rem'"
         )
-        self.fields[flag] = test_id(field.classes("w-full"), marker)
+        self.fields[flag] = test_id(field.classes("w-full"), test_name)
 
     def _orders(self, values: list[str]) -> None:
         with ui.row().classes("w-full items-end gap-2"):
             order = ui.select(_ORDERS, value="", label="Order of the options").props("outlined dense")
             self.fields["order"] = test_id(order.style("min-width: 190px"), "again-order")
-            joint = "|" if any("," in value for value in values) else ","
-            own = ui.input(f"All options, with {joint} between", value=joint.join(values)).props("outlined dense")
+            separator = "|" if any("," in value for value in values) else ","
+            own = ui.input(f"All options, separated by {separator}", value=separator.join(values)).props(
+                "outlined dense"
+            )
             own.style("flex: 1 1 220px").bind_visibility_from(order, "value", value="own")
             self.fields["own"] = test_id(own, "again-own-order")
 
     def arguments(self) -> tuple[str, ...]:
-        """The command that asks what the form says: only what differs from the record is named."""
-        decision = self.opened.decision
-        made = ["ask-again", self.name, "--step", str(decision.step), "--person", str(decision.person["id"])]
-        made += ["--path", decision.path]
-        left_out = ("--wording", "--given") if self.part.value == "whole" else ("--text",)
-        for flag, was in self.was.items():
+        """The command of the form; it names only what differs from the recorded decision."""
+        decision = self.details.decision
+        arguments = ["ask-again", self.name, "--step", str(decision.step), "--person", str(decision.person["id"])]
+        arguments += ["--path", decision.path]
+        unused = ("--wording", "--given") if self.part.value == "whole" else ("--text",)
+        for flag, recorded in self.recorded.items():
             now = self.fields[flag].value
             text = f"{now:g}" if isinstance(now, int | float) else str(now or "")
-            if flag not in left_out and text.strip() != was.strip():
-                made += [flag, text]
+            if flag not in unused and text.strip() != recorded.strip():
+                arguments += [flag, text]
         order = self.fields["order"].value if "order" in self.fields and self.part.value == "parts" else ""
         if order:
-            made += ["--order", self.fields["own"].value if order == "own" else order]
-        return tuple(made)
+            arguments += ["--order", self.fields["own"].value if order == "own" else order]
+        return tuple(arguments)
 
-    def _say(self) -> None:
+    def _show_command(self) -> None:
         self.line.show(command(*self.arguments()))
 
     async def _ask(self) -> None:
         if self.fields["--temperature"].value is None:
-            raise UsageError("there is no temperature.", "Write a number from 0 on.")
+            raise UsageError("there is no temperature.", "Write a number that is at least 0.")
         self.send.disable()
         self.busy.set_visibility(True)
         try:
-            found = await self.studio.jobs.call(*self.arguments())
+            result = await self.studio.jobs.call(*self.arguments())
         finally:
             self.send.enable()
             self.busy.set_visibility(False)
         self.result.clear()
         with self.result:
-            self._show(found)
+            self._show(result)
 
-    def _show(self, found: dict[str, Any]) -> None:
-        recorded, asked = self.opened.decision, replaced_decision(self.opened.decision, found["asked"])
-        same = "They would have answered the same." if found["same_answer"] else "They would have answered otherwise."
-        paid = "no call was needed" if not found["calls"] else f"{found['calls']} call{'s' * (found['calls'] > 1)} made"
-        test_id(ui.label(f"{same} ({paid}, {found['reused']} reused)").classes("panel-title"), "again-outcome")
-        self._chart(recorded, asked)
+    def _show(self, result: dict[str, Any]) -> None:
+        recorded, repeated = self.details.decision, replaced_decision(self.details.decision, result["asked"])
+        outcome = (
+            "They would have answered the same." if result["same_answer"] else "They would have answered otherwise."
+        )
+        cost = (
+            "no call was needed" if not result["calls"] else f"{result['calls']} call{'s' * (result['calls'] > 1)} made"
+        )
+        test_id(ui.label(f"{outcome} ({cost}, {result['reused']} reused)").classes("panel-title"), "again-outcome")
+        self._chart(recorded, repeated)
         with ui.element("div").classes("sides"):
-            for decision, name, marker in ((recorded, "As recorded", "recorded"), (asked, "Asked again", "asked")):
+            for decision, name, marker in ((recorded, "As recorded", "recorded"), (repeated, "Asked again", "asked")):
                 with test_id(ui.column().classes("w-full gap-2"), f"again-{marker}"):
                     ui.label(name).classes("panel-title").props("role=heading aria-level=3")
                     with ui.row().classes("items-center gap-3"):
-                        value_text(decision)
+                        show_value(decision)
                         chip(decision.status)
                     if decision.has_draw:
-                        draw_line(decision, "The draw", f"draw-{marker}")
+                        draw_chart(decision, "The draw", f"draw-{marker}")
                     elif decision.prompts and decision.prompts[0]["replies"]:
                         prose(decision.prompts[0]["replies"][-1], 2000, fixed=True)
         with ui.column().classes("w-full gap-1"):
             ui.label("What changed").classes("panel-title").props("role=heading aria-level=3")
-            for name, then, now in setting_differences(recorded, asked):
+            for name, then, now in setting_differences(recorded, repeated):
                 ui.label(display_text(f"{name}: {then}  →  {now}", 300)).classes("small")
-            if not found["lines"]:
-                ui.label("Not a word: the prompt is the same.").classes("soft")
-            for line in found["lines"][:200]:
+            if not result["lines"]:
+                ui.label("The prompt is the same.").classes("soft")
+            for line in result["lines"][:200]:
                 ui.label(display_text(line, 1000)).classes("diff come" if line.startswith("+") else "diff gone").props(
                     "dir=auto"
                 )
-        with ui.expansion("The new prompt, exactly").classes("w-full"):
-            for at, prompt in enumerate(asked.prompts):
-                prompt_text(prompt, f"again-prompt-{at}")
+        with ui.expansion("The exact new prompt").classes("w-full"):
+            for at, prompt in enumerate(repeated.prompts):
+                show_prompt(prompt, f"again-prompt-{at}")
 
-    def _chart(self, recorded: Decision, asked: Decision) -> None:
-        before, after = recorded.draw_distribution or {}, asked.draw_distribution or {}
+    def _chart(self, recorded: Decision, repeated: Decision) -> None:
+        before, after = recorded.draw_distribution or {}, repeated.draw_distribution or {}
         if not before and not after:
             return
         options = list(before or after)

@@ -1,4 +1,4 @@
-"""Decision: everything behind one answer, and the same question asked again with something changed."""
+"""The page of a decision: everything behind one answer, and the same question asked again with changes."""
 
 from __future__ import annotations
 
@@ -16,39 +16,46 @@ from populace.runs.decision_details import DecisionDetails, decision_details, ne
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
 from populace.studio.pages.decision.ask_again import AskAgain
-from populace.studio.pages.decision.panels import answer, calls, charts, memories, prompts, situation
-from populace.studio.pages.person.page import STYLE, number
-from populace.studio.shell.frame import empty_state, frame, page_at, run_address, section, test_id
+from populace.studio.pages.decision.panels import (
+    show_answer,
+    show_calls,
+    show_distribution,
+    show_memories,
+    show_prompts,
+    show_situation,
+)
+from populace.studio.pages.person.page import STYLE
+from populace.studio.shell.frame import empty_state, frame, page_at, parse_number, run_address, section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 
 
 def register(studio: Studio) -> None:
-    """Make the page known."""
+    """Register `/run/NAME/decision`."""
 
     @page_at("/run/{name}/decision")
     async def decision(name: str, step: str = "", person: str = "", path: str = "") -> None:
         ui.add_head_html(STYLE)
-        seen: _Seen | PopulaceError
+        view: _DecisionView | PopulaceError
         try:
-            seen = await asyncio.to_thread(_look, studio, name, step, person, path)
+            view = await asyncio.to_thread(_read, studio, name, step, person, path)
         except PopulaceError as error:
-            seen = error
+            view = error
         crumbs = [("Runs", "/"), (name, run_address(name))]
-        if isinstance(seen, PopulaceError):
+        if isinstance(view, PopulaceError):
             with frame("Decision", crumbs=crumbs):
-                raise seen
+                raise view
             return
-        if seen.decision is not None:
-            crumbs.append((seen.decision.who, run_address(name, "person", seen.person, step=seen.step)))
-        title = f"{seen.decision.who} decides" if seen.decision else "Decision"
-        line = command("why", name, "--step", str(seen.step), "--person", str(seen.person))
+        if view.decision is not None:
+            crumbs.append((view.decision.who, run_address(name, "person", view.person, step=view.step)))
+        title = f"{view.decision.who} decides" if view.decision else "Decision"
+        line = command("why", name, "--step", str(view.step), "--person", str(view.person))
         with frame(title, crumbs=crumbs, command=line):
-            _page(studio, name, seen)
+            _show(studio, name, view)
 
 
-class _Seen:
-    """What the address names."""
+class _DecisionView:
+    """The decision that the address names, and all decisions of the person."""
 
     def __init__(
         self, run: RunReader, person: int | str, step: int, decisions: pl.DataFrame, decision: DecisionDetails | None
@@ -57,51 +64,51 @@ class _Seen:
         self.decisions, self.decision = decisions, decision
 
 
-def _look(studio: Studio, name: str, step: str, person: str, path: str) -> _Seen:
+def _read(studio: Studio, name: str, step: str, person: str, path: str) -> _DecisionView:
     run = studio.library.run(name)
     if not person:
         raise UsageError("this address names no person.", "Open a decision from the page of a person or of the run.")
     who = person_id(run, person)
     decisions = decisions_of(run, who)
-    at = number(step, "step")
+    at = parse_number(step, "step")
     if at is None:
         steps = decisions["step"].to_list()
         at = steps[-1] if steps else run.steps[-1]
-    return _Seen(
+    return _DecisionView(
         run,
         who,
         at,
         decisions,
-        decision_details(run, at, who, path or None, calls=studio.workspace.folder / "calls.sqlite"),
+        decision_details(run, at, who, path or None, calls=studio.workspace.calls_file),
     )
 
 
-def _page(studio: Studio, name: str, seen: _Seen) -> None:
-    if seen.decision is None:
-        _nothing(name, seen)
+def _show(studio: Studio, name: str, view: _DecisionView) -> None:
+    if view.decision is None:
+        _show_no_decision(name, view)
         return
-    told = seen.decision
-    _steps(name, seen, told.decision)
+    details = view.decision
+    _show_links(name, view, details.decision)
     with ui.element("div").classes("sides"):
         with ui.column().classes("gap-4"):
-            answer(told, step_time(seen.run, seen.step))
-            situation(told)
-            memories(told)
+            show_answer(details, step_time(view.run, view.step))
+            show_situation(details)
+            show_memories(details)
         with ui.column().classes("gap-4"):
-            charts(told)
-            prompts(told.decision)
-            calls(told)
-    AskAgain(studio, name, told)
+            show_distribution(details)
+            show_prompts(details.decision)
+            show_calls(details)
+    AskAgain(studio, name, details)
 
 
-def _steps(name: str, seen: _Seen, decision: Decision) -> None:
-    """Ways to the decisions before and after, and to the others of the step."""
-    before, after = neighbours(seen.decisions, decision.step, decision.path)
+def _show_links(name: str, view: _DecisionView, decision: Decision) -> None:
+    """Links to the decisions before and after, and to the others of the step."""
+    before, after = neighbours(view.decisions, decision.step, decision.path)
 
     def address(row: dict[str, Any]) -> str:
-        return run_address(name, "decision", step=row["step"], person=seen.person, path=row["path"])
+        return run_address(name, "decision", step=row["step"], person=view.person, path=row["path"])
 
-    same = seen.decisions.filter(pl.col("step") == decision.step)
+    same = view.decisions.filter(pl.col("step") == decision.step)
     with ui.row().classes("w-full items-center gap-2"):
         for row, word, marker in (
             (before, "Decision before", "decision-before"),
@@ -110,21 +117,21 @@ def _steps(name: str, seen: _Seen, decision: Decision) -> None:
             if row is not None:
                 test_id(ui.link(word, address(row)).classes("plain chip"), marker)
         if same.height > 1:
-            listed = {
+            paths = {
                 row["path"]: display_text(f"{row['path']}  {row['question']}", 90) for row in same.iter_rows(named=True)
             }
-            choice = ui.select(listed, value=decision.path, label=f"{same.height} decisions in this step")
+            choice = ui.select(paths, value=decision.path, label=f"{same.height} decisions in this step")
             test_id(choice.props("outlined dense").classes("min-w-0").style("flex: 0 1 520px"), "decision-of-step")
             choice.on_value_change(lambda event: ui.navigate.to(address({"step": decision.step, "path": event.value})))
 
 
-def _nothing(name: str, seen: _Seen) -> None:
+def _show_no_decision(name: str, view: _DecisionView) -> None:
     with section("Nothing was decided"):
         empty_state(
-            f"They decided nothing in step {seen.step}.",
+            f"They decided nothing in step {view.step}.",
             "Open the person",
-            run_address(name, "person", seen.person, step=seen.step),
+            run_address(name, "person", view.person, step=view.step),
         )
-        for row in seen.decisions.head(20).iter_rows(named=True):
-            target = run_address(name, "decision", step=row["step"], person=seen.person, path=row["path"])
+        for row in view.decisions.head(20).iter_rows(named=True):
+            target = run_address(name, "decision", step=row["step"], person=view.person, path=row["path"])
             ui.link(display_text(f"step {row['step']}: {row['question']}", 120), target).classes("plain")

@@ -15,19 +15,20 @@ from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
 
 _SCORES = ("recency", "importance", "relevance")
-_SHORT = 60
+_LARGE_LENGTH = 60
+"""The most characters of an answer that is shown in large letters."""
 METHODS = {"scored": "read as a distribution", "sampled": "written by the model"}
 
 
-def answer(told: DecisionDetails, clock: str) -> None:
-    """Who answered what, and how it went."""
-    decision = told.decision
+def show_answer(details: DecisionDetails, clock: str) -> None:
+    """The question, the answer and its status."""
+    decision = details.decision
     with section("Answer", note=clock):
         prose(decision.question["text"], 800).classes("soft")
         with ui.row().classes("items-center gap-3"):
             fields = form_fields(decision.value) if decision.question.get("kind") == "form" else None
             if fields is None:
-                test_id(value_text(decision), "answer")
+                test_id(show_value(decision), "answer")
             chip(decision.status)
         if fields is not None:
             _fields(fields)
@@ -37,24 +38,24 @@ def answer(told: DecisionDetails, clock: str) -> None:
         )
 
 
-def value_text(decision: Decision) -> ui.column:
+def show_value(decision: Decision) -> ui.column:
     """The answer, large where it is short."""
-    short = decision.value is None or len(decision.value) <= _SHORT
-    with ui.column().classes("answer min-w-0" if short else "min-w-0") as made:
+    short = decision.value is None or len(decision.value) <= _LARGE_LENGTH
+    with ui.column().classes("answer min-w-0" if short else "min-w-0") as element:
         prose("no answer" if decision.value is None else decision.value, 1200)
-    return made
+    return element
 
 
-def situation(told: DecisionDetails) -> None:
-    """What the person was told, as a template, and what stood in its fields."""
-    with section("Situation", note="what they were told before the question"):
-        if told.given:
-            prose(told.given, 1200, fixed=True)
+def show_situation(details: DecisionDetails) -> None:
+    """The text before the question, as a template, and the values of its fields."""
+    with section("Situation", note="the text before the question"):
+        if details.given:
+            prose(details.given, 1200, fixed=True)
         else:
-            ui.label("They were told nothing before the question.").classes("soft")
-        if told.fields:
-            ui.label("What stood in the fields, as the prompt has it:").classes("soft small")
-            _fields(told.fields)
+            ui.label("There was no text before the question.").classes("soft")
+        if details.fields:
+            ui.label("The values of the fields in the prompt:").classes("soft small")
+            _fields(details.fields)
 
 
 def _fields(fields: dict[str, str]) -> None:
@@ -64,18 +65,18 @@ def _fields(fields: dict[str, str]) -> None:
             prose(value, 400)
 
 
-def memories(told: DecisionDetails) -> None:
-    """What came to mind, with its scores as bars."""
-    with section("What came to mind", note="recalled for this decision and shown in the prompt"):
-        if not told.memories.height:
-            empty_state(told.memories_note)
+def show_memories(details: DecisionDetails) -> None:
+    """The recalled memories, with their scores as bars."""
+    with section("Memories", note="recalled for this decision and shown in the prompt"):
+        if not details.memories.height:
+            empty_state(details.memories_note)
             return
-        most = {name: max(float(told.memories[name].max() or 0), 1e-9) for name in (*_SCORES, "score")}  # type: ignore[arg-type]
+        most = {name: max(float(details.memories[name].max() or 0), 1e-9) for name in (*_SCORES, "score")}  # type: ignore[arg-type]
         with test_id(ui.element("div").classes("mind"), "mind"):
             ui.label("memory").classes("head what")
             for name in (*_SCORES, "score"):
                 ui.label(name).classes("head")
-            for row in told.memories.head(60).iter_rows(named=True):
+            for row in details.memories.head(60).iter_rows(named=True):
                 with ui.column().classes("what gap-0 min-w-0"):
                     prose(row["text"], 300)
                     ui.label(display_text(f"{row['kind']} {row['memory']}", 60)).classes("soft small")
@@ -90,26 +91,26 @@ def _meter(value: float, most: float, *, total: bool) -> None:
             ui.element("div").style(f"width: {min(max(value / most, 0), 1) * 100:.0f}%")
 
 
-def prompts(decision: Decision) -> None:
-    """The exact prompts, to be copied."""
+def show_prompts(decision: Decision) -> None:
+    """The exact prompts, with a button that copies them."""
     with section(
         "Exact prompt" if len(decision.prompts) < 2 else f"Exact prompts, {len(decision.prompts)} orders averaged"
     ):
         if not decision.prompts:
             empty_state("A rule or a recording decided: there is no prompt. Ask a model below.")
         for at, prompt in enumerate(decision.prompts):
-            prompt_text(prompt, f"prompt-{at}")
+            show_prompt(prompt, f"prompt-{at}")
 
 
-def prompt_text(prompt: dict[str, Any], marker: str) -> None:
-    """One prompt as it went to the model, and what came back in words."""
+def show_prompt(prompt: dict[str, Any], marker: str) -> None:
+    """One prompt as it was sent to the model, with the reasoning that the model wrote."""
     parts = [("system", prompt["system"]), ("user", prompt["user"]), ("reasoning", prompt["reasoning"])]
     parts += [("the reply begins with", prompt["lead"])]
     with test_id(ui.column().classes("w-full gap-1"), marker):
         how = METHODS.get(prompt["method"], prompt["method"])
-        shown_as = ", options as letters" if prompt["labels"] else ""
+        labels = ", options as letters" if prompt["labels"] else ""
         with ui.row().classes("w-full items-center justify-between no-wrap"):
-            ui.label(display_text(f"{prompt['model']}, {how}{shown_as}", 160)).classes("soft small")
+            ui.label(display_text(f"{prompt['model']}, {how}{labels}", 160)).classes("soft small")
             whole = "\n\n".join(text for _, text in parts[:2] if text)
 
             def copy(text: str = whole) -> None:
@@ -123,34 +124,34 @@ def prompt_text(prompt: dict[str, Any], marker: str) -> None:
                 prose(text, 3000, fixed=True)
 
 
-def charts(told: DecisionDetails) -> None:
-    """The distribution before and after temperature and the draw; or the reply in words and what was cleaned away."""
-    decision = told.decision
+def show_distribution(details: DecisionDetails) -> None:
+    """The distribution before and after temperature and the draw; or the reply in words and how it was cleaned."""
+    decision = details.decision
     if decision.distribution is None:
-        _replies(told)
+        _replies(details)
         return
     with section("Distribution", note=f"temperature {decision.temperature:g}"):
         table = decision.distribution_table.rename({"before": "before temperature", "after": "after temperature"})
         probability_chart("Probability of each option", table, "distribution")
         mass = decision.prompts[0]["mass"]
         if mass is not None:
-            low = ": little, so read it with care" if mass < LOW_MASS else ""
+            low = ": little, so interpret it with care" if mass < LOW_MASS else ""
             ui.label(f"{mass:.1%} of the model's probability fell on the options{low}.").classes("soft small")
         if decision.has_draw:
-            draw_line(decision, "The draw", "draw")
+            draw_chart(decision, "The draw", "draw")
         else:
-            ui.label("There was too little to draw from, so there is no answer.").classes("soft")
+            ui.label("The options got too little probability to draw an answer.").classes("soft")
 
 
 def probability_chart(title: str, table: pl.DataFrame, name: str) -> Chart:
-    """Probabilities of options side by side, always on the scale from 0 to 1."""
+    """The probabilities of the options side by side, on a scale from 0 to 1."""
     options = bar_options(table, "option", [column for column in table.columns if column != "option"])
     options["yAxis"] |= {"min": 0, "max": 1}
     return Chart(title, options, table, name)
 
 
-def draw_line(decision: Decision, title: str, name: str) -> Chart:
-    """The line from 0 to 1, an option beside the other, with the draw as a mark on it."""
+def draw_chart(decision: Decision, title: str, name: str) -> Chart:
+    """The line from 0 to 1, divided among the options, with the random number as a marker."""
     edges = decision.draw_intervals
     table = pl.DataFrame(edges, schema={"option": pl.String, "from": pl.Float64, "to": pl.Float64}, orient="row")
     series: list[dict[str, Any]] = [
@@ -181,34 +182,34 @@ def draw_line(decision: Decision, title: str, name: str) -> Chart:
         "series": series,
     }
     with ui.column().classes("w-full draw-line gap-0"):
-        made = Chart(title, options, table, name)
+        chart = Chart(title, options, table, name)
         if decision.draw is not None and decision.value is not None:
-            fell = f"The random number {decision.draw:.4f} fell on “{display_text(decision.value, 80)}”."
-            test_id(ui.label(fell).classes("small"), f"{name}-fell")
-    return made
+            outcome = f"The random number {decision.draw:.4f} fell on “{display_text(decision.value, 80)}”."
+            test_id(ui.label(outcome).classes("small"), f"{name}-fell")
+    return chart
 
 
-def _replies(told: DecisionDetails) -> None:
+def _replies(details: DecisionDetails) -> None:
     with section("Reply", note="as the model wrote it"):
-        replies = [reply for prompt in told.decision.prompts for reply in prompt["replies"] or []]
+        replies = [reply for prompt in details.decision.prompts for reply in prompt["replies"] or []]
         if not replies:
             empty_state("There is no reply in words.")
         for at, reply in enumerate(replies):
             if len(replies) > 1:
                 ui.label("reply" if at == 0 else f"after reminder {at}").classes("soft small")
             prose(reply, 3000, fixed=True)
-        for made in told.cleaning:
-            rules = ", ".join(made["rules"]) or "nothing"
-            ended = f"; nothing was left: {made['reason']}" if made["left"] is None else ""
-            ui.label(display_text(f"Cleaned away by rule: {rules}{ended}.", 400)).classes("small")
+        for cleaning in details.cleaning:
+            rules = ", ".join(cleaning["rules"]) or "none"
+            rest = f"; nothing was left: {cleaning['reason']}" if cleaning["left"] is None else ""
+            ui.label(display_text(f"Cleaning rules that applied: {rules}{rest}.", 400)).classes("small")
 
 
-def calls(told: DecisionDetails) -> None:
-    """The calls behind the decision: tokens, money, whether they were known."""
+def show_calls(details: DecisionDetails) -> None:
+    """The calls behind the decision: tokens, cost, and whether the reply was reused."""
     with section("Calls"):
-        if not told.calls:
-            empty_state("No call to a model lies behind it.")
-        for call in told.calls:
+        if not details.calls:
+            empty_state("No model was called for it.")
+        for call in details.calls:
             _call(call)
 
 
@@ -223,8 +224,8 @@ def _call(call: ModelCall) -> None:
         if call.seconds is not None:
             figure(f"{call.seconds:.3g} s" if call.seconds >= 0.001 else "under 1 ms", "time of the call")
         figure(str(call.shared), "person got it" if call.shared == 1 else "people share it")
-    known = "It was known from an earlier run and cost nothing." if call.reused else "It was asked in this run."
-    ui.label("The call store of this workspace does not hold it." if call.reused is None else known).classes(
+    source = "The reply came from the call store and cost nothing." if call.reused else "The call was made in this run."
+    ui.label("The call store of this workspace does not have it." if call.reused is None else source).classes(
         "soft small"
     )
     test_id(

@@ -1,4 +1,4 @@
-"""Ask this person: a side interview at a step, which is no part of the run."""
+"""Asks a person questions at a step, outside of the run."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ KINDS = {
 }
 
 
-class Interview:
-    """The form, the command that it makes, and what was asked before.
+class InterviewPanel:
+    """The form, its command, and earlier interviews.
 
     Args:
         studio: The Studio.
         name: The run.
-        person: Whom.
-        step: Tells the step that is shown.
+        person: The person.
+        step: Returns the step that the page shows.
     """
 
     def __init__(self, studio: Studio, name: str, person: Biography, step: Callable[[], int]) -> None:
         self.studio, self.name, self.person, self.step = studio, name, person, step
-        self._listed: list[dict[str, Any]] | None = None
+        self._interviews: list[dict[str, Any]] | None = None
         with section("Ask this person") as panel:
             panel.classes("aside")
             with ui.row().classes("items-center gap-2"):
                 ui.label("On the side").classes("chip aside-note")
-                ui.label("This is no part of the run: nobody else hears it, and nothing in the run changes.").classes(
+                ui.label("This is not part of the run: nobody else hears it, and nothing in the run changes.").classes(
                     "small"
                 )
-            self.held = test_id(ui.column().classes("w-full gap-2"), "interviews")
+            self.history = test_id(ui.column().classes("w-full gap-2"), "interviews")
             self._form()
 
     def _form(self) -> None:
@@ -52,12 +52,14 @@ class Interview:
             test_id(self.question, "ask-question").on("keydown.enter", notify_errors(self._ask))
             self.kind = ui.select(KINDS, value="text", label="How they answer").props("outlined dense")
             test_id(self.kind.style("min-width: 190px"), "ask-kind")
-            self.options = ui.input("Options, with commas between").props("outlined dense").style("flex: 1 1 200px")
+            self.options = ui.input("Options, separated by commas").props("outlined dense").style("flex: 1 1 200px")
             test_id(self.options.bind_visibility_from(self.kind, "value", value="options"), "ask-options")
             self.scale = ui.input("From-to", value="1-7").props("outlined dense").style("width: 110px")
             test_id(self.scale.bind_visibility_from(self.kind, "value", value="scale"), "ask-scale")
         with ui.row().classes("w-full items-end gap-2"):
-            self.given = ui.input("Told before it (optional)").props("outlined dense").style("flex: 2 1 260px")
+            self.given = (
+                ui.input("Text before the question (optional)").props("outlined dense").style("flex: 2 1 260px")
+            )
             test_id(self.given, "ask-given")
             self.model = ui.input("Model (the run's own)").props("outlined dense").style("flex: 1 1 180px")
             test_id(self.model, "ask-model")
@@ -66,47 +68,45 @@ class Interview:
             self.busy.set_visibility(False)
         self.line = CommandLine("ask-command")
         for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
-            field.on_value_change(self._say)
-        self._say()
+            field.on_value_change(self._show_command)
+        self._show_command()
 
     def arguments(self) -> tuple[str, ...]:
-        """The command that asks what the form says."""
+        """The command of the form."""
         text = (self.question.value or "").strip()
-        # A leading dash would be read as an option; white space in front of it is harmless.
-        made = ["interview", self.name, f" {text}" if text.startswith("-") else text]
-        made += ["--person", str(self.person.id), "--step", str(self.step())]
+        # A leading dash would be parsed as an option; a blank in front of it is harmless.
+        arguments = ["interview", self.name, f" {text}" if text.startswith("-") else text]
+        arguments += ["--person", str(self.person.id), "--step", str(self.step())]
         if self.kind.value == "options":
-            made += ["--options", self.options.value or ""]
+            arguments += ["--options", self.options.value or ""]
         elif self.kind.value == "scale":
-            made += ["--scale", self.scale.value or ""]
+            arguments += ["--scale", self.scale.value or ""]
         elif self.kind.value == "number":
-            made.append("--number")
+            arguments.append("--number")
         for flag, field in (("--given", self.given), ("--model", self.model)):
             if (field.value or "").strip():
-                made += [flag, field.value.strip()]
-        return tuple(made)
+                arguments += [flag, field.value.strip()]
+        return tuple(arguments)
 
-    def _say(self) -> None:
+    def _show_command(self) -> None:
         self.line.show(command(*self.arguments()))
 
     def show(self, person: Biography, step: int) -> None:
-        """Show what was asked so far, and ask as of another step."""
+        """Show the interviews so far, and ask from now on as of another step."""
         self.person = person
-        self._say()
+        self._show_command()
         self._list()
 
     def _list(self) -> None:
         run = self.studio.library.run(self.name)
         interviews = interviews_with(run, self.person.id)
-        if interviews == self._listed:
+        if interviews == self._interviews:
             return
-        self._listed = interviews
-        self.held.clear()
-        with self.held:
+        self._interviews = interviews
+        self.history.clear()
+        with self.history:
             if not interviews:
-                empty_state(
-                    "Nobody has asked them anything on the side yet. Ask below: they answer as of the step above."
-                )
+                empty_state("This person has not been interviewed yet. Ask below: they answer as of the step above.")
             for entry in interviews[-30:]:
                 with ui.column().classes("bubble gap-1"):
                     ui.label(f"asked as of {step_time(run, entry['step'])}").classes("soft small")
@@ -124,7 +124,7 @@ class Interview:
         if not (self.question.value or "").strip():
             raise UsageError("there is no question yet.", "Write one, then ask.")
         if self.kind.value == "options" and not (self.options.value or "").strip():
-            raise UsageError("there are no options yet.", "Write them with commas between.")
+            raise UsageError("there are no options yet.", "Write them, separated by commas.")
         self.send.disable()
         self.busy.set_visibility(True)
         try:

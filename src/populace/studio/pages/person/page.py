@@ -1,4 +1,4 @@
-"""Person: who somebody is, what became of them, and what they say when asked on the side."""
+"""The page of a person: profile, state over time, decisions, memories, conversations, and side interviews."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from populace.base.errors import PopulaceError, UsageError
 from populace.runs.biography import Biography, biography
 from populace.runs.clock import step_time
 from populace.studio.jobs import command
-from populace.studio.pages.person.interview import Interview
+from populace.studio.pages.person.interview import InterviewPanel
 from populace.studio.pages.person.panels import Panel, panels
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, run_address, test_id
+from populace.studio.shell.frame import (
+    Page,
+    empty_state,
+    frame,
+    notify_errors,
+    page_at,
+    parse_number,
+    run_address,
+    test_id,
+)
 from populace.studio.studio import Studio
 
 STYLE = '<link rel="stylesheet" href="/studio-static/person/person.css">'
 
 
 def register(studio: Studio) -> None:
-    """Make the page known."""
+    """Register `/run/NAME/person/ID`."""
 
     @page_at("/run/{name}/person/{who:path}")
     async def person(name: str, who: str, step: str = "") -> None:
         ui.add_head_html(STYLE)
-        found: Biography | PopulaceError
+        life: Biography | PopulaceError
         try:
-            found = await asyncio.to_thread(biography, studio.library.run(name), who)
+            life = await asyncio.to_thread(biography, studio.library.run(name), who)
         except PopulaceError as error:
-            found = error
-        title = who if isinstance(found, PopulaceError) else found.name
+            life = error
+        title = who if isinstance(life, PopulaceError) else life.name
         with frame(title, crumbs=[("Runs", "/"), (name, run_address(name))]) as page:
-            if isinstance(found, PopulaceError):
-                raise found
-            _Shown(studio, page, name, found).build(number(step, "step"))
+            if isinstance(life, PopulaceError):
+                raise life
+            _PersonView(studio, page, name, life).build(parse_number(step, "step"))
 
 
-def number(text: str, what: str) -> int | None:
-    """A whole number from an address, or None where there is none."""
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise UsageError(f"the {what} in this address is {text[:40]!r}, which is no number.")
-    return int(text)
-
-
-class _Shown:
-    """A person on the screen, at a step that a slider moves."""
+class _PersonView:
+    """A person at a step, which a slider chooses."""
 
     def __init__(self, studio: Studio, page: Page, name: str, person: Biography) -> None:
         self.studio, self.page, self.name, self.person = studio, page, name, person
@@ -64,21 +64,21 @@ class _Shown:
                 back = ui.button(on_click=lambda: self.slider.set_value(max(self.step - 1, self.person.steps[0])))
                 test_id(back.props('flat round dense icon=chevron_left aria-label="The step before"'), "step-back")
                 self.slider = ui.slider(
-                    min=steps[0], max=steps[-1], value=self.step, on_change=notify_errors(self._moved)
+                    min=steps[0], max=steps[-1], value=self.step, on_change=notify_errors(self._on_slide)
                 )
                 test_id(self.slider.props('aria-label="Step"').classes("min-w-0"), "step-slider")
                 on = ui.button(on_click=lambda: self.slider.set_value(min(self.step + 1, self.person.steps[-1])))
                 test_id(on.props('flat round dense icon=chevron_right aria-label="The step after"'), "step-on")
             self.clock = test_id(ui.label("").classes("soft"), "clock")
             if steps[-1] < run.steps[-1]:
-                empty_state(f"They were there until step {steps[-1]} and then left.")
+                empty_state(f"This person left the run after step {steps[-1]}.")
         self._panels = panels(
-            self.studio, self.name, lambda: Interview(self.studio, self.name, self.person, lambda: self.step).show
+            self.studio, self.name, lambda: InterviewPanel(self.studio, self.name, self.person, lambda: self.step).show
         )
         self._show()
-        self.studio.changes.listen(self.name, notify_errors(self._changed))
+        self.studio.changes.listen(self.name, notify_errors(self._on_change))
 
-    def _moved(self) -> None:
+    def _on_slide(self) -> None:
         if int(self.slider.value) != self.step:
             self.step = int(self.slider.value)
             self._show()
@@ -88,12 +88,12 @@ class _Shown:
         self.clock.set_text(step_time(run, self.step))
         for show in self._panels:
             show(self.person, self.step)
-        at = () if self.step == self.person.steps[-1] else ("--step", str(self.step))
+        step = () if self.step == self.person.steps[-1] else ("--step", str(self.step))
         self.page.address(step=self.step)
-        self.page.command(command("show", self.name, *at, "--person", str(self.person.id)))
+        self.page.command(command("show", self.name, *step, "--person", str(self.person.id)))
 
-    async def _changed(self) -> None:
-        """The run went on, or somebody was asked on the side."""
+    async def _on_change(self) -> None:
+        """Show the person again after a new step or an interview."""
         run = self.studio.library.run(self.name)
         latest = self.step == self.person.steps[-1]
         self.person = await asyncio.to_thread(biography, run, str(self.person.id))

@@ -1,4 +1,4 @@
-"""The panels of a person, each of which can show another step."""
+"""The panels of a person; each is a function that shows the person at a step."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
 Panel = Callable[[Biography, int], None]
 """Shows a person at a step."""
 
-_CHARTS = 12
-_VALUES = 16
-_TALKS = 8
+_MAX_CHARTS = 12
+_MAX_LEVELS = 16
+_CONVERSATIONS = 8
 
 
 def panels(studio: Studio, name: str, interview: Callable[[], Panel]) -> list[Panel]:
@@ -31,14 +31,14 @@ def panels(studio: Studio, name: str, interview: Callable[[], Panel]) -> list[Pa
     Args:
         studio: The Studio.
         name: The run.
-        interview: Builds the panel that asks.
+        interview: Builds the interview panel.
     """
     with ui.element("div").classes("sides"):
         with ui.column().classes("gap-4"):
-            made = [_profile(), interview(), _memories(studio, name)]
+            left = [_profile(), interview(), _memories(studio, name)]
         with ui.column().classes("gap-4"):
-            made += [_states(), _decisions(studio, name), _happenings(studio, name), _talk(studio, name)]
-    return made
+            right = [_states(), _decisions(studio, name), _happenings(studio, name), _talk(studio, name)]
+    return [*left, *right]
 
 
 def _profile() -> Panel:
@@ -65,34 +65,36 @@ def _states() -> Panel:
     with section("State over time", note="every column that changed"):
         box = ui.element("div").classes("charts")
         rest = ui.label("").classes("soft small")
-    drawn: dict[str, Chart] = {}
+    charts: dict[str, Chart] = {}
     held: dict[str, Any] = {}
 
     def build(person: Biography) -> None:
         numbers, words = changing_columns(person.states)
-        held.update(states=person.states, numbers=numbers[:_CHARTS], words=words[: _CHARTS - len(numbers[:_CHARTS])])
+        held.update(
+            states=person.states, numbers=numbers[:_MAX_CHARTS], words=words[: _MAX_CHARTS - len(numbers[:_MAX_CHARTS])]
+        )
         box.clear()
-        drawn.clear()
+        charts.clear()
         with box:
             for column in [*held["numbers"], *held["words"]]:
                 chart = Chart(
                     column.replace("_", " "), {}, person.states.select("step", column), f"{person.id}-{column}"
                 )
-                drawn[column] = chart
+                charts[column] = chart
                 if column in held["words"]:
-                    values = min(person.states[column].n_unique(), _VALUES)
+                    values = min(person.states[column].n_unique(), _MAX_LEVELS)
                     chart.chart.style(f"height: {70 + 22 * values}px")
-        left = len(numbers) + len(words) - len(drawn)
+        left = len(numbers) + len(words) - len(charts)
         rest.set_text(f"{left} more columns changed; `populace export` writes them all." if left else "")
         rest.set_visibility(bool(left))
-        if not drawn:
+        if not charts:
             with box:
                 empty_state("Nothing about them changed in this run.")
 
     def show(person: Biography, step: int) -> None:
         if held.get("states") is not person.states:
             build(person)
-        for column, chart in drawn.items():
+        for column, chart in charts.items():
             table = person.states.select("step", column)
             if column in held["numbers"]:
                 plain = table.with_columns(pl.col(column).cast(pl.Float64))
@@ -104,11 +106,11 @@ def _states() -> Panel:
 
 
 def _word_options(table: pl.DataFrame, column: str, mark: int) -> dict[str, Any]:
-    """A column of words as steps between named levels; where there are very many, the rare ones share a level."""
+    """A column of words as steps between named levels; rare values share one level where there are too many."""
     texts = ["–" if value is None else display_text(value, 200) for value in table[column].to_list()]
     levels = list(dict.fromkeys(texts))
-    if len(levels) > _VALUES:
-        common = {text for text, _ in Counter(texts).most_common(_VALUES - 1)}
+    if len(levels) > _MAX_LEVELS:
+        common = {text for text, _ in Counter(texts).most_common(_MAX_LEVELS - 1)}
         texts = [text if text in common else "other" for text in texts]
         levels = list(dict.fromkeys(texts))
     axis = line_options(table.clear(), "step", [])
@@ -167,7 +169,7 @@ def _happenings(studio: Studio, name: str) -> Panel:
             )
             test_id(paged.element.classes("events"), "events")
         with ui.column() as nothing:
-            empty_state("No event tells of them up to this step.")
+            empty_state("No event is about this person up to this step.")
 
     def show(person: Biography, step: int) -> None:
         run = studio.library.run(name)
@@ -189,7 +191,7 @@ def _memories(studio: Studio, name: str) -> Panel:
         frame = held["frame"]
         return page_rows(frame.filter(pl.col("kind").is_in(held["kinds"])) if held["kinds"] else frame, query)
 
-    with section("Memory stream", note="what they remember after the step; scores of what came to mind in it"):
+    with section("Memory stream", note="what they remember after the step; scores of the memories recalled in it"):
         with ui.column().classes("w-full") as filled:
             kinds = ui.select([], multiple=True, label="Kinds", value=[]).props("dense outlined use-chips clearable")
             test_id(kinds.classes("w-full max-w-xs"), "memory-kinds")
@@ -198,13 +200,13 @@ def _memories(studio: Studio, name: str) -> Panel:
             )
             test_id(paged.element.classes("memories"), "memories")
         with ui.column() as nothing:
-            empty_state("They remember nothing: this scenario gives people no memory, or nothing has happened yet.")
+            empty_state("There are no memories: the scenario has none, or nothing has happened yet.")
 
-    def chosen() -> None:
+    def on_kinds() -> None:
         held["kinds"] = list(kinds.value or [])
         paged.refresh()
 
-    kinds.on_value_change(chosen)
+    kinds.on_value_change(on_kinds)
 
     def show(person: Biography, step: int) -> None:
         frame = memory_stream(studio.library.run(name), person, step)
@@ -213,13 +215,13 @@ def _memories(studio: Studio, name: str) -> Panel:
         nothing.set_visibility(not frame.height)
         if not frame.height:
             return
-        known = frame["kind"].unique(maintain_order=True).to_list()
-        if kinds.options != known:
-            held["kinds"] = [kind for kind in held["kinds"] if kind in known]
-            kinds.set_options(known, value=held["kinds"])
-        scored = ["score", "recency", "relevance"] if frame["score"].count() else []
+        all_kinds = frame["kind"].unique(maintain_order=True).to_list()
+        if kinds.options != all_kinds:
+            held["kinds"] = [kind for kind in held["kinds"] if kind in all_kinds]
+            kinds.set_options(all_kinds, value=held["kinds"])
+        scores = ["score", "recency", "relevance"] if frame["score"].count() else []
         paged.columns(
-            ["text", "kind", "when", "importance", *scored, ("last_used", "last used, step"), ("used", "times used")]
+            ["text", "kind", "when", "importance", *scores, ("last_used", "last used, step"), ("used", "times used")]
         )
         paged.refresh()
 
@@ -229,7 +231,7 @@ def _memories(studio: Studio, name: str) -> Panel:
 def _talk(studio: Studio, name: str) -> Panel:
     with section("Conversations", note="what they said and what was said to them, the latest first"):
         box = test_id(ui.column().classes("w-full gap-3"), "talk")
-    state: dict[str, Any] = {"most": _TALKS, "shown": None}
+    state: dict[str, Any] = {"most": _CONVERSATIONS, "shown": None}
 
     def show(person: Biography, step: int) -> None:
         run = studio.library.run(name)
@@ -240,7 +242,7 @@ def _talk(studio: Studio, name: str) -> Panel:
         box.clear()
         with box:
             if not held:
-                empty_state("Nobody has said anything to them, nor they to anybody, up to this step.")
+                empty_state("There are no conversations up to this step.")
             for number, lines in held[: state["most"]]:
                 with ui.column().classes("talk gap-1"):
                     ui.label(f"step {number} · {time_text(run.record.facts(number)['now'])}").classes("soft small")
@@ -251,7 +253,7 @@ def _talk(studio: Studio, name: str) -> Panel:
             if len(held) > state["most"]:
 
                 def more() -> None:
-                    state["most"] += 4 * _TALKS
+                    state["most"] += 4 * _CONVERSATIONS
                     show(person, step)
 
                 ui.button(f"Show earlier ({len(held) - state['most']} steps)", on_click=more).props(
