@@ -12,7 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, json_option, workspace_option
+from populace.cli.options import call_options, call_settings, json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.cli.progress import fetch_missing_model
 from populace.community.discrimination import Pair, Ratings
@@ -71,11 +71,10 @@ def discern_command(
             _show_study(Study.make(place, study, material), as_json)
             return
         pairs, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
-    spending = budget(options)
+    calls = call_settings(options)
     for model in models if not report else ():
         fetch_missing_model(model)
-        caller = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
-        rate_by_model(pairs, caller, ratings, workspace=place.folder)
+        rate_by_model(pairs, ModelCaller(model, calls), ratings, workspace=place.folder)
     if not models and not report:
         _rate_by_hand(pairs, ratings, rater_name(rater or getpass.getuser()))
     if not ratings.table.height:

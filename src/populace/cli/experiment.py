@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import time
 from collections.abc import Sequence
@@ -237,7 +236,7 @@ def _estimate(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
     """Calls and cost, estimated from trial runs of the first arm on random answers."""
     arm = arms[0]
     try:
-        one_run = asyncio.run(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
+        one_run = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)
     except PopulaceError:
         return {"calls": None, "cost": None}
     runs = len(arms) * experiment.replicates
