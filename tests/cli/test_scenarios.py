@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from populace.base.errors import ParameterError, ScenarioError
 from populace.cli import cli
 from populace.engine.discovery import SHIPPED
-from populace.tools.scaffold import starter
+from populace.tools.scaffold import scenario_file
 
 
 def reported(*arguments: str) -> Any:
@@ -25,13 +25,13 @@ def test_every_scenario_is_listed_with_a_sentence() -> None:
 
 
 def test_files_of_the_workspace_are_listed_too(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(starter("mine"))
+    (tmp_path / "mine.py").write_text(scenario_file("mine"))
     assert str(tmp_path / "mine.py") in [each["name"] for each in reported("--workspace", str(tmp_path))]
 
 
 def test_one_scenario_is_described_with_its_parameters(tmp_path: Path) -> None:
     assert reported("norms")["parameters"][0]["ge"] == 2
-    (tmp_path / "mine.py").write_text(starter("mine"))
+    (tmp_path / "mine.py").write_text(scenario_file("mine"))
     assert reported(str(tmp_path / "mine.py"))["parameters"]
     shown = CliRunner().invoke(cli, ["scenarios", "norms"]).output
     assert "initial_share" in shown and "How many people work in the office." in shown

@@ -9,7 +9,7 @@ from populace.base.errors import ScenarioError, UnknownNameError
 from populace.engine import discovery
 from populace.engine.discovery import find_scenario, known_scenarios, reference
 from populace.scenarios.norms import Norms
-from populace.tools.scaffold import starter
+from populace.tools.scaffold import scenario_file
 from support.scenarios import Shirts
 
 
@@ -20,7 +20,7 @@ def test_shipped_scenarios_are_found_by_name() -> None:
 
 def test_a_scenario_is_found_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "town.py"
-    path.write_text(starter("town"))
+    path.write_text(scenario_file("town"))
     assert find_scenario(str(path)) is find_scenario(f"{path}:Town")
 
 
@@ -41,7 +41,7 @@ def test_a_reference_finds_the_scenario_again(name: str) -> None:
 
 def test_a_reference_to_a_file_is_its_path(tmp_path: Path) -> None:
     path = tmp_path / "town.py"
-    path.write_text(starter("town"))
+    path.write_text(scenario_file("town"))
     assert reference(find_scenario(str(path))) == f"{path}:Town"
 
 
@@ -56,7 +56,7 @@ def test_an_unknown_scenario_gets_the_nearest_name() -> None:
         ("class Broken(\n", r"line 1"),
         ("import populace\n\n1 / 0\n", r"line 3: ZeroDivisionError"),
         ("x = 1\n", "holds 0 scenarios"),
-        (starter("one") + starter("two").replace('"""Two', '"""', 1), "holds 2 scenarios: One, Two"),
+        (scenario_file("one") + scenario_file("two").replace('"""Two', '"""', 1), "holds 2 scenarios: One, Two"),
     ],
 )
 def test_a_file_that_is_no_scenario_says_why(tmp_path: Path, text: str, says: str) -> None:
@@ -68,7 +68,7 @@ def test_a_file_that_is_no_scenario_says_why(tmp_path: Path, text: str, says: st
 
 def test_a_class_that_is_not_in_the_file_gets_the_nearest_name(tmp_path: Path) -> None:
     path = tmp_path / "town.py"
-    path.write_text(starter("town"))
+    path.write_text(scenario_file("town"))
     with pytest.raises(UnknownNameError, match="Did you mean 'Town'"):
         find_scenario(f"{path}:Twon")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from populace.base.errors import ScenarioError
 from populace.minds import Memory, Recollection
 from populace.models import HashingEmbedder
 from populace.questions import Choice
-from populace.runs.biography import behind, recalled, unrecorded
+from populace.runs.decision_details import UNRECORDED, memories_note, recalled_memories
 
 TEA = Choice("Tea?", options=("yes", "no"))
 
@@ -70,18 +71,16 @@ def test_the_ids_are_recorded_with_the_answers_whoever_decides(run: Run) -> None
 
 def test_the_memories_behind_a_decision_are_those_that_its_prompt_shows(run: Run) -> None:
     rain, first, second = run.decisions(1, 2)
-    mine = recalled(run, 1, 2)
-    assert behind(mine, rain).height == 0 and not unrecorded(mine, rain)
-    assert behind(mine, first)["text"].to_list() == ["Tea keeps me awake."]
-    assert behind(mine, second)["text"].to_list() == ["Tea, tea and more tea."]
-    assert all(row in second.prompts[0]["user"] for row in behind(mine, second)["text"])
+    assert recalled_memories(run, rain).height == 0 and memories_note(run, rain) != UNRECORDED
+    assert recalled_memories(run, first)["text"].to_list() == ["Tea keeps me awake."]
+    assert recalled_memories(run, second)["text"].to_list() == ["Tea, tea and more tea."]
+    assert "- Tea, tea and more tea." in second.prompts[0]["user"]
 
 
 def test_a_run_that_did_not_record_them_says_so_and_guesses_nothing(run: Run) -> None:
     _, first, _ = run.decisions(1, 2)
-    mine = recalled(run, 1, 2)
-    earlier = type(first)(**{**first.__dict__, "memories": None})
-    assert behind(mine, earlier).height == 0 and unrecorded(mine, earlier)
+    earlier = replace(first, memories=None)
+    assert recalled_memories(run, earlier).height == 0 and memories_note(run, earlier) == UNRECORDED
 
 
 @pytest.mark.parametrize(

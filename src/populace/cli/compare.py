@@ -23,37 +23,37 @@ from populace.runs.reader import RunReader
 def compare_command(first: str, second: str, workspace: str | None, as_json: bool) -> int:
     place = Workspace(workspace)
     one, two = RunReader(place.open(first)), RunReader(place.open(second))
-    found = compare(one, two)
-    parting = found.first_difference
+    comparison = compare(one, two)
+    difference = comparison.first_difference
     if as_json:
         emit(
             {
                 "first": one.name,
                 "second": two.name,
-                "equal": found.equal,
-                "settings": found.settings,
-                "parting": parting.__dict__ if parting else None,
-                "metrics": found.metrics,
-                "steps": found.steps,
+                "equal": comparison.equal,
+                "settings": comparison.settings,
+                "parting": difference.__dict__ if difference else None,
+                "metrics": comparison.metrics,
+                "steps": comparison.steps,
             }
         )
-        return 0 if found.equal else 6
+        return 0 if comparison.equal else 6
     out.print(f"[bold]{one.name}[/bold] and [bold]{two.name}[/bold]")
-    rows = [(name, f"{a}  →  {b}") for name, (a, b) in found.settings.items()]
+    rows = [(name, f"{a}  →  {b}") for name, (a, b) in comparison.settings.items()]
     facts(rows or [("settings", "the same")])
-    if parting is None:
-        out.print(f"  every recorded decision of {min(found.steps) - 1} shared steps is equal")
+    if difference is None:
+        out.print(f"  every recorded decision of {min(comparison.steps) - 1} shared steps is equal")
     else:
-        whom = f", person {parting.person}" if parting.person is not None else ""
-        out.print(f"  first difference: step {parting.step} ({parting.path}){whom}, in the {parting.what}")
-        if parting.what == "prompt":
-            _show_difference(parting.first, parting.second)
+        whom = f", person {difference.person}" if difference.person is not None else ""
+        out.print(f"  first difference: step {difference.step} ({difference.path}){whom}, in the {difference.what}")
+        if difference.what == "prompt":
+            _show_difference(difference.first, difference.second)
         else:
-            facts([(one.name, parting.first), (two.name, parting.second)])
-    if found.metrics.height:
+            facts([(one.name, difference.first), (two.name, difference.second)])
+    if comparison.metrics.height:
         out.print()
-        table(found.metrics, "Metrics that differ")
-    return 0 if found.equal else 6
+        table(comparison.metrics, "Metrics that differ")
+    return 0 if comparison.equal else 6
 
 
 def _show_difference(first: str, second: str) -> None:

@@ -19,29 +19,31 @@ from populace.runs.reader import RunReader
 
 @click.command("digest", help=COMMANDS["digest"])
 @click.argument("run")
-@click.option("--embedder", "named", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm.")
+@click.option(
+    "--embedder", "embedder_name", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm."
+)
 @click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
 @workspace_option
 @json_option
-def digest_command(run: str, named: str, most: int, workspace: str | None, as_json: bool) -> None:
+def digest_command(run: str, embedder_name: str, most: int, workspace: str | None, as_json: bool) -> None:
     community = Community(RunReader(Workspace(workspace).open(run)))
-    found = digest(community, read_judgements(community), embedder=open_embedder(named), most=most)
+    summary = digest(community, read_judgements(community), embedder=open_embedder(embedder_name), most=most)
     if as_json:
-        emit({"run": community.run.name, **found.__dict__})
+        emit({"run": community.run.name, **summary.__dict__})
         return
-    _show_digest(community, found)
+    _show_digest(community, summary)
 
 
-def _show_digest(community: Community, found: Digest) -> None:
+def _show_digest(community: Community, summary: Digest) -> None:
     count, threads = community.posts.height, community.posts["thread"].n_unique()
     out.print(f"[bold]{community.run.name}[/bold]  {count} posts in {threads} threads")
-    table(_readable(found.unusual), f"The most unusual posts (farthest from the centre, by {found.embedder})")
-    if found.by_rule.height:
-        table(found.by_rule, "By rule")
-    if not found.judges:
+    table(_readable(summary.unusual), f"The most unusual posts (farthest from the centre, by {summary.embedder})")
+    if summary.by_rule.height:
+        table(summary.by_rule, "By rule")
+    if not summary.judges:
         out.print("  [dim]no judge was asked yet:[/dim]  populace judge " + community.run.name + " --model MODEL")
-    elif found.uncovered.height:
-        table(_readable(found.uncovered), "Flagged, though no rule covers it", limit=20)
+    elif summary.uncovered.height:
+        table(_readable(summary.uncovered), "Flagged, though no rule covers it", limit=20)
     else:
         out.print("  Nothing was flagged that no rule covers.")
 

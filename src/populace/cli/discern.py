@@ -12,7 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, json_option, workspace_option
+from populace.cli.options import call_options, call_settings, json_option, workspace_option
 from populace.cli.output import emit, out, table
 from populace.cli.progress import fetch_missing_model
 from populace.community.discrimination import Pair, Ratings
@@ -69,10 +69,10 @@ def discern_command(
             _made(Study.make(place, study, material), as_json)
             return
         among, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
-    spending = budget(options)
+    calls = call_settings(options)
     for model in models if not report else ():
         fetch_missing_model(model)
-        asking = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
+        asking = ModelCaller(model, calls)
         rate_by_model(among, asking, ratings, workspace=place.folder)
     if not models and not report:
         _by_hand(among, ratings, rater_name(rater or getpass.getuser()))

@@ -18,7 +18,6 @@ from populace.cli.options import (
 )
 from populace.cli.output import emit, out
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
 from populace.engine.workspace import Workspace
 from populace.tools.estimate import Range, estimate
 
@@ -29,18 +28,20 @@ from populace.tools.estimate import Range, estimate
 @workspace_option
 @json_option
 def estimate_command(scenario: str, model: str, workspace: str | None, as_json: bool, **options: Any) -> None:
-    found = find_scenario(scenario)
-    made = found(**parameters(options, found))
+    scenario_class = find_scenario(scenario)
+    settings = scenario_class(**parameters(options, scenario_class))
     store = Workspace(workspace).store()
     try:
-        result = finish(estimate(made, model=model, price=price_of(model), store=store))
+        result = estimate(settings, model=model, price=price_of(model), store=store)
     finally:
         store.close()
     if as_json:
         ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
         emit({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
         return
-    out.print(f"[bold]{found.title()}[/bold] on {model}, judged from {result.runs} trial runs on random answers")
+    out.print(
+        f"[bold]{scenario_class.title()}[/bold] on {model}, estimated from {result.runs} trial runs on random answers"
+    )
     rows = [
         ("decisions", _span(result.decisions)),
         ("calls", f"{_span(result.calls)}, less what is in the call store already"),
@@ -55,13 +56,13 @@ def estimate_command(scenario: str, model: str, workspace: str | None, as_json: 
         out.print(f"  [dim]{name:<10}[/dim] {value}")
 
 
-def _span(found: Range, form: str = "{:,.0f}") -> str:
-    low, high = form.format(found.low), form.format(found.high)
+def _span(values: Range, form: str = "{:,.0f}") -> str:
+    low, high = form.format(values.low), form.format(values.high)
     return low if low == high else f"{low} to {high}"
 
 
-def _time(found: Range | None) -> str:
-    if found is None:
+def _time(seconds: Range | None) -> str:
+    if seconds is None:
         return "unknown: no call of this model is in the call store yet"
-    low, high = duration(found.low), duration(found.high)
+    low, high = duration(seconds.low), duration(seconds.high)
     return low if low == high else f"{low} to {high}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import time
 from collections.abc import Sequence
@@ -237,7 +236,7 @@ def _estimated(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
     """Calls and cost, judged by trial runs of the first arm on stand-in answers."""
     arm = arms[0]
     try:
-        found = asyncio.run(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1))
+        found = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)
     except PopulaceError:
         return {"calls": None, "cost": None}
     runs = len(arms) * experiment.replicates

@@ -11,17 +11,18 @@ from populace.base.errors import UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, out
-from populace.community import Community
-from populace.community.judges import read_judgements
-from populace.community.page import write_page
-from populace.community.word_filter import WordFilter
 from populace.engine.workspace import Workspace
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
 from populace.runs.reader import RunReader
 
 
 def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool) -> Path:
-    """The page of a community, with what judges found so far."""
+    """Write the page of a community, with the verdicts of judges so far."""
+    from populace.community import Community
+    from populace.community.judges import read_judgements
+    from populace.community.page import write_page
+    from populace.community.word_filter import WordFilter
+
     if words and no_filter:
         raise UsageError("--filter and --no-filter exclude one another.")
     word_filter = WordFilter([]) if no_filter else WordFilter.read(words) if words else None
@@ -30,7 +31,7 @@ def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool)
 
 
 @click.command("export", help=COMMANDS["export"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.argument("target")
 @click.option(
     "--format",
@@ -41,22 +42,22 @@ def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool)
     show_default=True,
     help="A folder of Parquet or CSV files, one SQLite file, or the page of a community.",
 )
-@click.option("--filter", "words", metavar="FILE", help="For html: words that hide a post until it is asked for.")
+@click.option("--filter", "words", metavar="FILE", help="For html: words that hide a post until a reader opens it.")
 @click.option("--no-filter", is_flag=True, help="For html: hide nothing.")
 @workspace_option
 @json_option
 def export_command(
-    run: str, target: str, form: Any, words: str | None, no_filter: bool, workspace: str | None, as_json: bool
+    name: str, target: str, form: Any, words: str | None, no_filter: bool, workspace: str | None, as_json: bool
 ) -> None:
-    found = RunReader(Workspace(workspace).open(run))
-    if not found.steps:
-        raise UsageError(f"{found.name} has no committed step to export.")
+    run = RunReader(Workspace(workspace).open(name))
+    if not run.steps:
+        raise UsageError(f"{run.name} has no committed step to export.")
     if form == "html":
-        files = [_write_page(found, target, words, no_filter)]
+        files = [_write_page(run, target, words, no_filter)]
     else:
-        files = export(found, target, form)
+        files = export(run, target, form)
     if as_json:
-        emit({"run": found.name, "files": [str(file) for file in files]}, [RESPONSIBLE_USE])
+        emit({"run": run.name, "files": [str(file) for file in files]}, [RESPONSIBLE_USE])
         return
     for file in files:
         out.print(str(file))

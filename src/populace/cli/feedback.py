@@ -50,12 +50,12 @@ def feedback_command(
         _queue(place, Queue.of(place, runs, kind, size, purpose), seed, as_json)
         return
     feedback = Feedback(place)
-    counts, accord = feedback.counts(), feedback.agreement()
+    counts, agreement = feedback.counts(), feedback.agreement()
     means = feedback.scores(by) if by else None
-    torn = feedback.unreadable()
-    notes = [f"{torn} lines could not be read; a process was killed while it wrote them."] if torn else []
+    unreadable = feedback.unreadable()
+    notes = [f"{unreadable} lines could not be read; a process was killed while it wrote them."] if unreadable else []
     if as_json:
-        emit({"raters": counts, "agreement": described(accord), "scores": means}, notes)
+        emit({"raters": counts, "agreement": _agreement_document(agreement), "scores": means}, notes)
         return
     if not counts.height:
         out.print(
@@ -63,7 +63,7 @@ def feedback_command(
         )
         return
     table(counts, "Judged so far")
-    facts([("agreement", in_words(accord))])
+    facts([("agreement", _agreement_text(agreement))])
     if means is not None:
         table(means, f"Mean score by {by}, 1 to 5, with the 95 % t interval over answers")
     for note in notes:
@@ -71,23 +71,23 @@ def feedback_command(
     out.print(f"  [dim]folder[/dim]  {feedback.folder}")
 
 
-def described(accord: RaterAgreement) -> dict[str, Any]:
-    """How far raters agree, as plain data."""
-    found = accord.found
-    measures = found.table() if found is not None else None
-    return {"note": accord.note, "measures": measures, "items": found.items if found else 0}
+def _agreement_document(agreement: RaterAgreement) -> dict[str, Any]:
+    """How far raters agree, as the data of a JSON document."""
+    measures = agreement.found
+    items = measures.items if measures else 0
+    return {"note": agreement.note, "measures": measures.table() if measures else None, "items": items}
 
 
-def in_words(accord: RaterAgreement) -> str:
+def _agreement_text(agreement: RaterAgreement) -> str:
     """How far raters agree, in a sentence or two."""
-    if accord.found is None or math.isnan(accord.found.alpha.value):
-        return accord.note
-    return f"alpha {accord.found.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {accord.note}"
+    if agreement.found is None or math.isnan(agreement.found.alpha.value):
+        return agreement.note
+    return f"alpha {agreement.found.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {agreement.note}"
 
 
 def _queue(place: Workspace, queue: Queue, seed: int, as_json: bool) -> None:
-    drawn = queue.draw(place, seed)
-    if not drawn.items:
+    sample = queue.draw(place, seed)
+    if not sample.items:
         raise UsageError(
             f"these runs hold no {queue.kind} that a model gave{f' for {queue.purpose}' if queue.purpose else ''}.",
             "Choose other runs, or the other kind.",
@@ -95,8 +95,10 @@ def _queue(place: Workspace, queue: Queue, seed: int, as_json: bool) -> None:
     queue.save(place)
     link = f"/feedback?queue={queue.name}&seed={seed}"
     if as_json:
-        data = {"queue": queue.name, "kind": queue.kind, "runs": len(queue.sources), "answers": len(drawn.items)}
+        data = {"queue": queue.name, "kind": queue.kind, "runs": len(queue.sources), "answers": len(sample.items)}
         emit(data | {"seed": seed, "link": link})
         return
-    out.print(f"[bold]{queue.name}[/bold]  {len(drawn.items)} answers of {len(queue.sources)} runs, to be judged blind")
+    out.print(
+        f"[bold]{queue.name}[/bold]  {len(sample.items)} answers of {len(queue.sources)} runs, to be judged blind"
+    )
     out.print(f"  [dim]judge them:[/dim]  populace studio, then {link}")

@@ -20,7 +20,7 @@ from populace.questions import Choice, Number, Question, Rating, Text
 
 
 @click.command("interview", help=COMMANDS["interview"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.argument("question")
 @click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")
 @click.option("--step", "at", type=click.IntRange(min=0), help="As of which step; the last by default.")
@@ -32,7 +32,7 @@ from populace.questions import Choice, Number, Question, Rating, Text
 @workspace_option
 @json_option
 def interview_command(
-    run: str,
+    name: str,
     question: str,
     people: tuple[str, ...],
     at: int | None,
@@ -44,17 +44,17 @@ def interview_command(
     workspace: str | None,
     as_json: bool,
 ) -> None:
-    found = Run(Workspace(workspace).open(run))
-    asked = _question(question, options, scale, number)
-    fetch_missing_model(model or found.manifest.regime.model)
-    answers = found.interview(asked, people=list(people) or None, at=at, given=given, model=model)
-    names = found.people(at).frame
-    shown = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
+    run = Run(Workspace(workspace).open(name))
+    form = _question(question, options, scale, number)
+    fetch_missing_model(model or run.manifest.regime.model)
+    answers = run.at(at).interview(form, people=list(people) or None, given=given, model=model)
+    names = run.people(at).frame
+    rows = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
     if as_json:
-        emit({"run": found.name, "question": asked.describe(), "answers": shown})
+        emit({"run": run.name, "question": form.describe(), "answers": rows})
         return
-    out.print(f"[bold]{found.name}[/bold], on the side, as of step {found.steps[-1] if at is None else at}: {question}")
-    table(shown.select(pl.col("^name$"), "id", "value", "status"), limit=60)
+    out.print(f"[bold]{run.name}[/bold], on the side, as of step {run.steps[-1] if at is None else at}: {question}")
+    table(rows.select(pl.col("^name$"), "id", "value", "status"), limit=60)
 
 
 def _question(text: str, options: str | None, scale: str | None, number: bool) -> Question:

@@ -11,17 +11,17 @@ from populace.cli import COMMANDS
 from populace.cli.options import json_option
 from populace.cli.output import emit, facts, out, warn
 from populace.cli.progress import fetch_artifacts
-from populace.engine.event_loop import finish
+from populace.engine.session import run_to_end
 from populace.models import MODEL_FORMS, SMOLLM2, Artifact, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 
 
 @click.command("models", help=COMMANDS["models"])
 @click.argument("model", required=False)
-@click.option("--fetch", "wanted", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
+@click.option("--fetch", "fetch", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
 @json_option
-def models_command(model: str | None, wanted: bool, as_json: bool) -> None:
-    if wanted:
+def models_command(model: str | None, fetch: bool, as_json: bool) -> None:
+    if fetch:
         fetch_artifacts(SMOLLM2)
         fetch_artifacts(MINILM_WEIGHTS, MINILM_TOKENIZER)
     if model:
@@ -74,7 +74,7 @@ def _check_model(spec: str, as_json: bool) -> None:
         await model.start()
         await model.close()
 
-    finish(check())
+    run_to_end(check())
     able = model.capabilities
     data = {"model": spec, "fingerprint": model.fingerprint, **able.__dict__, "notes": list(model.notes)}
     if as_json:

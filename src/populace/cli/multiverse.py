@@ -18,7 +18,7 @@ from populace.engine.workspace import Workspace
 
 
 @click.command("multiverse", help=COMMANDS["multiverse"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.option("--n", "n", type=click.IntRange(min=1), default=5, show_default=True, help="How many runs.")
 @reply_options
 @click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
@@ -26,21 +26,21 @@ from populace.engine.workspace import Workspace
 @workspace_option
 @json_option
 def multiverse_command(
-    run: str, n: int, post: int | None, judged_by: str | None, as_json: bool, **options: Any
+    name: str, n: int, post: int | None, judged_by: str | None, as_json: bool, **options: Any
 ) -> None:
-    found = Run(Workspace(options.pop("workspace")).open(run))
-    runs = multiverse(found, n, post, **fork_settings(found, options))
+    run = Run(Workspace(options.pop("workspace")).open(name))
+    runs = multiverse(run, n, post, **fork_settings(run, options))
     if judged_by is not None:
-        for each in (found, *runs):
+        for each in (run, *runs):
             judge_posts(Community(each), judged_by)
     comparison = runs.compare()
     calls = {each.name: each.usage().calls for each in runs}
     if as_json:
-        emit({"run": found.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison})
+        emit({"run": run.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison})
         return
     if post is not None:
         for each in runs:
             show_changed_thread(each, post)
             out.print()
-    table(comparison, f"{found.name} and what else could have happened")
+    table(comparison, f"{run.name} and what else could have happened")
     out.print(f"  [dim]calls of each:[/dim]  {', '.join(f'{name} {count:,}' for name, count in calls.items())}")

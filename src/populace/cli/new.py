@@ -10,7 +10,7 @@ from populace.base.errors import UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import json_option
 from populace.cli.output import emit, out
-from populace.tools.scaffold import starter
+from populace.tools.scaffold import scenario_file
 
 
 @click.command("new", help=COMMANDS["new"])
@@ -26,7 +26,7 @@ def new_command(name: str, community: bool, as_json: bool) -> None:
         raise UsageError(f"{path} exists already.", "Name another file.")
     if not path.stem.replace("-", "_").isidentifier():
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
-    path.write_text(starter(path.stem))
+    path.write_text(scenario_file(path.stem))
     if as_json:
         emit({"file": str(path)})
         return
@@ -34,13 +34,13 @@ def new_command(name: str, community: bool, as_json: bool) -> None:
     for command, why in (
         (f"populace run {path} --model scripted:uniform", "at once, on random answers"),
         (f"populace run {path}", "on the embedded model"),
-        (f"populace doctor {path}", "does it repeat?"),
+        (f"populace doctor {path}", "check that it repeats"),
     ):
         out.print(f"  {command:<52} [dim]{why}[/dim]")
 
 
 def _new_community(name: str, as_json: bool) -> None:
-    """A design to begin with: the one that ships, as a file of one's own."""
+    """Write the design of a community that ships with Populace as a file to change."""
     from populace.scenarios.forum import shipped_designs
 
     path = Path(name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")

@@ -49,21 +49,23 @@ def facts(rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
 
 def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
     """A table, with its middle left out where it is long."""
-    made = Table(title=title or None, title_justify="left", box=None, pad_edge=True, header_style="bold")
+    table_view = Table(title=title or None, title_justify="left", box=None, pad_edge=True, header_style="bold")
     for name, dtype in frame.schema.items():
-        made.add_column(name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        table_view.add_column(
+            name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold"
+        )
     rows = list(frame.iter_rows()) if frame.height <= limit else [*frame.head(limit // 2).iter_rows(), None]
     rows += [] if frame.height <= limit else list(frame.tail(limit // 2).iter_rows())
     for row in rows:
         if row is None:
-            made.add_row(*["…" for _ in frame.columns])
+            table_view.add_row(*["…" for _ in frame.columns])
         else:
-            made.add_row(*[Text(shown(value)) for value in row])
-    out.print(made, soft_wrap=False)
+            table_view.add_row(*[Text(cell_text(value)) for value in row])
+    out.print(table_view, soft_wrap=False)
 
 
-def shown(value: Any) -> str:
-    """A value as a person reads it."""
+def cell_text(value: Any) -> str:
+    """A value of a table in words; floats are rounded to four digits."""
     if value is None:
         return "–"
     if isinstance(value, float):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +9,12 @@ import click
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.broker import Broker
+from populace.broker import Usage
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
-    budget,
     call_options,
+    call_settings,
     json_option,
     parameters,
     workspace_option,
@@ -24,8 +22,8 @@ from populace.cli.options import (
 from populace.cli.output import emit, out, table, warn
 from populace.cli.progress import fetch_missing_model
 from populace.engine.discovery import find_scenario
+from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.models import open_model
 from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.probe import Probe, probe
@@ -41,7 +39,7 @@ from populace.tools.probe_chart import draw_probe
     help="What to vary: a parameter, column or field, as a,b,c or FROM:TO or FROM:TO:STEP; may be given several times.",
 )
 @click.option("--model", "models", multiple=True, metavar="MODEL", help="One or several.  [default: embedded]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the population.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the population.")
 @click.option("--people", type=click.IntRange(min=1), help="Ask only so many of the people.")
 @click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
 @click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")
@@ -57,70 +55,61 @@ def probe_command(
     target: str | None,
     **options: Any,
 ) -> None:
-    found = find_scenario(scenario)
-    given = parameters(options, found)
+    scenario_class = find_scenario(scenario)
+    fixed = parameters(options, scenario_class)
     models = models or ("embedded",)
     for model in models:
         fetch_missing_model(model)
-    opener = functools.partial(open_model, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
-    broker = Broker(Workspace(options["workspace"]).store(), budget=budget(options), opener=opener)
-
-    async def go() -> Probe:
-        try:
-            return await probe(
-                found,
-                broker,
-                parameters=given,
-                vary=_variations(vary),
-                models=models,
-                seed=options["seed"],
-                people=options["people"],
-            )
-        finally:
-            await broker.close()
-
-    made = asyncio.run(go())
+    session = Session(Workspace(options["workspace"]).store(), calls=call_settings(options))
+    result = probe(
+        scenario_class,
+        parameters=fixed,
+        vary=_variations(vary),
+        models=models,
+        seed=options["seed"],
+        people=options["people"],
+        session=session,
+    )
     if chart:
-        draw_probe(made, Path(chart))
+        draw_probe(result, Path(chart))
     if target:
-        made.table.write_parquet(target) if target.endswith(".parquet") else made.table.write_csv(target)
-    _show_probe(made, broker, as_json, chart)
+        result.table.write_parquet(target) if target.endswith(".parquet") else result.table.write_csv(target)
+    _show_probe(result, session.usage, as_json, chart)
 
 
-def _show_probe(made: Probe, broker: Broker, as_json: bool, chart: str | None) -> None:
-    curve = made.curve()
-    low = made.table.filter(pl.col("mass") < LOW_MASS).height
-    warning = f"at {low} of {made.table.height} prompts less than half of the probability fell on any option."
+def _show_probe(result: Probe, usage: Usage, as_json: bool, chart: str | None) -> None:
+    curve = result.curve()
+    low = result.table.filter(pl.col("mass") < LOW_MASS).height
+    warning = f"at {low} of {result.table.height} prompts less than half of the probability fell on any option."
     if as_json:
         emit(
-            {"question": made.question, "curve": curve, "points": made.table, "usage": broker.usage.to_json()},
+            {"question": result.question, "curve": curve, "points": result.table, "usage": usage.to_json()},
             [warning] if low else [],
         )
         return
     out.print(
-        f"[bold]{made.question}[/bold]  {made.table.height} prompts, {broker.usage.calls} asked, "
-        f"{broker.usage.reused} reused"
+        f"[bold]{result.question}[/bold]  {result.table.height} prompts, {usage.calls} asked, {usage.reused} reused"
     )
     table(curve, limit=80)
     if low:
         warn(warning)
-    if len(made.varied) >= 1:
-        lines = [*made.varied[1:], "model"]
+    if len(result.varied) >= 1:
+        lines = [*result.varied[1:], "model"]
         for key, part in curve.group_by(lines, maintain_order=True):
             label = ", ".join(map(str, key))
-            out.print(f"  P({made.options[0]}) {label:<28} {charts.sparkline(part[made.options[0]])}")
+            out.print(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
     if chart:
         out.print(f"  [dim]chart[/dim]  {chart}")
 
 
-def _variations(given: tuple[str, ...]) -> dict[str, list[Any]]:
-    varied: dict[str, list[Any]] = {}
-    for each in given:
+def _variations(options: tuple[str, ...]) -> dict[str, list[Any]]:
+    variations: dict[str, list[Any]] = {}
+    for each in options:
         name, sign, values = each.partition("=")
         if not sign or not values:
             raise UsageError(f"--vary takes NAME=VALUES, not {each!r}.", "Such as --vary initial_share=0:1:0.1")
-        varied[name.replace("-", "_")] = _values(values)
-    return varied
+        variations[name.replace("-", "_")] = _values(values)
+    return variations
 
 
 def _values(text: str) -> list[Any]:

@@ -16,20 +16,20 @@ from populace.engine.workspace import Workspace
 
 
 @click.command("replay", help=COMMANDS["replay"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
 )
 @click.option("--into", metavar="FOLDER", help="Write the replayed journal there.")
 @workspace_option
 @json_option
-def replay_command(run: str, verify: bool, into: str | None, workspace: str | None, as_json: bool) -> None:
-    found = Run(Workspace(workspace).open(run))
-    replayed = found.replay(verify=verify, into=into, observer=RunDisplay())
+def replay_command(name: str, verify: bool, into: str | None, workspace: str | None, as_json: bool) -> None:
+    run = Run(Workspace(workspace).open(name))
+    replayed = run.replay(verify=verify, into=into, observer=RunDisplay())
     steps = replayed.steps[-1]
-    data = {"run": found.name, "steps": steps, "verified": verify, "digest": found.digest, "into": into}
+    data = {"run": run.name, "steps": steps, "verified": verify, "digest": run.digest, "into": into}
     if as_json:
         emit(data)
         return
     how = "every table and every draw is equal" if verify else "every question and prompt is equal"
-    out.print(f"{found.name}: {steps} steps replayed without a model; {how}.  Journal {found.digest[:12]}")
+    out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")

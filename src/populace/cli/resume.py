@@ -8,7 +8,7 @@ import click
 
 from populace.base.errors import StoppedError
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, chart_option, json_option, workspace_option
+from populace.cli.options import call_options, chart_option, json_option, workspace_option
 from populace.cli.output import emit, err
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
@@ -18,26 +18,26 @@ from populace.engine.workspace import Workspace
 
 
 @click.command("resume", help=COMMANDS["resume"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @call_options
 @chart_option
 @workspace_option
 @json_option
-def resume_command(run: str, workspace: str | None, as_json: bool, chart: bool, **options: Any) -> None:
-    found = Run(Workspace(workspace).open(run))
-    if found.manifest.status.state == "complete":
-        err.print(f"{found.name} is complete already: {found.manifest.status.reason}.")
-    elif found.journal.busy() and found.journal.paused():
-        go_on(found.journal)
-        err.print(f"{found.name} goes on in its own process.")
+def resume_command(name: str, workspace: str | None, as_json: bool, chart: bool, **options: Any) -> None:
+    run = Run(Workspace(workspace).open(name))
+    if run.manifest.status.state == "complete":
+        err.print(f"{run.name} is complete already: {run.manifest.status.reason}.")
+    elif run.journal.busy() and run.journal.paused():
+        go_on(run.journal)
+        err.print(f"{run.name} goes on in its own process.")
         if as_json:
-            emit({"run": found.name, "asked": "go on"})
+            emit({"run": run.name, "asked": "go on"})
         return
     else:
-        regime = found.manifest.regime
+        regime = run.manifest.regime
         fetch_missing_model(regime.model if regime.decider == "model" else "")
         try:
-            found.resume(budget=budget(options), observer=RunDisplay(), **options)
+            run.resume(observer=RunDisplay(), **options)
         except StoppedError as stop:
-            raise with_resume_command(stop, found.name) from stop
-    show_finished_run(found, as_json, chart)
+            raise with_resume_command(stop, run.name) from stop
+    show_finished_run(run, as_json, chart)

@@ -44,9 +44,9 @@ def scenarios_command(scenario: str | None, workspace: str | None, as_json: bool
     out.print("\n  [dim]the parameters of one:[/dim]  populace scenarios NAME   [dim]or of a file:[/dim] FILE.py")
 
 
-def _show(name: str, described: dict[str, Any], parameters: list[Parameter]) -> None:
-    out.print(f"[bold]{described['title']}[/bold]  {described['summary']}")
-    facts([("metrics", ", ".join(described["chart"])), ("card", described["card"] or "none")])
+def _show(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
+    out.print(f"[bold]{document['title']}[/bold]  {document['summary']}")
+    facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
     out.print()
     table(pl.DataFrame(rows, schema=["parameter", "form", "default", "meaning"], orient="row"), limit=200)

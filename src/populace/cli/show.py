@@ -44,30 +44,30 @@ def _show_biography(run: RunReader, person: Biography) -> None:
 
 
 @click.command("show", help=COMMANDS["show"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.option("--step", type=click.IntRange(min=0), help="Show one step.")
 @click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
 @click.option("--thread", type=int, metavar="POST", help="Read the thread of a community that holds this post.")
 @workspace_option
 @json_option
 def show_command(
-    run: str, step: int | None, person: str | None, thread: int | None, workspace: str | None, as_json: bool
+    name: str, step: int | None, person: str | None, thread: int | None, workspace: str | None, as_json: bool
 ) -> None:
-    found = RunReader(Workspace(workspace).open(run))
+    run = RunReader(Workspace(workspace).open(name))
     if thread is not None:
         from populace.cli.threads import show_thread
 
-        show_thread(found, thread, as_json)
+        show_thread(run, thread, as_json)
     elif person is not None:
-        _show_person(found, step, person, as_json)
+        _show_person(run, step, person, as_json)
     elif step is not None:
-        _show_step(found, step, as_json)
+        _show_step(run, step, as_json)
     elif as_json:
-        shown = [{"title": f.title, "table": f.table, "note": f.note} for f in report_tables(found)]
-        emit(run_document(found) | {"findings": shown}, caveats(found))
+        tables = [{"title": each.title, "table": each.table, "note": each.note} for each in report_tables(run)]
+        emit(run_document(run) | {"findings": tables}, caveats(run))
     else:
-        show_run(found)
-        out.print(f"\n  [dim]run[/dim]  {found.folder}   [dim]journal[/dim] {found.digest[:12]}")
+        show_run(run)
+        out.print(f"\n  [dim]run[/dim]  {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
 
 
 def _show_step(run: RunReader, step: int, as_json: bool) -> None:
@@ -90,25 +90,25 @@ def _show_step(run: RunReader, step: int, as_json: bool) -> None:
 
 
 def _events(run: RunReader, step: int) -> pl.DataFrame:
-    found = run.record.table(step, "events")
-    return found if found is not None else pl.DataFrame()
+    events = run.record.table(step, "events")
+    return events if events is not None else pl.DataFrame()
 
 
 def _show_person(run: RunReader, step: int | None, person: str, as_json: bool) -> None:
     steps = run.steps if step is None else [step]
-    opened = [decision for number in steps for decision in run.decisions(number, person)]
-    if not opened and not as_json:
+    decisions = [decision for number in steps for decision in run.decisions(number, person)]
+    if not decisions and not as_json:
         out.print(f"{person} decided nothing in {'any step' if step is None else f'step {step}'}.")
     if as_json:
-        emit([{**decision.__dict__, "distribution": decision.distribution} for decision in opened])
+        emit([{**decision.__dict__, "distribution": decision.distribution} for decision in decisions])
     elif step is None and has_memories(run):
         _show_biography(run, biography(run, person))
-    elif step is None and opened:
-        rows = [(d.step, d.question["text"], d.value, d.status) for d in opened]
-        who = opened[0].person.get("name", person)
+    elif step is None and decisions:
+        rows = [(d.step, d.question["text"], d.value, d.status) for d in decisions]
+        who = decisions[0].person.get("name", person)
         table(pl.DataFrame(rows, schema=["step", "question", "answer", "status"], orient="row"), f"{who} in {run.name}")
-        one = f"--step {opened[0].step} --person {shlex.quote(person)}"
+        one = f"--step {decisions[0].step} --person {shlex.quote(person)}"
         out.print(f"  [dim]open one:[/dim]  populace show {run.name} {one}")
     else:
-        for decision in opened:
+        for decision in decisions:
             show_decision(run, decision)

@@ -17,26 +17,26 @@ from populace.engine.workspace import Workspace
 
 
 @click.command("whatif", help=COMMANDS["whatif"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @reply_options
 @click.option("--seed", type=int, help="Another seed from there on; other threads then change as well.")
 @call_options
 @workspace_option
 @json_option
-def whatif_command(run: str, post: int | None, as_json: bool, **options: Any) -> None:
-    found = Run(Workspace(options.pop("workspace")).open(run))
+def whatif_command(name: str, post: int | None, as_json: bool, **options: Any) -> None:
+    run = Run(Workspace(options.pop("workspace")).open(name))
     if post is None:
         raise UsageError(
             "--post needs the number of the post that is answered.",
-            f"`populace export {run} page.html --format html` shows the posts with their numbers.",
+            f"`populace export {name} page.html --format html` shows the posts with their numbers.",
         )
     if not any(options[name] is not None for name in ("as_", "person", "line")):
         raise UsageError("nobody is named who answers.", 'Give --as "a troll", --person NAME or --say "an answer".')
-    changed = what_if(found, post, **fork_settings(found, options))
+    changed = what_if(run, post, **fork_settings(run, options))
     thread = find_post(changed, post)["thread"]
     if as_json:
-        emit({"run": changed.name, "parent": found.name, "thread": thread, "posts": thread_posts(changed, post)})
+        emit({"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)})
         return
     show_changed_thread(changed, post)
-    out.print(f"\n  [dim]the thread before:[/dim]  populace show {found.name} --thread {thread}")
+    out.print(f"\n  [dim]the thread before:[/dim]  populace show {run.name} --thread {thread}")
     out.print(f"  [dim]the thread now:[/dim]     populace show {changed.name} --thread {thread}")

@@ -16,22 +16,22 @@ from populace.runs.reader import RunReader
 
 
 @click.command("why", help=COMMANDS["why"])
-@click.argument("run")
+@click.argument("name", metavar="RUN")
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decisions.")
 @workspace_option
 @json_option
-def why_command(run: str, step: int, person: str, workspace: str | None, as_json: bool) -> None:
-    found = RunReader(Workspace(workspace).open(run))
-    who: Any = int(person) if person.isdigit() and found.people().ids.dtype.is_integer() else person
-    decisions = found.decisions(step, who)
+def why_command(name: str, step: int, person: str, workspace: str | None, as_json: bool) -> None:
+    run = RunReader(Workspace(workspace).open(name))
+    who: Any = int(person) if person.isdigit() and run.people().ids.dtype.is_integer() else person
+    decisions = run.decisions(step, who)
     if as_json:
         emit(
             [
                 {
                     **decision.__dict__,
                     "distribution": decision.distribution,
-                    "recalled": recalled_memories(found, decision),
+                    "recalled": recalled_memories(run, decision),
                 }
                 for decision in decisions
             ]
@@ -40,10 +40,10 @@ def why_command(run: str, step: int, person: str, workspace: str | None, as_json
     if not decisions:
         out.print(f"{person} decided nothing in step {step}.")
     for decision in decisions:
-        memories = recalled_memories(found, decision)
+        memories = recalled_memories(run, decision)
         if memories.height:
-            shown = memories.select("memory", "about", *SCORES, "text")
-            table(shown, f"What came to mind ({decision.purpose})", limit=40)
-        elif memories_note(found, decision) == UNRECORDED:
+            rows = memories.select("memory", "about", *SCORES, "text")
+            table(rows, f"Recalled memories ({decision.purpose})", limit=40)
+        elif memories_note(run, decision) == UNRECORDED:
             out.print(f"[dim]{UNRECORDED}[/dim]")
-        show_decision(found, decision)
+        show_decision(run, decision)

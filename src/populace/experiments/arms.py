@@ -1,4 +1,4 @@
-"""An arm: everything that makes its runs differ from those of another arm, as plain data."""
+"""An arm of an experiment: one combination of levels, as plain data."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ import pydantic
 from populace.base.randomness import path_key
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
+from populace.journal import RunSettings
 
 Level = bool | int | float | str | None
 """A level as it stands in tables: a plain value, or the name of one that is not plain."""
 
-SETTINGS = ("model", "temperature", "decider", "interventions", "variation")
-"""What a factor may change besides parameters of the scenario."""
+SETTINGS = (*(name for name in RunSettings.model_fields if name != "seed"), "interventions")
+"""What a factor may change besides parameters of the scenario; the seed belongs to the replicate."""
 
 
-class Arm(pydantic.BaseModel):
+class Arm(RunSettings):
     """One combination of levels, ready to run.
 
     Attributes:
         number: Its place in the design.
-        title: Its name where levels would make a long one, as for points drawn from ranges.
-        levels: From factors to levels, as tables show them.
-        scenario: How the scenario is found.
+        title: Its name, if the levels would make a long one, as for points sampled from ranges.
+        levels: The level of each factor, as tables show it.
+        scenario: The name, file or class path of the scenario.
         parameters: All parameters of the scenario.
-        model: Who decides.
-        temperature: Applied to the distributions.
-        decider: `model`, `rule` or `replay`.
-        interventions: What is done from outside.
-        variation: Another way to ask the same.
+        interventions: Interventions in its runs.
+        seed: Not used: every replicate has a seed of its own.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -43,15 +41,12 @@ class Arm(pydantic.BaseModel):
     levels: dict[str, Any]
     scenario: str
     parameters: dict[str, Any]
-    model: str
-    temperature: float = 1.0
-    decider: str = "model"
-    interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
+    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
+    seed: int = pydantic.Field(default=0, exclude=True)
 
     @property
     def name(self) -> str:
-        """Its title, or its levels in a line."""
+        """Its title, or else its levels in one line."""
         return (
             self.title or ", ".join(f"{factor}={level_text(level)}" for factor, level in self.levels.items()) or "all"
         )
@@ -61,25 +56,25 @@ class Arm(pydantic.BaseModel):
         return find_scenario(self.scenario)(**self.parameters)
 
     def settings(self) -> dict[str, Any]:
-        """What `simulate` takes besides the scenario and the seed."""
+        """The arguments of `simulate` besides the scenario and the seed."""
         return {name: getattr(self, name) for name in SETTINGS}
 
     def substance(self) -> str:
-        """All that can matter to a run, as one text; equal arms have equal substance."""
+        """Everything that affects a run, as JSON; two arms with equal substance give equal runs."""
         return json.dumps(self.model_dump(mode="json", exclude={"number", "title", "levels"}), sort_keys=True)
 
 
 def level_text(level: Any) -> str:
-    """A level in a name, with truth values as yes and no."""
+    """A level as text; truth values are yes and no."""
     if isinstance(level, bool):
         return "yes" if level else "no"
     return str(level)
 
 
 def seed_of(seed: int, replicate: int, levels: Mapping[str, Any] | None = None) -> int:
-    """The seed of a replicate: the same in all arms, or one of its own for arms with these levels.
+    """The seed of a replicate: the same in all arms, or, with `levels`, one for the arms that have these levels.
 
-    It depends on the number of the replicate alone, so that a longer experiment begins with the runs of a shorter one.
+    It depends only on the number of the replicate, so that a longer experiment repeats the runs of a shorter one.
     """
     path = f"replicate/{replicate}" if levels is None else f"replicate/{replicate}/{_digest(levels)}"
     return path_key(seed, path) >> 12

@@ -1,8 +1,8 @@
-"""Calibration: turn declared knobs until a scenario meets a table of targets, and check the fit on what it did not see.
+"""Calibration: adjust knobs of a scenario until it meets a table of targets, and check the fit on held-out data.
 
 The search runs the scenario at points spread over the bounds, then ever closer around the best ones, always with the
-same seeds, so that points differ by their knobs and not by luck. The fit is then judged on other seeds, and on targets
-that were held out.
+same seeds, so that points differ by their knobs and not by chance. The fit is then checked on other seeds, and on
+held-out targets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from populace.experiments.designs import Design, design_points
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.knobs import Knob, knob_settings
-from populace.experiments.plan import Stop
+from populace.experiments.plan import StoppingRule
 from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
 from populace.statistics import Estimate, mean
 
@@ -41,25 +41,26 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was fitted, to what, and how well it holds.
+    """The result of a calibration: fitted knobs, and how far the targets are met.
 
     Distances are root mean squares of (mean over seeds − target) / scale, over targets; chance adds to them, so
     that even a perfect model is at a small distance. Intervals are over the fresh seeds of the check (bootstrap). A
     target is reached where the interval of the fitted mean (t, over seeds) holds it, or it lies within the
     tolerance. That a fit is good on fitted targets says little; look at the held-out ones. Other settings may fit
-    as well: `plausible` tells the range of each knob among the points tried that came as near as the noise allows.
+    as well: `plausible` is the range of each knob among the points whose distance does not differ from the best by more
+    than chance.
 
     Attributes:
-        scenario: What was run.
+        scenario: The title of the scenario.
         fitted: The knobs and their fitted values.
         plausible: For each knob, the lowest and highest value among points that fit as well.
-        before: Distance as the scenario was, for `fitted` and `held out` targets, on fresh seeds.
-        after: Distance at the fit, likewise.
-        targets: One row for each target: before, after with its interval, reached or not, and the nearest that any
-            point tried came to it.
+        before: Distance without the fitted values, for `fitted` and `held out` targets, on fresh seeds.
+        after: Distance with the fitted values, likewise.
+        targets: One row for each target: before, after with its interval, reached or not, and the nearest value
+            that any point gave.
         points: Every point of the search with its distance.
-        runs: Runs that the search and the check took.
-        seeds: Seeds of the search, and of the check.
+        runs: The number of runs of the search and the check.
+        seeds: The number of seeds of the search, and of the check.
         warnings: What a reader must know.
     """
 
@@ -80,7 +81,7 @@ class Calibration:
         return bool(self.targets.filter(~pl.col(HELD_OUT))["reached"].all())
 
     def table(self) -> pl.DataFrame:
-        """The targets and what came of them."""
+        """The targets with their results."""
         return self.targets
 
     def __str__(self) -> str:
@@ -115,29 +116,29 @@ def calibrate(
 ) -> Calibration:
     """Fit knobs to targets by running the scenario; at most `rounds` × `points` settings are tried.
 
-    What ran before is not run again, so a search that was interrupted goes on when it is called in the same way.
+    Runs that ended before are not run again: call it in the same way to continue an interrupted search.
 
     Args:
-        scenario: By name, file, class, or made with its parameters.
-        knobs: What to turn, with bounds: numeric parameters, `temperature`, `rule_share` (the share of people for whom
-            the rule decides), or `share(column=value)` (the share of people of one persona).
+        scenario: By name, file, class, or an instance with its parameters.
+        knobs: What to adjust, with bounds: numeric parameters, `temperature`, `rule_share` (the share of people whose
+            decisions follow the rule), or `share(column=value)` (the share of people of one persona).
         targets: A table with `outcome` and `value`; optional columns are `scale` (what counts as one unit of
             distance; 1 by default), `held_out` (true for targets to check only), and parameters of the scenario, which
             make the conditions that targets belong to. Or a mapping from outcomes to values.
-        model: Who decides.
+        model: The model that decides.
         parameters: Parameters that stay the same.
-        held_out: The share of targets to hold out, drawn by the seed, where the table does not say which.
+        held_out: The share of targets to hold out, sampled by the seed, if the table does not say which.
         seeds: Seeds of the search, the same for every point.
         check_seeds: Fresh seeds for the check.
         points: Settings tried in each round.
         rounds: Rounds: the first over the whole bounds, the others around the best.
         tolerance: How far from its target a mean may lie and still count as there.
-        seed: Of the search and of all runs.
-        name: The name that its experiments begin with.
-        calls: Stop each round after so many calls to models.
+        seed: The seed of the search and of all runs.
+        name: The first part of the names of its experiments.
+        calls: The most calls to models in each round.
         workspace: Where experiments and the call store are.
-        workers: Processes.
-        observer: Somebody who looks on.
+        workers: The number of processes.
+        observer: Receives the progress.
     """
     if isinstance(scenario, Scenario):
         parameters, scenario = {**scenario.parameters, **(parameters or {})}, type(scenario)
@@ -150,7 +151,7 @@ def calibrate(
     table = Targets.read(targets, scenario_class, [knob.name for knob in knob_list], held_out, seed)
     fixed = {key: value for key, value in (parameters or {}).items() if key not in table.conditions}
     run_options = {"workspace": workspace, "workers": workers, "observer": observer}
-    lab = _Lab(scenario_class, knob_list, table, fixed, model, Stop(calls=calls), name, run_options)
+    lab = _Lab(scenario_class, knob_list, table, fixed, model, StoppingRule(max_calls=calls), name, run_options)
     search = _Search(lab, points, rounds, seeds, seed)
     best = search.best()
     fresh = path_key(seed, "calibration/check") >> 12
@@ -160,14 +161,14 @@ def calibrate(
 
 @dataclass
 class _Lab:
-    """Where settings of the knobs are tried."""
+    """Runs the scenario with settings of the knobs."""
 
     scenario: type[Scenario]
     knobs: tuple[Knob, ...]
     targets: Targets
     parameters: dict[str, Any]
     model: str
-    stop: Stop
+    stop: StoppingRule
     name: str
     how: dict[str, Any]
     runs: int = 0
@@ -217,7 +218,7 @@ class _Lab:
         return outcomes
 
     def distance(self, outcomes: Numbers, rows: npt.NDArray[np.bool_]) -> float:
-        """Root mean square of what is left between means and targets; infinite where an outcome is missing."""
+        """Root mean square of the differences between means and targets; infinite if an outcome is missing."""
         if not rows.any():
             return float("nan")
         left = ((_means(outcomes) - self.targets.values) / self.targets.scales)[rows]
@@ -284,7 +285,7 @@ class _Search:
         return pl.DataFrame({"round": self.rounds, **columns, "distance": self.distances})
 
     def plausible(self, seed: int) -> dict[str, tuple[float, float]]:
-        """The range of each knob among points no further than the best one might be by chance."""
+        """The range of each knob among points within the confidence interval of the best distance."""
         best = int(np.argmin(self.distances))
         most = _interval(self.lab, self.outcomes[best], self.fit_rows, seed).high
         near = [values for values, distance in zip(self.values, self.distances, strict=True) if distance <= most]

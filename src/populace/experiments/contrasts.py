@@ -36,7 +36,7 @@ def arm_effects(
     method: str,
     level: float,
 ) -> pl.DataFrame:
-    """Every other arm against the baseline."""
+    """The difference of every other arm from the baseline."""
     wide = _wide(runs, outcome, "arm")
     pairs = [(arm, baseline) for arm in arms if arm != baseline]
     if not pairs:
@@ -56,7 +56,7 @@ def level_effects(
     method: str,
     level: float,
 ) -> pl.DataFrame:
-    """Every level of a factor against its first or the given one, each averaged over its arms within a replicate."""
+    """The difference of every level of a factor from the baseline level, averaged over arms within a replicate."""
     runs = runs.with_columns(pl.col(factor).cast(pl.String))
     order = runs[factor].unique(maintain_order=True).to_list()
     first = order[0] if baseline is None else _as_level(baseline, order, factor)

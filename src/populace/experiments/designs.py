@@ -1,7 +1,6 @@
-"""Which combinations of levels are run: designs, from factors to points.
+"""Designs: which combinations of levels are run.
 
-A point maps every factor to the place of a level, or to a share of the way from low to high where
-the factor is a range.
+A point holds for every factor the index of a level, or, if the factor is a range, a number from 0 (low) to 1 (high).
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ class Design(pydantic.BaseModel):
         kind: All combinations (`full`); a regular fraction of them, for factors of two levels (`fractional`); the
             first levels and each other level in turn (`one-at-a-time`); or points spread over ranges
             (`latin-hypercube`, `sobol`).
-        points: How many points are drawn; for `sobol` the base number, of which (factors + 2) times as many are run.
-        resolution: Of a fraction: with 4, no main effect is mixed up with an interaction of two factors.
+        points: How many points are sampled; for `sobol` the base number, of which (factors + 2) times as many are run.
+        resolution: Of a fraction: with 4, no main effect is confounded with an interaction of two factors.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -44,7 +43,7 @@ class Design(pydantic.BaseModel):
 
     @property
     def sampled(self) -> bool:
-        """Whether points are drawn rather than levels combined."""
+        """Whether points are sampled rather than levels combined."""
         return self.kind in SAMPLED
 
 
@@ -52,9 +51,9 @@ def design_points(design: Design, levels: Sequence[int | None], seed: int) -> li
     """The points of a design.
 
     Args:
-        design: Which.
+        design: The design.
         levels: How many levels each factor has; None for a range.
-        seed: Of points that are drawn.
+        seed: The seed of sampled points.
 
     Example:
         >>> design_points(Design(kind="one-at-a-time"), [2, 3], seed=0)
@@ -88,14 +87,14 @@ def _one(factors: int, place: int, level: int) -> Point:
 
 
 def _latin(points: int, factors: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """In every column each of `points` equal strips is hit once."""
+    """A Latin hypercube sample: in every column, one point in each of `points` equal strips."""
     rng = stream(seed, "design")
     strips = np.column_stack([rng.permutation(points) for _ in range(factors)])
     return np.asarray((strips + rng.random((points, factors))) / points, dtype=np.float64)
 
 
 def _level_points(unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], levels: Sequence[int | None]) -> list[Point]:
-    """Shares of the way, with those of listed factors turned into places of levels."""
+    """Points of the unit cube, with columns of factors that have levels converted to indices of levels."""
     columns = [
         unit[:, place] if count is None else np.minimum((unit[:, place] * count).astype(int), count - 1)
         for place, count in enumerate(levels)
@@ -104,7 +103,7 @@ def _level_points(unit: np.ndarray[tuple[int, int], np.dtype[np.float64]], level
 
 
 def _fraction(counts: Sequence[int], resolution: int) -> list[Point]:
-    """A regular fraction of this resolution, as small as a plain search finds."""
+    """The smallest regular fraction of this resolution that the search finds."""
     wrong = next((count for count in counts if count != 2), None)
     if wrong is not None:
         raise UsageError(

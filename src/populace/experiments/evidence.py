@@ -1,7 +1,7 @@
-"""What a run leaves behind for judging it, once its tables are gone: a few plain figures.
+"""Evidence for the validity card: a few figures of every run, stored in its row because its tables are not kept.
 
-Every run notes its counts and the paths of the metrics that outcomes speak of; a few witness runs of every arm
-note more, from all that was asked and answered in them.
+Every run stores counts, and the values of its outcomes' metrics step by step. A few runs of every arm, the witnesses,
+also store what their questions, prompts and answers show.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Evidence = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 WITNESSES = 5
-"""Runs of an arm whose answers are looked into."""
+"""The number of runs of an arm whose answers are examined."""
 _MOST_WITNESSES = 200
 _MOST_QUESTIONS = 12
 _MOST_POINTS = 200
@@ -33,17 +33,17 @@ _PLACE = ["step", "ask", "prompt"]
 
 
 def is_witness(arm: int, replicate: int) -> bool:
-    """Whether this run's answers are looked into."""
+    """Whether the answers of this run are examined."""
     return replicate < WITNESSES and arm * WITNESSES + replicate < _MOST_WITNESSES
 
 
 def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
-    """What the row of a run keeps for its judgement.
+    """The part of a run's row that the validity card needs.
 
     Args:
         run: The run.
-        outcomes: Whose metrics are kept step by step.
-        witness: Whether its answers are looked into.
+        outcomes: The outcomes whose metrics are stored step by step.
+        witness: Whether its answers are examined.
     """
     evidence: Evidence = {"facts": {name: run.count(name) for name in ("scored", "low_mass", "sampled")}}
     names = list(dict.fromkeys(outcome.metric for outcome in outcomes if outcome.metric is not None))
@@ -57,7 +57,7 @@ def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) 
 
 
 def metric_paths(run: RunReader, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
-    """Metrics over the steps, each as steps and values, thinned where they are long."""
+    """Metrics over the steps, each as a list of steps and a list of values; at most 200 of them."""
     metrics = run.metrics
     numeric = [name for name in names if name in metrics.columns and metrics[name].dtype.is_numeric()]
     last = metrics.height - 1
@@ -100,7 +100,7 @@ def _all(run: RunReader, name: str) -> pl.DataFrame:
 
 
 def _answered_prompts(prompts: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """The prompts that were put to a model, with how many people each answered for, and what the first of them said."""
+    """The prompts sent to a model, with the number of people that each answered for, and the first answer."""
     if not prompts.height:
         return prompts
     people = answers.group_by(*_PLACE, "told").agg(people=pl.len(), said=pl.first("value"))
@@ -122,7 +122,7 @@ def _commonest_share(valid: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def _question(question: dict[str, Any], valid: pl.DataFrame, prompts: pl.DataFrame) -> dict[str, Any]:
-    """One question: how often each value was given, what the distributions were like, and what its place did."""
+    """One question: counts of its values, mean and entropy of the distributions, and the effect of the order."""
     values = [str(value) for value in question["values"]]
     counts = dict(valid.group_by(pl.col("value").cast(pl.String)).len().iter_rows())
     summary: dict[str, Any] = {
@@ -169,7 +169,7 @@ def place_effect(each: Floats, arrangements: pl.Series, weights: npt.NDArray[Any
 def _persona(
     profile: str, prompts: pl.DataFrame, answers: pl.DataFrame
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """How far answers lie apart between personas in one situation, and whether who lies where stays the same."""
+    """The mean distance between personas in the same situation, and how stable each person's deviation is."""
     fields = set(_FIELD.findall(profile))
     if fields <= {"name"}:
         return {"kind": "name" if fields else "none", "shift": None, "n": 0}, None
@@ -188,7 +188,7 @@ def _persona(
 
 
 def _persona_stability(deviations: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any] | None:
-    """How far people's distance from others in the same situation early in the run tells it later in the run."""
+    """The correlation of people's deviations from others in the first and in the second half of a run."""
     people = answers.join(deviations, on=_PLACE, how="inner").select("step", "person", "away")
     middle = people["step"].median()
     halves = people.group_by("person", late=pl.col("step") > middle).agg(pl.col("away").mean())
@@ -202,7 +202,7 @@ def _persona_stability(deviations: pl.DataFrame, answers: pl.DataFrame) -> dict[
 
 
 def distribution_matrix(lists: pl.Series) -> Floats:
-    """Distributions as rows."""
+    """Lists of probabilities as a matrix with one distribution in each row."""
     return np.array(lists.to_list(), dtype=np.float64)
 
 

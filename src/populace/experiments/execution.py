@@ -1,4 +1,4 @@
-"""Running an experiment: what is left to do, over processes, until it is enough."""
+"""Execution of an experiment: the remaining runs, in several processes, until the stop rule holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow
@@ -20,16 +20,16 @@ from populace.models import model_kind
 
 
 class ExperimentObserver:
-    """Somebody who looks on while an experiment runs; every method may be left out."""
+    """Receives the progress of an experiment. All methods are optional."""
 
     def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
-        """Runs begin; `done` of them were there already."""
+        """Runs begin; `done` of them had ended before."""
 
     def moved(self, rows: Sequence[RunRow], total: int) -> None:
-        """Runs ended; precision may have raised the total."""
+        """Some runs ended; `total` may be higher than before if a stop by precision asks for more."""
 
     def ended(self) -> None:
-        """No more runs come, for whatever reason."""
+        """The experiment ended, completely or not."""
 
 
 def run_experiment(
@@ -41,7 +41,7 @@ def run_experiment(
     check: bool = True,
     observer: ExperimentObserver | None = None,
 ) -> Results:
-    """Run what is not run yet; see `Experiment.run`."""
+    """Run the remaining runs of a plan; see `Experiment.run`."""
     arms = experiment.arms()
     workspace_here = Workspace(workspace)
     existing = ExperimentFolder.find_existing(experiment, workspace_here)
@@ -71,20 +71,20 @@ def run_experiment(
 
 
 def default_keep(experiment: ExperimentPlan, arms: Sequence[Arm]) -> Keep:
-    """What outlives a run: what was asked for, or the calls where they cost something."""
+    """What is kept of a run: the setting of the experiment, else calls where they cost something, else nothing."""
     free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
     return experiment.keep or ("nothing" if free else "calls")
 
 
 def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
-    """How many processes by default: one where a model fills this machine, else one for each of two processors."""
+    """The default number of processes: one if a model uses all processors, else at most two."""
     fills = any(arm.decider == "model" and model_kind(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
     return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
 
 
 class _Round:
-    """One after the other: the replicates asked for, then as many as precision wants."""
+    """The replicates of the plan, and then more until the intervals are narrow enough."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class _Round:
         self.money = sum(row.get("cost", 0.0) for row in rows.values())
 
     def to_the_end(self) -> tuple[str, str]:
-        """Run until it is enough; returns the state and the reason."""
+        """Run until the stop rule holds; returns the state and the reason."""
         stop, replicates = self.experiment.stop, self.experiment.replicates
         total = replicates * len(self.arms)
         finished = sum(replicate < replicates for _, replicate in self.finished)
@@ -122,12 +122,12 @@ class _Round:
             replicates = min(replicates + stop.batch, stop.most)
 
     def _run(self, replicates: int) -> str:
-        """Run what is left of so many replicates; returns why it broke off, where it did."""
+        """Run the remaining runs of so many replicates; returns why it stopped early, else an empty text."""
         jobs = self._jobs(replicates)
         total = replicates * len(self.arms)
         if not jobs:
             return ""
-        for batch in self.pool.run(jobs, self._budget):
+        for batch in self.pool.run(jobs, self._limits):
             self.finished |= {(row["arm"], row["replicate"]) for row in batch.rows}
             self.calls += sum(row.get("calls", 0) for row in batch.rows)
             self.money += sum(row.get("cost", 0.0) for row in batch.rows)
@@ -138,26 +138,26 @@ class _Round:
                 return batch.stopped
         return self._spent()
 
-    def _budget(self) -> Budget | None:
-        """What is left to spend; None where nothing is."""
+    def _limits(self) -> CallSettings | None:
+        """The remaining budget; None if it is spent."""
         stop = self.experiment.stop
         if self._spent():
             return None
-        return Budget(
-            calls=None if stop.calls is None else stop.calls - self.calls,
-            money=None if stop.money is None else stop.money - self.money,
+        return CallSettings(
+            max_calls=None if stop.max_calls is None else stop.max_calls - self.calls,
+            max_money=None if stop.max_money is None else stop.max_money - self.money,
         )
 
     def _spent(self) -> str:
         stop = self.experiment.stop
-        if stop.calls is not None and self.calls >= stop.calls:
-            return f"the budget of {stop.calls:,} calls is reached"
-        if stop.money is not None and self.money >= stop.money:
-            return f"the budget of {stop.money:g} in money is reached"
+        if stop.max_calls is not None and self.calls >= stop.max_calls:
+            return f"the budget of {stop.max_calls:,} calls is reached"
+        if stop.max_money is not None and self.money >= stop.max_money:
+            return f"the budget of {stop.max_money:g} in money is reached"
         return ""
 
     def _jobs(self, replicates: int) -> list[RunJob]:
-        """What is left to do, replicate by replicate, so that a stop leaves arms of equal size."""
+        """The remaining jobs, ordered by replicate, so that arms have equal size if it stops early."""
         numbers = range(len(self.arms))
         left = [
             (replicate, tuple(arm for arm in numbers if (arm, replicate) not in self.finished))

@@ -11,7 +11,7 @@ from populace.experiments.results import Results
 
 
 class Experiment(ExperimentPlan):
-    """A plan that can be run; see `ExperimentPlan` for what it holds.
+    """An experiment that can be run; see `ExperimentPlan` for its fields.
 
     Example:
         >>> experiment = Experiment(
@@ -36,13 +36,13 @@ class Experiment(ExperimentPlan):
         check: bool = True,
         observer: ExperimentObserver | None = None,
     ) -> Results:
-        """Run what is not run yet, and read the results.
+        """Run the remaining runs, and return the results.
 
         Args:
             workspace: Where `experiments/` and the call store are; the current one by default.
             workers: Processes; two at most by default, and one for a model that this machine runs itself.
             retry: Run failed runs again.
-            check: Rehearse the arms on stand-in answers first, to find arms that ask the same.
+            check: Rehearse the arms on stand-in answers first, to find arms with equal prompts.
             observer: Receives the progress.
         """
         return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, observer=observer)

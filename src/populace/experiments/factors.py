@@ -1,4 +1,4 @@
-"""A factor: what is varied, and its levels."""
+"""Factors of an experiment and their levels."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import pydantic
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.deciders import DECIDERS
-from populace.engine.interventions import read_interventions
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import SETTINGS, Level
+from populace.journal.interventions import read_interventions
 from populace.models import open_model
 from populace.prompting.variation import Variation
 
 
 class Factor(pydantic.BaseModel):
-    """What is varied.
+    """A parameter or setting that is varied.
 
     Attributes:
         name: A parameter, a setting, or a name for several changes made together.
         names: Its levels as tables show them.
-        values: Its levels as runs take them.
-        low: Where it is a range, the lower end.
-        high: Where it is a range, the upper end.
+        values: Its levels as runs use them.
+        low: The lower end of a range; None for levels.
+        high: The upper end of a range; None for levels.
 
     Example:
         >>> Factor.read("workers", [10, 20]).count
@@ -43,7 +43,7 @@ class Factor(pydantic.BaseModel):
 
     @classmethod
     def read(cls, name: str, levels: Any) -> Factor:
-        """A factor as it is written: a list of levels, named levels, or `{low, high}`."""
+        """A factor from a list of levels, a mapping from names to levels, or a range `{low, high}`."""
         if isinstance(levels, Factor):
             return levels
         if isinstance(levels, Mapping):
@@ -77,18 +77,18 @@ class Factor(pydantic.BaseModel):
 
     @property
     def count(self) -> int | None:
-        """How many levels it has; None where it is a range."""
+        """The number of levels; None for a range."""
         return None if self.low is not None else len(self.values)
 
     def level(self, place: float) -> tuple[Level, Any]:
-        """The level at a place, as it is shown and as it is used; in a range the place is a share of the way."""
+        """The level at an index, for tables and for runs; in a range `place` goes from 0 (low) to 1 (high)."""
         if self.low is not None and self.high is not None:
             value = self.low + (self.high - self.low) * place
             return value, value
         return self.names[int(place)], self.values[int(place)]
 
     def data(self) -> Any:
-        """The factor as it is written."""
+        """The factor as plain data, as `read` takes it."""
         if self.low is not None:
             return {"low": self.low, "high": self.high}
         if all(_level_name(value) == name for name, value in zip(self.names, self.values, strict=True)):
@@ -96,7 +96,7 @@ class Factor(pydantic.BaseModel):
         return {str(name): value for name, value in zip(self.names, self.values, strict=True)}
 
     def check(self, scenario: type[Scenario]) -> None:
-        """Refuse what is neither a parameter nor a setting, and levels that it cannot have."""
+        """Raise an error if it is neither a parameter nor a setting, or has an invalid level."""
         known = scenario.parameter_model().model_fields
         bundles = [dict(value) for value in self.values if isinstance(value, Mapping)]
         if self.name in known:
@@ -154,7 +154,7 @@ def _check_setting(name: str, value: Any) -> None:
 
 
 def plain_interventions(interventions: Any) -> list[dict[str, Any]]:
-    """Interventions as plain data, checked; None for none."""
+    """Interventions as validated plain data; an empty list for None."""
     items = (
         interventions if isinstance(interventions, list | tuple) else [] if interventions is None else [interventions]
     )

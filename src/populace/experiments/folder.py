@@ -1,7 +1,7 @@
 """The folder of an experiment: its manifest, and a line for every run that ended.
 
-Every process writes lines of its own file, each in one write as its run ends, so that a process that is
-killed loses nothing but the run under way. A line cut short, as a power failure leaves it, is not read.
+Every process appends to a file of its own, one line in one write as a run ends, so that a process that is killed loses
+only its current run. An incomplete line, as a power failure leaves it, is ignored.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ RunRow = dict[str, Any]
 
 
 class ExperimentManifest(pydantic.BaseModel):
-    """What an experiment is and was made with.
+    """The manifest of an experiment folder.
 
     Attributes:
-        format: Of the folder.
+        format: The version of the folder's format.
         experiment: The experiment as data.
         arms: Its arms as data.
-        environment: Versions of what it ran on.
+        environment: Versions of Python and of libraries.
         created: When it began.
-        state: Whether it is under way, came to its end, or stopped before.
+        state: Whether it is running, complete, or stopped early.
         reason: Why it ended.
-        replicates: How many replicates there are to be, once a stop by precision settled it.
+        replicates: The number of replicates, which a stop by precision may raise.
     """
 
     format: int = FORMAT
@@ -61,13 +61,13 @@ class ExperimentFolder:
 
     @classmethod
     def find_existing(cls, experiment: ExperimentPlan, workspace: Workspace) -> ExperimentFolder | None:
-        """The folder of an experiment that began before, if there is one."""
+        """The folder of this experiment if it was started before, else None."""
         path = experiments_folder(workspace) / experiment.label
         return cls.open(path) if (path / "manifest.json").is_file() else None
 
     @classmethod
     def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
-        """A new folder for an experiment."""
+        """Create the folder of an experiment."""
         path = experiments_folder(workspace) / experiment.label
         versions = dict(environment())
         revision = git_revision(Path.cwd())
@@ -99,7 +99,7 @@ class ExperimentFolder:
 
     @property
     def experiment(self) -> ExperimentPlan:
-        """The experiment that it holds."""
+        """The plan of the experiment."""
         return ExperimentPlan(**self.manifest.experiment)
 
     @property
@@ -108,14 +108,14 @@ class ExperimentFolder:
         return [Arm(**data) for data in self.manifest.arms]
 
     def write(self, **changes: Any) -> None:
-        """Put the manifest in its place in one move."""
+        """Change fields of the manifest, and replace its file atomically."""
         self.manifest = self.manifest.model_copy(update=changes)
         temporary = self.path / f".manifest-{os.getpid()}.json"
         temporary.write_text(self.manifest.model_dump_json(indent=2) + "\n")
         os.replace(temporary, self.path / "manifest.json")
 
     def rows(self) -> dict[tuple[int, int], RunRow]:
-        """The run of each arm and replicate that ended; of several attempts the one that came through."""
+        """The row of each run by arm and replicate; of several attempts the first that is complete."""
         rows: dict[tuple[int, int], RunRow] = {}
         for file in sorted((self.path / "rows").glob("*.jsonl")):
             for line in file.read_text().splitlines():
@@ -161,7 +161,7 @@ class ExperimentFolder:
 
 
 class RowWriter:
-    """Where one process writes the runs that it ended."""
+    """Appends the rows of one process to its file."""
 
     def __init__(self, folder: Path) -> None:
         rows = folder / "rows"
@@ -175,11 +175,11 @@ class RowWriter:
                 number += 1
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """One line, in one write."""
+        """Append one row, in one write."""
         os.write(self._file, (json.dumps(row, ensure_ascii=False) + "\n").encode())
 
     def flush(self) -> None:
-        """Wait until it is on the disk."""
+        """Wait until the rows are on the disk."""
         os.fsync(self._file)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a calibration may turn: parameters, temperature, the share of people who follow the rule, shares of personas."""
+"""Knobs of a calibration: parameters, temperature, the share of people who follow the rule, shares of personas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHARE = re.compile(r"share\((?P<column>\w+)=(?P<value>.+)\)")
 
 @dataclass(frozen=True)
 class Knob:
-    """Something to turn within bounds.
+    """A quantity to adjust within bounds.
 
     Attributes:
         name: A numeric parameter of the scenario; `temperature`; `rule_share`, the share of people for whom the rule
@@ -25,7 +25,7 @@ class Knob:
             Shares are of people drawn by the seed, and hold from the first step on; what `setup` asks comes before.
         low: The lower bound.
         high: The upper bound.
-        whole: Whether only whole numbers count.
+        whole: Whether it takes whole numbers only.
 
     Example:
         >>> Knob("share(trait=a non-conformist)", 0.0, 0.5).change(0.25)["interventions"][0]["to"]
@@ -66,7 +66,7 @@ class Knob:
         return cls(name, low, high)
 
     def at(self, place: float) -> float:
-        """The value at a share of the way from low to high."""
+        """The value at a place from 0 (low) to 1 (high)."""
         value = self.low + (self.high - self.low) * place
         return float(round(value)) if self.whole else round(value, 6)
 

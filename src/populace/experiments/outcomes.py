@@ -1,4 +1,4 @@
-"""What a run is judged by, declared before anything runs.
+"""Outcomes: what is measured of a run, declared before anything runs.
 
 An outcome is written as a metric at the end (`share_blue`), at a step (`share_blue@3`), over the steps
 (`mean(share_blue)`, also max, min and sum), or as a share of answers (`answers(blue)`, `answers(blue)@3`).
@@ -31,18 +31,18 @@ _OVER: dict[str, Callable[[pl.Series], Any]] = {
 
 
 class Outcome(pydantic.BaseModel):
-    """One figure of a run.
+    """One measurement of a run.
 
     Attributes:
-        name: How it is called in tables; made from the rest where it is left out.
+        name: Its name in tables; by default derived from the other fields.
         metric: A metric of the scenario.
         answer: In place of a metric: the share of valid answers that are this value.
         question: Only answers to questions whose text holds this.
         measure: In place of a metric: `module:function`, from a RunReader to a number, a text or None.
         at: The step; the end by default.
         over: In place of a step: over all steps after the beginning.
-        direction: Which way is expected or wished for; it changes no figure.
-        primary: Whether precision and the first effect are about it.
+        direction: The expected direction; it changes no result.
+        primary: Whether it is the primary outcome, which a stop by precision uses.
 
     Example:
         >>> Outcome.read("mean(share_blue)").over
@@ -84,7 +84,7 @@ class Outcome(pydantic.BaseModel):
 
     @classmethod
     def read(cls, text: str) -> Outcome:
-        """An outcome as it is written in a line."""
+        """An outcome from its one-line form."""
         match = _PATTERN.match(text.strip())
         if match is None:
             if re.fullmatch(r"[\w.]+:\w+", text.strip()):
@@ -105,14 +105,14 @@ class Outcome(pydantic.BaseModel):
         return cls.model_validate({"metric": match["inner"].strip(), "over": match["over"]})
 
     def check(self, scenario: type[Scenario]) -> None:
-        """Refuse an outcome that no run of the scenario can produce."""
+        """Raise an error if no run of the scenario can produce it."""
         if self.metric is not None and self.metric not in scenario.metrics():
             raise UnknownNameError(f"metric of {scenario.title()}", self.metric, scenario.metrics())
         if self.measure is not None:
             self._measure()
 
     def of(self, run: RunReader) -> Value:
-        """The outcome of a run; None where there is nothing to measure."""
+        """The value for a run; None if there is nothing to measure."""
         if self.measure is not None:
             return plain_metric(self._measure()(run))
         if self.answer is not None:

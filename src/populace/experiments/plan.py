@@ -1,4 +1,4 @@
-"""An experiment as data: what is asked, what is varied, what is measured, and when it is enough."""
+"""The plan of an experiment as data: its question, factors, outcomes and stop rule."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from populace.experiments.arms import Arm, seed_of
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
+from populace.journal import RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
 
 Keep = Literal["run", "calls", "nothing"]
 
 
-class Stop(pydantic.BaseModel):
-    """When it is enough, before or beyond the number of replicates.
+class StoppingRule(pydantic.BaseModel):
+    """When an experiment ends, before or after its number of replicates.
 
     Attributes:
-        width: Go on until the interval of every effect on the primary outcome is at most so wide.
+        width: Add replicates until the interval of every effect on the primary outcome is at most this wide.
         batch: How many replicates are added at a time.
-        most: How many replicates there may be.
-        calls: Calls to models over all runs.
-        money: Money over all runs.
+        most: The largest number of replicates.
+        max_calls: The most calls to models, over all runs.
+        max_money: The most money, over all runs.
 
     Looking again after every batch makes the final interval a little too short; with 20 replicates or more
     before the first look it hardly matters.
@@ -44,36 +45,41 @@ class Stop(pydantic.BaseModel):
     width: Annotated[float | None, pydantic.Field(gt=0)] = None
     batch: Annotated[int, pydantic.Field(ge=1)] = 10
     most: Annotated[int, pydantic.Field(ge=2)] = 200
-    calls: Annotated[int | None, pydantic.Field(ge=1)] = None
-    money: Annotated[float | None, pydantic.Field(gt=0)] = None
+    # Folders of earlier versions say `calls` and `money`.
+    max_calls: int | None = pydantic.Field(
+        default=None, ge=1, validation_alias=pydantic.AliasChoices("max_calls", "calls")
+    )
+    max_money: float | None = pydantic.Field(
+        default=None, gt=0, validation_alias=pydantic.AliasChoices("max_money", "money")
+    )
 
 
-class ExperimentPlan(pydantic.BaseModel):
+class ExperimentPlan(RunSettings):
     """What an experiment is, as data: a scenario, factors, a design, replicates and outcomes.
 
     Attributes:
         name: Its name, which its folder begins with.
-        question: What it is to answer, in one sentence.
+        question: The question that it answers, in one sentence.
         scenario: A scenario by name, file or class.
         factors: What is varied. A factor is a parameter of the scenario or a setting (`model`, `temperature`,
             `decider`, `interventions`, `variation`), with a list of levels, a mapping from names to levels, or a range
             `{low, high}`. A factor of any other name changes several things at once: its levels are named, and each
             maps parameters and settings to values.
         parameters: Parameters that are the same in all arms.
-        model: Who decides, where no factor says it.
-        temperature: Applied to the distributions, where no factor says it.
+        model: The model that decides, unless it is a factor.
+        temperature: Applied to the distributions, unless it is a factor.
         decider: `model`, `rule` or `replay`.
-        interventions: What is done from outside in all arms.
-        variation: How questions are asked in all arms, where not as the scenario has them.
+        interventions: Interventions in all arms.
+        variation: A variation of the questions in all arms.
         design: How levels are combined.
         replicates: Runs of each arm, each with a seed of its own.
-        seed: From which the seeds of the replicates come.
-        outcomes: What runs are judged by.
+        seed: The seed from which those of the replicates are derived.
+        outcomes: What is measured of every run.
         pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
             arms that differ in these factors only.
         fork_at: Arms differ only from this step on, and share their history before it.
-        stop: When it is enough.
-        keep: What outlives a run besides its row: its folder, its calls, or nothing. Calls by default, and
+        stop: When it ends early, or goes on beyond the replicates.
+        keep: What is kept of a run besides its row: its folder, its calls, or nothing. Calls by default, and
             nothing where models are scripted.
     """
 
@@ -83,19 +89,14 @@ class ExperimentPlan(pydantic.BaseModel):
     question: str = ""
     scenario: str
     factors: dict[str, Factor] = pydantic.Field(min_length=1)
-    parameters: dict[str, Any] = {}
-    model: str = "embedded"
-    temperature: Annotated[float, pydantic.Field(ge=0)] = 1.0
-    decider: str = "model"
-    interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
+    parameters: dict[str, Any] = pydantic.Field(default={})
+    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
     design: Design = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
-    seed: int = 0
     outcomes: list[Outcome] = pydantic.Field(min_length=1)
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
-    stop: Stop = Stop()
+    stop: StoppingRule = StoppingRule()
     keep: Keep | None = None
 
     def __init__(self, **data: Any) -> None:
@@ -187,7 +188,7 @@ class ExperimentPlan(pydantic.BaseModel):
 
     @property
     def primary(self) -> Outcome:
-        """The outcome that precision is about: the one marked so, or the first."""
+        """The primary outcome: the one marked so, or the first."""
         return next((each for each in self.outcomes if each.primary), self.outcomes[0])
 
     @property
@@ -197,9 +198,9 @@ class ExperimentPlan(pydantic.BaseModel):
 
     @property
     def label(self) -> str:
-        """The name with four digits of what makes its runs differ from those of others.
+        """The name, with four digits of a hash of everything that affects its runs.
 
-        The number of replicates and the stop are left out: a longer experiment goes on from a shorter one.
+        The number of replicates and the stop rule are not in the hash: a longer experiment continues a shorter one.
         """
         data = self.data()
         substance = {
@@ -251,11 +252,11 @@ RESERVED = frozenset(
 
 
 def _usage_error(error: pydantic.ValidationError) -> UsageError:
-    """What is wrong with an experiment, with the nearest name for a key that does not exist."""
+    """A validation error in words, with the nearest name for an unknown key."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        parts: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": Stop, "outcomes": Outcome}
+        parts: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
         part = parts.get(str(first["loc"][0]))
         if part is not None:
             return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)

@@ -1,4 +1,4 @@
-"""The processes that make the runs."""
+"""The pool of worker processes that execute the runs of an experiment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from populace.base.errors import UsageError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.experiments.folder import ExperimentFolder, RowWriter
 from populace.experiments.plan import Keep
 from populace.experiments.worker import BatchResult, RunJob, Worker, failure_fields, run_in_worker, start_worker
@@ -20,20 +20,20 @@ _SECONDS_A_BATCH = 0.5
 _MOST_IN_A_BATCH = 32
 _AHEAD = 2
 
-Allowance = Callable[[], Budget | None]
-"""What is left to spend, asked before every batch; None where nothing is."""
+Allowance = Callable[[], CallSettings | None]
+"""Returns the remaining budget, or None if it is spent; called before every batch."""
 
 
 class WorkerPool:
     """Runs jobs in several processes; with one worker, in this one.
 
-    Batches grow until they take half a second, so that handing them over costs nothing beside them. A job whose
-    process dies is tried once more on its own; if that process dies too, its runs are rows that failed.
+    Batches grow until they take half a second, so that the overhead of passing them is small. A job whose process dies
+    is tried once more alone; if that process dies too, its runs count as failed.
 
     Args:
         folder: The experiment's folder.
         workspace: Where the call store is.
-        keep: What outlives a run.
+        keep: What is kept of a run.
         workers: How many processes.
     """
 
@@ -50,7 +50,7 @@ class WorkerPool:
         self._stop = self._context.Event()
 
     def run(self, jobs: Sequence[RunJob], allowance: Allowance) -> Iterator[BatchResult]:
-        """Run jobs, in lots as they end, for as long as there is something left to spend."""
+        """Run jobs while the budget lasts; yields batches of results as they end."""
         if self.workers == 1 or (len(jobs) == 1 and self._pool is None):
             self._worker = self._worker or Worker(self._folder.path, self._workspace, self._keep, self._stop.is_set)
             for job in jobs:
@@ -69,7 +69,7 @@ class WorkerPool:
         self._stop.set()
 
     def close(self) -> None:
-        """Let the processes go."""
+        """End the processes."""
         for resource in (self._worker, self._rows):
             if resource is not None:
                 resource.close()
@@ -109,7 +109,7 @@ class WorkerPool:
                 yield result
 
     def _retry_job(self, job: RunJob, allowance: Allowance) -> BatchResult:
-        """Run a job again whose process died, with nothing beside it."""
+        """Run a job again whose process died, alone."""
         budget = allowance()
         if budget is None:
             return BatchResult([])
@@ -130,7 +130,7 @@ class WorkerPool:
             return BatchResult(rows)
 
     def _rows_of_dead_worker(self, batch: Sequence[RunJob]) -> tuple[BatchResult, list[RunJob]]:
-        """What a process had written before it died, and what is left of its batch."""
+        """The rows that a process had written before it died, and the remaining jobs of its batch."""
         written_rows = self._folder.rows()
         rows = [
             written_rows[arm, job.replicate]
@@ -148,8 +148,9 @@ class WorkerPool:
         return list(itertools.islice(waiting, min(max(size, 1), _MOST_IN_A_BATCH)))
 
     @staticmethod
-    def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], budget: Budget) -> Future[BatchResult]:
-        return pool.submit(run_in_worker, [(job.replicate, job.arms) for job in batch], budget.calls, budget.money)
+    def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], limits: CallSettings) -> Future[BatchResult]:
+        jobs = [(job.replicate, job.arms) for job in batch]
+        return pool.submit(run_in_worker, jobs, limits.model_dump(exclude_defaults=True))
 
     def _open_pool(self, *, restart: bool = False) -> ProcessPoolExecutor:
         if restart and self._pool is not None:

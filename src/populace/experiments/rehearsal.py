@@ -1,4 +1,4 @@
-"""What can be found out before anything is spent: arms that would ask the same, outcomes that no run reaches."""
+"""Checks of an experiment before it runs: arms with equal prompts, outcomes that no run reaches."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import io
 from collections.abc import Callable, Sequence
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.broker import Broker, MemoryCallStore, price_of
-from populace.engine.event_loop import finish, to_the_end
-from populace.engine.simulation import Simulation
+from populace.broker import price_of
+from populace.engine.trial import run_trial
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan
-from populace.journal import Manifest, MemoryRecord, Regime
+from populace.journal import RunSettings, read_interventions
 from populace.models import Request, Scripted
 from populace.models.scripted import first_option, uniform
 
@@ -28,12 +27,12 @@ _STAGES = (
 
 
 def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehearse: bool = True) -> None:
-    """Refuse an experiment that cannot answer its question.
+    """Raise an error if an experiment cannot answer its question.
 
     Args:
         experiment: The experiment.
         arms: Its arms.
-        rehearse: Also run arms on stand-in answers, to find those in which nobody would be asked anything else.
+        rehearse: Also run arms on stand-in answers, to find arms with equal prompts.
     """
     first_arms: dict[str, Arm] = {}
     for arm in () if experiment.design.sampled else arms:
@@ -43,7 +42,7 @@ def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehears
     _check_lengths(experiment, arms)
     if experiment.fork_at:
         _check_forks(experiment.fork_at, arms)
-    if experiment.stop.money is not None:
+    if experiment.stop.max_money is not None:
         unknown = next((arm.model for arm in arms if arm.decider == "model" and price_of(arm.model) is None), None)
         if unknown is not None:
             raise UsageError(
@@ -92,7 +91,7 @@ def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
 
 
 def _check_rehearsals(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
-    """Arms whose first steps are alike are rehearsed to the end, with two kinds of answers and several seeds."""
+    """Rehearse arms whose first steps are equal to the end, with two kinds of answers and several seeds."""
     groups: dict[str, list[Arm]] = {}
     for arm in arms:
         if arm.decider != "replay":
@@ -121,18 +120,12 @@ def _identical_arms_error(one: Arm, two: Arm, why: str) -> UsageError:
 
 
 def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
-    """A hash of all that people are asked and all that is measured; None where the scenario fails on stand-ins."""
+    """A hash of all prompts, answers, metrics and events; None if the scenario fails on stand-in answers."""
     stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
-    broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)
-    regime = Regime(
-        parameters=arm.parameters, seed=seed, model=stand_in.spec, decider=arm.decider, variation=arm.variation
-    )
-    manifest = Manifest(
-        run="rehearsal", scenario="", scenario_hash="", regimes=[regime], interventions=arm.interventions
-    )
-    record = MemoryRecord(manifest)
+    settings = RunSettings(seed=seed, decider=arm.decider, temperature=arm.temperature, variation=arm.variation)
+    interventions = read_interventions(list(arm.interventions))
     try:
-        finish(to_the_end(Simulation(arm.build(), record, broker), until))
+        record, _ = run_trial(arm.build(), stand_in, settings, interventions=interventions, until=until)
     except Exception:  # noqa: BLE001 - a scenario that fails on stand-in answers is judged by its real runs.
         return None
     digest = hashlib.blake2b(repr(_length(arm)).encode(), digest_size=16)

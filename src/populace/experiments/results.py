@@ -1,4 +1,4 @@
-"""What an experiment found, read from its folder."""
+"""The results of an experiment, read from its folder."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from populace.statistics import (
 
 
 class Results:
-    """The runs of an experiment, and what follows from them.
+    """The runs of an experiment, with tables of effects and probabilities.
 
-    Every table tells how many runs it rests on (n), their seeds, and the share of runs that failed and so are not in
-    it. Intervals are over seeds: they say what another set of seeds would have given, with the same model and words.
+    Every table shows its number of runs (n), their seeds, and the share of runs that failed and so are not in it.
+    Intervals are over seeds: they say what another set of seeds would have given, with the same model and words.
 
     Args:
         folder: The experiment's folder.
@@ -93,7 +93,7 @@ class Results:
 
     @cached_property
     def rows(self) -> list[RunRow]:
-        """Every run as it was noted, by arm and replicate."""
+        """The row of every run, ordered by arm and replicate."""
         most = self.folder.manifest.replicates or self.experiment.replicates
         return [row for _, row in sorted(self.folder.rows().items()) if row["replicate"] < most]
 
@@ -168,11 +168,11 @@ class Results:
     def probabilities(
         self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
     ) -> pl.DataFrame:
-        """How often each end came about over seeds, arm by arm, with Wilson's interval.
+        """The probability of each value over seeds in every arm, with Wilson's interval.
 
         Args:
             outcome: The outcome; the primary one by default.
-            above: Count runs above this value, rather than each value that came about.
+            above: Count runs above this value, rather than each value.
             below: Count runs below this value.
             level: The confidence level.
         """
@@ -210,13 +210,13 @@ class Results:
         power: float = 0.8,
         baseline: str | int | Mapping[str, Any] | None = None,
     ) -> pl.DataFrame:
-        """How many replicates each comparison needs, judged by the spread seen so far.
+        """The number of replicates that each comparison needs, given the spread so far.
 
         Args:
             outcome: The outcome; the primary one by default.
-            effect: The smallest effect to be found; the one seen by default.
-            width: In place of an effect: how narrow the interval should be.
-            power: The probability with which an effect of that size should be found.
+            effect: The smallest effect to detect; the observed one by default.
+            width: In place of an effect: the width of the interval to reach.
+            power: The probability with which an effect of that size should be detected.
             baseline: The arm to compare with.
         """
         name = self._outcome(outcome)
@@ -226,7 +226,7 @@ class Results:
     def sensitivity(self, outcome: str | None = None) -> Sensitivity:
         """How much of the variance of an outcome each factor of a `sobol` design accounts for, alone and in all.
 
-        Replicates of a point are averaged first, so what chance adds shrinks with their number.
+        Replicates of a point are averaged first, so the part of chance shrinks with their number.
 
         Args:
             outcome: The outcome; the primary one by default.

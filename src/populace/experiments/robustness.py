@@ -1,7 +1,7 @@
 """Does a conclusion survive when the same is asked in another way?
 
-A finished study is repeated with the same seeds under one variation at a time, and every conclusion of it is looked at
-again: for an experiment the effects that it declared, for a run where its metrics end.
+A finished study is repeated with the same seeds under one variation at a time, and every conclusion is checked again:
+for an experiment the direction of its effects, for a run the final values of its metrics.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 from populace.base.errors import PopulaceError, UsageError
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
-from populace.experiments.plan import Stop
+from populace.experiments.plan import StoppingRule
 from populace.experiments.results import Results
 from populace.experiments.wordings import AS_WRITTEN, STANDARD, changes_prompts
 from populace.prompting.variation import Variation
@@ -39,11 +39,11 @@ class Robustness:
     Attributes:
         study: The run or experiment.
         kind: `run` or `experiment`.
-        conclusions: One row for each conclusion and variation: what was found as written, what under the variation,
-            and whether it survives.
+        conclusions: One row for each conclusion and variation: the original result, the result under the variation, and
+            whether it survives.
         spread: For a run, one row for each metric: its spread over seeds and over variations.
         variations: The variations that were run, as data.
-        left_out: Variations under which nobody is asked anything else.
+        left_out: Variations that change no prompt.
         seeds: Replicates of each variation.
         level: The confidence level.
     """
@@ -110,29 +110,30 @@ def check_robustness(
 ) -> Robustness:
     """Repeat a finished study under other ways of asking, and say which of its conclusions survive.
 
-    For an experiment, a conclusion is the direction of each effect on each outcome, or that none was found. It survives
-    where the effect is again significant in the same direction; it does not where it is significant in the other one,
-    or is lost and differs from what it was by more than chance; else it is undecided. That no effect was found survives
-    where again none is, and does not where one appears that differs from before by more than chance.
+    For an experiment, a conclusion is the direction of each effect on each outcome, or that there is none. A direction
+    survives if the effect is again significant in the same direction. It does not survive if the effect is significant
+    in the other direction, or if it is lost and differs from the original by more than chance; otherwise it is
+    undecided. The conclusion that there is no effect survives if again there is none, and does not if one appears that
+    differs from the original by more than chance.
 
-    For a run, a conclusion is where a metric ends. The run is repeated over seeds, as it is and under each variation; a
-    metric survives where the shift lies within one standard deviation over seeds (by two one-sided tests), and does not
-    where it lies beyond.
+    For a run, a conclusion is the final value of a metric. The run is repeated over seeds, as it is and under each
+    variation. A metric survives if its shift lies within one standard deviation over seeds (by two one-sided tests),
+    and does not if it lies beyond.
 
     Args:
         study: The results of an experiment, or a run.
         variations: By name; the standard ones by default: labels, order, paraphrases, white space, names.
         seeds: For a run, how many seeds; an experiment keeps its own.
-        calls: Stop after so many calls to models for each variation.
+        calls: The most calls to models for each variation.
         level: The confidence level.
         workspace: Where experiments and the call store are.
-        workers: Processes.
-        observer: Somebody who looks on.
+        workers: The number of processes.
+        observer: Receives the progress.
     """
     variation_map = STANDARD if variations is None else variations
     variation_data = {name: Variation.read(each).data() for name, each in variation_map.items()}
     run_options: dict[str, Any] = {"workspace": workspace, "workers": workers, "observer": observer}
-    stop = Stop(calls=calls)
+    stop = StoppingRule(max_calls=calls)
     if isinstance(study, Results):
         return _robust_experiment(study, variation_data, stop, level, run_options)
     return _robust_run(study, variation_data, seeds, stop, level, run_options)
@@ -179,7 +180,7 @@ def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
 def _effective_variations(
     experiment: Experiment, variations: Mapping[str, dict[str, Any]]
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """The variations under which somebody is asked something else, and the others."""
+    """The variations that change a prompt, and the names of the others."""
     parameters = experiment.arms()[0].parameters
     effective = {
         name: data
@@ -192,7 +193,11 @@ def _effective_variations(
 
 
 def _robust_experiment(
-    study: Results, variations: Mapping[str, dict[str, Any]], stop: Stop, level: float, run_options: dict[str, Any]
+    study: Results,
+    variations: Mapping[str, dict[str, Any]],
+    stop: StoppingRule,
+    level: float,
+    run_options: dict[str, Any],
 ) -> Robustness:
     experiment = repetition(study)
     effective, left_out = _effective_variations(experiment, variations)
@@ -279,7 +284,7 @@ def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
 
 
 def _direction(row: Mapping[str, Any], level: float) -> int:
-    """+1, -1, or 0 where nothing is shown."""
+    """+1 or -1 for a significant effect, else 0."""
     p = row["p_adjusted"]
     certain = row["effect"] != 0 and (math.isnan(p) or p < 1 - level)
     return int(math.copysign(1, row["effect"])) if certain else 0
@@ -305,7 +310,7 @@ def _robust_run(
     run: RunReader,
     variations: Mapping[str, dict[str, Any]],
     seeds: int,
-    stop: Stop,
+    stop: StoppingRule,
     level: float,
     run_options: dict[str, Any],
 ) -> Robustness:
@@ -367,7 +372,7 @@ def _shift_fields(shift: Any) -> dict[str, Any]:
 
 
 def _shift(varied: pl.Series, original: pl.Series, chance: float, level: float) -> tuple[Any, Survival]:
-    """How far a metric moved, and whether by less than seeds move it."""
+    """The shift of a metric, and whether it is smaller than the spread over seeds."""
     if (varied.is_not_null() & original.is_not_null()).sum() < 2:
         return None, "undecided"
     shift = difference(varied, original, paired=True, level=level)

@@ -21,19 +21,19 @@ class SharedModel(Model):
         self.capabilities = model.capabilities
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
-        """Load it the first time."""
+        """Load the model, the first time only."""
         await self._model.start(facts)
         self.fingerprint = self._model.fingerprint
         self.capabilities = self._model.capabilities
         self.notes, self.facts = self._model.notes, self._model.facts
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
-        """Let it answer."""
+        """The replies of the model."""
         self._model.halted = self.halted
         async for lot in self._model.replies(requests):
             self._model.halted = self.halted
             yield lot
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
-        """Ask its tokeniser."""
+        """The first token of each text, by the model's tokeniser."""
         return self._model.first_tokens(texts)

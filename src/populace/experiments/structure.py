@@ -1,7 +1,7 @@
-"""Structure or training data: is a finding that of the structure of a society, or of one model and its words?
+"""Structure or training data: does a finding come from the structure of a society, or from one model and its wording?
 
-A scenario is run under several models, and in every model under several ways of asking the same, with structure
-parameters varied across them all; its rule twin is run beside. What the outcome owes to which is then told.
+A scenario is run with several levels of its structure parameters, under several models and several ways of asking; its
+rule twin is run too. The variance of the outcome is then attributed to each of them.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _FEW_CELLS = 256
 
 @dataclass(frozen=True)
 class StructureFinding:
-    """What one outcome owes to structure, models, the way of asking, and chance.
+    """How much of one outcome is due to structure, models, the way of asking, and chance.
 
     Assumes what its parts assume: `Decomposition` for the shares (over the levels that were run, each as important as
     the others), paired comparisons over seeds for orderings and levels. Intervals are over seeds: they say what other
     seeds would have given, and nothing about models or words that were not run.
 
     Attributes:
-        outcome: What was measured.
+        outcome: The name of the outcome.
         means: The mean in each structure arm under each model, and under the rule twin.
         decomposition: Shares of variance: structure, model, wording, order and labels, interactions, chance.
         orderings: Every pair of structure arms compared within each model and within the rule twin.
         levels: Every pair of models compared in each structure arm.
         shifts: How far each way of asking moves the outcome.
-        verdict: All this in words.
+        verdict: The conclusion in words.
     """
 
     outcome: str
@@ -66,14 +66,14 @@ class StructureFinding:
 
 @dataclass(frozen=True)
 class StructureStudy:
-    """A structure-or-data study, run and judged.
+    """A structure-or-data study with its results.
 
     Attributes:
         design: What was run.
         results: The runs of the models.
         twin: The runs of the rule twin, where there is one.
         findings: A finding for each outcome.
-        notes: What was left out, what failed.
+        notes: What was left out, and what failed.
     """
 
     design: StructureDesign
@@ -114,7 +114,7 @@ def structure_or_data(
     workers: int | None = None,
     observer: ExperimentObserver | None = None,
 ) -> StructureStudy:
-    """Run a scenario under several models, ways of asking and its rule twin, and say what its outcome owes to which.
+    """Run a scenario under several models and ways of asking, and say how much of its outcome is due to each.
 
     Runs that ended before are not run again.
 

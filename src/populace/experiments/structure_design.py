@@ -1,4 +1,4 @@
-"""The design of a structure-or-data study: which runs, how many, and what they will take, before any is made."""
+"""The design of a structure-or-data study: which runs, how many, and how many calls they take."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_of
 from populace.engine.discovery import find_scenario, reference
-from populace.engine.event_loop import finish
 from populace.engine.scenario import Scenario
 from populace.experiments.experiment import Experiment
 from populace.experiments.factors import Factor
-from populace.experiments.plan import Stop
+from populace.experiments.plan import StoppingRule
 from populace.experiments.wordings import AS_WRITTEN, Bundle, changes_prompts, read_wordings
 from populace.tools.estimate import Range, estimate
 
@@ -85,11 +84,11 @@ class StructureDesign:
 
     Every structure arm is run under every model, with the same seeds. The replicates of an arm are spread over all
     combinations of the ways of asking, each with seeds of its own and at least two of them: a factorial with few
-    replicates of a cell tells the effect of each factor as well as many replicates of few cells.
+    replicates of a cell estimates the effect of each factor as well as many replicates of few cells.
 
     Attributes:
         experiment: Models, structure and ways of asking.
-        twin: The rule twin under the same structure; None where it is not asked for.
+        twin: The rule twin under the same structure; None without one.
         structure: The parameters that make the structure arms.
         asking: The factors of the way of asking, by the part that they belong to.
         notes: What was left out, and why.
@@ -113,10 +112,10 @@ class StructureDesign:
         return len(self.experiment.arms()) * self.experiment.replicates
 
     def calls(self) -> Range | None:
-        """Calls to models, from a trial run of the first arm on stand-in answers; None where it cannot be tried."""
+        """Calls to models, from a trial run of the first arm on stand-in answers; None if that fails."""
         arm = self.experiment.arms()[0]
         try:
-            calls = finish(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)).calls
+            calls = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1).calls
         except PopulaceError:
             return None
         # Runs of one arm share prompts, so that the calls of one run are the fewest and those of all runs the most.
@@ -163,7 +162,7 @@ def design_structure(settings: StructureSettings) -> StructureDesign:
         factors=factors | asking_factors,
         replicates=replicates,
         pairing=shared if asking else True,
-        stop=Stop(calls=settings.calls),
+        stop=StoppingRule(max_calls=settings.calls),
         **common,
     )
     twin = None

@@ -1,4 +1,4 @@
-"""From lines of the record to tables; every one tells its n, its seeds and its failures."""
+"""Tables of runs and arms, from the rows of an experiment folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experime
 
 
 def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
-    """A row for each arm: its levels, how many runs it has, how many failed, and what they cost."""
+    """A row for each arm: its levels, runs, failures and cost."""
     levels = pl.DataFrame(
         [pl.Series("arm", [arm.name for arm in arms]), *(_levels(f, arms) for f in experiment.factors)]
     )
@@ -47,7 +47,7 @@ def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPl
 
 
 def sample_description(runs: pl.DataFrame) -> dict[str, Any]:
-    """What every table tells of the runs behind it: the share that failed, and the seeds."""
+    """Columns of every table about its runs: the share that failed, and the seeds."""
     failed = float((runs["status"] == "failed").sum()) / runs.height if runs.height else 0.0
     return {"failed": failed, "seeds": runs["seed"].unique(maintain_order=True).to_list()}
 

@@ -1,4 +1,4 @@
-"""The table that a calibration is to meet."""
+"""The targets of a calibration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONDITION = "target condition"
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets, checked: what each outcome should be, under which condition, and which are only looked at in the end.
+    """Validated targets: the value of each outcome under each condition, and which are held out.
 
     Attributes:
         table: One row for each target.
@@ -81,17 +81,17 @@ class Targets:
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
-        """What is to be met."""
+        """The target values."""
         return self.table[VALUE].to_numpy()
 
     @property
     def scales(self) -> npt.NDArray[np.float64]:
-        """What counts as one unit of distance."""
+        """The scale of each target: one unit of distance."""
         return self.table[SCALE].to_numpy()
 
     @property
     def held_out(self) -> npt.NDArray[np.bool_]:
-        """Which targets are not fitted to."""
+        """Which targets are held out."""
         return self.table[HELD_OUT].to_numpy()
 
     def bundles(self) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What holds in every model and what does not: orderings of arms, levels, and what the way of asking does."""
+"""The verdict of a structure-or-data study: orderings of arms, levels of models, and effects of the way of asking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def orderings(frame: pl.DataFrame, outcome: str, by: str, arms: Sequence[str], l
     """Every pair of arms compared within each of several groups of runs, by the direction of the difference.
 
     Assumes what `Effect` assumes by paired t: runs of one seed belong together across arms, different seeds are
-    independent. A direction is told where the p value, corrected (Holm) for all pairs of its group, is small enough.
+    independent. A direction is given if the p value, corrected (Holm) for all pairs of its group, is small enough.
 
     Args:
         frame: One row for each run: `arm`, `seed`, the outcome, and the column to group by.
@@ -63,13 +63,13 @@ _ORDER_SCHEMA: dict[str, Any] = {
 
 
 def _p(p: float) -> float:
-    """A difference without any variation is certain."""
+    """The p value, or 0 for a difference without any variation, which has none."""
     return 0.0 if math.isnan(p) else p
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """The ordering that most models show, and who shows it.
+    """The ordering that most models show, and which groups of runs show it.
 
     Attributes:
         pairs: For each pair of arms that some model decides, the direction that most of them give.
@@ -84,7 +84,7 @@ class Consensus:
 
     @classmethod
     def of(cls, table: pl.DataFrame, by: str, voters: Sequence[str]) -> Consensus:
-        """The consensus of some groups, and how all groups stand to it."""
+        """The consensus of the groups that vote, and whether it holds in each group."""
         votes: dict[tuple[str, str], list[Direction]] = {}
         directions: dict[str, dict[tuple[str, str], Direction]] = {}
         for row in table.iter_rows(named=True):
@@ -161,15 +161,15 @@ _SHIFT = ("versus", "effect", "low", "high", "p", "n")
 
 @dataclass(frozen=True)
 class StructureVerdict:
-    """A verdict in words, and what it says as plain values.
+    """The verdict as values and in words.
 
     Attributes:
         ordering: Whether the ordering of arms holds in all models, does not in some, or is undecided; `none` where no
             model orders the arms.
         level: Whether models agree on the level: `holds`, `does not hold`, `undecided`, or `none` for one model.
-        models: For each model, how it stands to the ordering.
-        twin: How the rule twin stands to it; None without one.
-        sentences: The verdict, sentence by sentence; the first says it all.
+        models: For each model, whether the ordering holds.
+        twin: Whether it holds in the rule twin; None without one.
+        sentences: The verdict, sentence by sentence; the first is the summary.
     """
 
     ordering: Literal["holds", "does not hold", "undecided", "none"]
@@ -192,16 +192,16 @@ def structure_verdict(
     shifts: pl.DataFrame,
     margin: float | None,
 ) -> StructureVerdict:
-    """Put tables into words.
+    """The verdict from the tables of a study.
 
     Args:
-        outcome: What was measured.
+        outcome: The name of the outcome.
         structure: The parameters that make the arms.
         arms: The arms, in declared order.
         table: Orderings by `mind`, the rule twin among them.
-        asked: Orderings over all models, by `way`, for each part of the way of asking.
-        compared: Levels.
-        moved: Shifts.
+        asking: Orderings over all models, by `way`, for each part of the way of asking.
+        differences: Differences between models, from `model_differences`.
+        shifts: From `asking_shifts`.
         margin: The largest difference of levels that does not matter.
     """
     models = [mind for mind in table["mind"].unique(maintain_order=True) if mind != TWIN]

@@ -1,4 +1,4 @@
-"""Ways of asking the same that studies go through, and which of them reach anybody."""
+"""Ways of asking the same question, and which of them change a prompt."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def read_wordings(wordings: Sequence[str] | Mapping[str, Any] | None, scenario: 
     """Named ways of asking, as changes to the settings of a run.
 
     Args:
-        given: Names of paraphrases made by rule; or, by names of your own, what each way changes: parameters of the
+        wordings: Names of paraphrases made by rule; or, by names of your own, what each way changes: parameters of the
             scenario, and under `variation` the parts of a variation.
-        scenario: Whose parameters may be changed.
+        scenario: The scenario whose parameters may be changed.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -65,9 +65,9 @@ def read_wordings(wordings: Sequence[str] | Mapping[str, Any] | None, scenario: 
 
 
 def changes_prompts(scenario: str, parameters: Mapping[str, Any], changes: Mapping[str, Any], *, seed: int = 0) -> bool:
-    """Whether anybody would be asked anything else under some changes, judged by a rehearsal on stand-in answers.
+    """Whether some changes alter any prompt, tested by a rehearsal on stand-in answers.
 
-    A scenario that cannot be rehearsed is taken to be reached.
+    True for a scenario that cannot be rehearsed.
     """
     known = find_scenario(scenario)
     changed = {name: value for name, value in changes.items() if name in known.parameter_model().model_fields}

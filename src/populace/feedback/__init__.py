@@ -1,4 +1,4 @@
-"""What people think of the answers of simulated people: scores and rewritings, kept in a plain form."""
+"""Human feedback on answers of simulated people: scores and rewritten answers, stored as JSON lines."""
 
 from populace.feedback.feedback import Feedback, RaterAgreement
 from populace.feedback.items import Item

@@ -1,7 +1,7 @@
 """Scores and rewritings of a workspace: one file of JSON lines for each rater.
 
-A line holds all that learning from it needs, so that it outlives its run. It is appended in one write and is on the
-disk before the next answer is shown; of several lines about the same answer by the same rater the last one holds.
+A line holds everything needed for training, so it stays useful after its run is deleted. It is appended in one write
+and flushed before the next answer is shown. Of several lines by one rater about one answer the last one counts.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ COLUMNS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class RaterAgreement:
-    """How far raters agree about the scores, or why that cannot be said.
+    """How far raters agree about the scores, or why it cannot be computed.
 
     Attributes:
         found: The agreement over answers that several scored; None where there are too few.
@@ -73,7 +73,7 @@ class RaterAgreement:
 
 
 class Feedback:
-    """What raters said of answers in a workspace.
+    """The feedback of all raters in a workspace.
 
     Args:
         workspace: The workspace or its folder.
@@ -89,35 +89,35 @@ class Feedback:
         self.folder = self.workspace.folder / "feedback"
 
     def raters(self) -> list[str]:
-        """Who judged something."""
+        """The names of all raters."""
         return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
     def score(self, item: Item, rater: str, score: int, *, queue: str = "", seed: int = 0) -> None:
-        """Keep a score from 1, does not fit at all, to 5, fits fully."""
+        """Store a score from 1 (does not fit at all) to 5 (fits fully)."""
         if score not in SCORES:
             raise UsageError(f"{score} is no score.", "A score is 1, 2, 3, 4 or 5.")
         self._append(item, rater, "scored", queue, seed, score=score)
 
     def rewrite(self, item: Item, rater: str, text: str, *, queue: str = "", seed: int = 0) -> None:
-        """Keep what the person should have answered."""
+        """Store what the person should have answered."""
         self._append(item, rater, "rewritten", queue, seed, rewrite=parse_rewrite(item, text))
 
     def skip(self, item: Item, rater: str, *, queue: str = "", seed: int = 0) -> None:
-        """Note that the rater cannot or will not judge it."""
+        """Record that the rater cannot or will not judge it."""
         self._append(item, rater, "skipped", queue, seed)
 
     def withdraw(self, item: Item, rater: str, *, queue: str = "", seed: int = 0) -> None:
-        """Take back whatever the rater said of it."""
+        """Withdraw the rater's feedback on it."""
         self._append(item, rater, "withdrawn", queue, seed)
 
     def judgements(self, rater: str) -> dict[str, dict[str, Any]]:
-        """What a rater said last of every answer, by the key of the answer, without what was taken back."""
+        """The last feedback of a rater on every answer, by the key of the answer, without withdrawn feedback."""
         lines, _ = self._lines(check_rater(rater))
         last = {line["item"]: line for line in lines}
         return {key: line for key, line in last.items() if line["verdict"] != "withdrawn"}
 
     def table(self) -> pl.DataFrame:
-        """A row for every answer and rater, with all that learning from it needs."""
+        """A row for every answer and rater, with everything needed for training."""
         rows = [
             line | {"person": str(line["person"])}
             for rater in self.raters()
@@ -127,7 +127,7 @@ class Feedback:
         return pl.DataFrame(records, schema=COLUMNS, orient="row")
 
     def unreadable(self) -> int:
-        """How many lines could not be read, as a process that was killed leaves them."""
+        """The number of incomplete lines, as a killed process leaves them."""
         return sum(self._lines(rater)[1] for rater in self.raters())
 
     def counts(self) -> pl.DataFrame:
@@ -220,7 +220,7 @@ class Feedback:
 
 
 def check_rater(name: str) -> str:
-    """A rater's name as it stands in the name of a file."""
+    """The name of a rater, normalised; raises an error if it cannot be a file name."""
     plain = unicodedata.normalize("NFC", name).strip()
     if not _NAME.fullmatch(plain):
         raise UsageError(
@@ -231,7 +231,7 @@ def check_rater(name: str) -> str:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Write a line whole, behind a line break where a killed process left a line without one."""
+    """Append a line in one write, after a line break if a killed process left an incomplete line."""
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)

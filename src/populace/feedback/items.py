@@ -1,4 +1,4 @@
-"""What is judged: one answer of one simulated person, with the prompt that it answers."""
+"""Items of feedback: one answer of one simulated person, with its prompt."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ _SPARE = 4
 
 @dataclass(frozen=True)
 class Item:
-    """One answer, with all that is needed to judge it and to learn from it.
+    """One answer, with everything needed to judge it and to train on it.
 
     Attributes:
-        key: Its name, which tells nothing of where it comes from.
+        key: A hash that identifies it and does not reveal its origin.
         run: The run.
-        experiment: The experiment that the run belongs to; empty where it belongs to none.
+        experiment: The experiment of the run; empty if it has none.
         arm: The arm of that experiment.
-        step: When.
-        path: Where in the step.
-        person: Who answered.
-        kind: `decision`, or `utterance` where the answer is in free words.
-        purpose: What the question was counted under.
-        model: Which model answered.
+        step: The step of the run.
+        path: The path of the question within the step.
+        person: The person who answered.
+        kind: `decision`, or `utterance` if the answer is free text.
+        purpose: The purpose of the question.
+        model: The model that answered.
         system: The first message of the prompt.
         user: The second message of the prompt.
-        lead: How the reply was made to begin.
+        lead: The beginning of the reply that was given to the model.
         reply: What the model replied, or would have replied to give the answer that was drawn.
-        value: The answer as it was read.
-        question: What was asked, as recorded.
+        value: The parsed answer.
+        question: The question, as recorded.
         arrangement: The order in which options were shown.
         labels: Whether options were shown with letters.
-        memories: What came to the person's mind, where people remember.
+        memories: The memories in the prompt.
     """
 
     key: str
@@ -77,7 +77,7 @@ class Item:
 
     @property
     def options(self) -> dict[str, str]:
-        """Where the question has options: each as it was shown, with the reply that chooses it."""
+        """The options as they were shown, with the reply that selects each; empty if the question has none."""
         if "values" not in self.question:
             return {}
         words = [str(word) for word in self.question["words"]]
@@ -88,7 +88,7 @@ class Item:
 
     @property
     def display_text(self) -> str:
-        """The answer as a person reads it."""
+        """The answer as text for people."""
         if self.options:
             return next((option for option, reply in self.options.items() if reply == self.reply), self.value)
         if self.question["kind"] == "utterance" and self.question.get("title"):
@@ -112,10 +112,10 @@ def draw_items(
     Args:
         run: The run.
         kind: Decisions or utterances.
-        most: How many at most.
-        seed: Which ones.
+        most: The largest number of items.
+        seed: The seed of the sample.
         until: The last step to draw from, so that a run under way gives the same ones later.
-        purpose: Only answers to questions that were counted under this.
+        purpose: Only answers to questions with this purpose.
         origin: The experiment and the arm that the run belongs to.
     """
     asks = _asks(run, kind, until, purpose)
@@ -141,13 +141,13 @@ def draw_items(
 
 
 def purposes(run: RunReader, kind: ItemKind) -> list[str]:
-    """What questions of a kind were counted under."""
+    """The purposes of the questions of a kind."""
     asks = _asks(run, kind, run.steps[-1] if run.steps else 0, "")
     return asks["purpose"].unique().sort().to_list() if asks.height else []
 
 
 def _asks(run: RunReader, kind: ItemKind, until: int, purpose: str) -> pl.DataFrame:
-    """The questions of a kind, with how many were asked each."""
+    """The questions of a kind, with the number of people asked."""
     form = pl.col("question").str.json_path_match("$.kind")
     # A form with one part in free words is read like an utterance.
     free = form.is_in(["text", "utterance"]) | pl.col("question").str.contains('"kind": "text"', literal=True)
@@ -162,7 +162,7 @@ def _asks(run: RunReader, kind: ItemKind, until: int, purpose: str) -> pl.DataFr
 
 
 def _answers(run: RunReader, step: int, selection: pl.DataFrame) -> pl.DataFrame:
-    """The wanted answers of a step, with question and prompt; only valid ones that a model gave."""
+    """The selected answers of a step, with question and prompt; only valid ones from a model."""
     asks, prompts, answers = (run.record.table(step, name) for name in ("asks", "prompts", "answers"))
     if asks is None or prompts is None or answers is None:
         return pl.DataFrame()
@@ -204,7 +204,7 @@ def _item(run: RunReader, row: dict[str, Any], kind: ItemKind, origin: tuple[str
 
 
 def _reply(row: dict[str, Any], question: dict[str, Any], order: Sequence[int]) -> str:
-    """What the model wrote; where the answer was drawn from a distribution, what it stands for."""
+    """The text of the model; for an answer sampled from a distribution, the text that stands for it."""
     if row["method"] != "scored":
         return str(row["replies"][-1]) if row["replies"] else str(row["value"])
     which = [str(value) for value in question["values"]].index(row["value"])

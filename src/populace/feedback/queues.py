@@ -1,4 +1,4 @@
-"""A queue of answers to judge: drawn by a seed, evenly over the runs, in an order of the rater's own."""
+"""A queue of answers to judge: a sample spread evenly over the runs, in a separate order for each rater."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from populace.journal.segments import writing
 
 @dataclass(frozen=True)
 class QueueSample:
-    """What a queue holds for a seed.
+    """The sample of a queue for a seed.
 
     Attributes:
         items: The answers.
-        missing: How many of the runs could not be read any more.
+        missing: The number of runs that can no longer be read.
     """
 
     items: tuple[Item, ...]
@@ -37,13 +37,13 @@ class QueueSample:
 
 @dataclass(frozen=True)
 class Queue:
-    """Which runs are judged, and what of them; its name tells neither, so that a link to it is blind.
+    """The runs to judge, and which of their answers. Its name does not reveal them, so raters stay blind.
 
     Attributes:
         sources: The runs.
         kind: Decisions or utterances.
-        size: How many answers.
-        purpose: Only answers to questions that were counted under this.
+        size: The number of answers.
+        purpose: Only answers to questions with this purpose.
 
     Example:
         >>> queue = Queue((Source("norms-1a2b", 7),), "decision", 20)
@@ -70,11 +70,11 @@ class Queue:
 
     @property
     def name(self) -> str:
-        """Six digits of what it holds."""
+        """Six digits of a hash of its fields."""
         return hashlib.blake2b(json.dumps(self._data(), sort_keys=True).encode(), digest_size=3).hexdigest()
 
     def save(self, workspace: Workspace) -> None:
-        """Keep it, so that others can judge the same answers by its name."""
+        """Store it, so that others can judge the same answers by its name."""
         path = _queue_path(workspace, self.name)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ class Queue:
 
     @classmethod
     def open(cls, workspace: Workspace, name: str) -> Queue:
-        """A queue that was kept."""
+        """A stored queue by its name."""
         known = [path.stem for path in sorted(_queue_path(workspace, "x").parent.glob("*.json"))]
         if name not in known:
             raise UnknownNameError("queue of answers", name, known, "Make a new one on the page Feedback.")
@@ -95,7 +95,7 @@ class Queue:
             raise DamagedRunError(f"the queue {name} cannot be read.", "Make a new one.") from error
 
     def draw(self, workspace: Workspace, seed: int = 0) -> QueueSample:
-        """The answers: as many from every run, as far as runs have them."""
+        """The sample: the same number of answers from every run, as far as it has them."""
         piles, missing = [], 0
         for source in self.sources:
             try:
@@ -114,7 +114,7 @@ class Queue:
 
 
 def _round_robin(piles: list[list[Item]], size: int) -> list[Item]:
-    """One from every pile in turn, until there are enough."""
+    """One item from every pile in turn, until there are enough."""
     deepest = max(map(len, piles), default=0)
     items = [pile[place] for place in range(deepest) for pile in piles if place < len(pile)]
     return items[:size]

@@ -1,4 +1,4 @@
-"""A better answer in the rater's words, checked against what was asked."""
+"""A better answer by the rater, checked against the question."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LONGEST = 20_000
 
 
 def parse_rewrite(item: Item, text: str) -> str:
-    """What the model should have replied; a text that does not answer the question is refused.
+    """The reply that the model should have given; raises an error if the text does not answer the question.
 
     Args:
-        item: What is rewritten.
-        text: The answer that the rater would have liked; where there are options, one of them as it was shown.
+        item: The answer to rewrite.
+        text: The better answer; if there are options, one of them as it was shown.
     """
     # A browser can send half of a surrogate pair, which no file of UTF-8 can hold.
     clean = text.encode("utf-8", "replace").decode()

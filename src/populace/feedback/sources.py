@@ -1,4 +1,4 @@
-"""Where answers to judge come from: runs of the workspace, and runs that an experiment kept."""
+"""Sources of answers to judge: runs of the workspace, and runs kept by an experiment."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from populace.runs.reader import RunReader
 
 @dataclass(frozen=True)
 class Source:
-    """A run to draw from.
+    """A run to sample from.
 
     Attributes:
         run: Its name.
-        until: Its last step when it was chosen.
+        until: Its last step when it was selected.
         experiment: The experiment that kept it; empty for a run of the workspace.
         arm: Its arm there.
     """
@@ -30,7 +30,7 @@ class Source:
     arm: str = ""
 
     def open(self, workspace: Workspace) -> RunReader:
-        """The run, to be read."""
+        """A reader of the run."""
         place = workspace
         if self.experiment:
             if self.experiment not in experiment_names(workspace):
@@ -42,11 +42,11 @@ class Source:
 
 
 def read_sources(workspace: Workspace, names: Sequence[str]) -> tuple[Source, ...]:
-    """Runs by name; the name of an experiment stands for all the runs that it kept.
+    """Sources by name; the name of an experiment stands for all runs that it kept.
 
     Args:
-        workspace: Where they are.
-        chosen: Names of runs and of experiments.
+        workspace: The workspace.
+        names: Names of runs and of experiments.
     """
     if not names:
         raise UsageError("no run was chosen.", "Name one or more runs, or an experiment that keeps its runs.")

@@ -1,7 +1,7 @@
 """Forgetting: policies that look at all memories at once and select those to drop.
 
 A policy only selects; `stream.forget(policy.select(stream, now))` drops. `Summaries` selects what to summarise; the
-caller gets the summaries written, and `replace_with_summaries` puts them in the place of the memories.
+caller gets the summaries present, and `replace_with_summaries` puts them in the place of the memories.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def replace_with_summaries(
     Args:
         stream: The memories.
         groups: What `Summaries.groups` returned.
-        texts: A summary for each group, None where written is none.
+        texts: A summary for each group, None where present is none.
         time: The simulated time in seconds.
         importance: The importance of each summary, or of all.
         embeddings: A vector for each group; those of missing summaries are not used.
@@ -170,8 +170,8 @@ def replace_with_summaries(
     """
     if len(texts) != groups.height:
         raise MemoryStreamError(f"there are {groups.height} groups and {len(texts)} summaries.", "Give one for each.")
-    written = np.array([text is not None for text in texts], np.bool_)
-    summarised = groups.filter(pl.Series(written))
+    present = np.array([text is not None for text in texts], np.bool_)
+    summarised = groups.filter(pl.Series(present))
     rated = np.broadcast_to(np.asarray(importance, np.float64), (groups.height,))
     vectors = np.asarray(embeddings, np.float32).reshape(groups.height, -1)
     ids = stream.append(
@@ -179,8 +179,8 @@ def replace_with_summaries(
         [text for text in texts if text is not None],
         kind=kind,
         time=time,
-        importance=rated[written],
-        embeddings=vectors[written],
+        importance=rated[present],
+        embeddings=vectors[present],
         evidence=summarised["memories"].to_list(),
     )
     stream.forget(summarised["memories"].explode().drop_nulls())

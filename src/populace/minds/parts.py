@@ -77,8 +77,8 @@ class MemoryPart(Protocol):
 
 
 @runtime_checkable
-class ReflectiveMemory(Protocol):
-    """What the shipped reflection needs of a memory besides what every memory can do."""
+class ReflectiveMemory(MemoryPart, Protocol):
+    """A memory on which the shipped reflection can work."""
 
     def importance_since_reflection(self, ids: Sequence[Id]) -> npt.NDArray[np.float64]:
         """The total importance of what each person stored since `mark_reflected`."""
@@ -93,18 +93,6 @@ class ReflectiveMemory(Protocol):
         self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int | None = None
     ) -> pl.DataFrame:
         """What comes to mind about each query: a table with at least `person`, `memory` and `text`."""
-
-    async def remember(
-        self,
-        asker: Asker,
-        ids: Iterable[Id],
-        texts: Sequence[str],
-        *,
-        kind: str,
-        now: int,
-        evidence: Sequence[Sequence[int]] | None = None,
-    ) -> npt.NDArray[np.int64]:
-        """Store texts whose importance nobody has rated yet."""
 
 
 class ReflectionPart(Protocol):

@@ -226,12 +226,12 @@ async def _round(
         purpose="personas",
         goal=goal,
         seed=pl.Series([pool.seeds[row] for row in seed.tolist()]),
-        there=_shown(pool, seed, rng),
+        there=_examples(pool, seed, rng),
     )
     pool.counts["invalid"] += answers.values.null_count()
     of_call: list[int] = []
     texts: list[str] = []
-    given: list[str | None] = []
+    model_names: list[str | None] = []
     for call, value in enumerate(answers.values.to_list()):
         for person in json.loads(value)["people"] if value else []:
             text = person["persona"] if isinstance(person, dict) else person
@@ -241,14 +241,14 @@ async def _round(
                 continue
             of_call.append(call)
             texts.append(" ".join(persona.split()))
-            given.append(clean(person["name"], CleaningContext(60)).text if isinstance(person, dict) else None)
+            model_names.append(clean(person["name"], CleaningContext(60)).text if isinstance(person, dict) else None)
     if not texts:
         return 0
     calls = np.array(of_call, np.int64)
-    return pool.add_personas(seed[calls], texts, embedder.embed(texts), batch=numbers[calls], names=given)
+    return pool.add_personas(seed[calls], texts, embedder.embed(texts), batch=numbers[calls], names=model_names)
 
 
-def _shown(pool: PersonaPool, seed: np.ndarray[Any, np.dtype[np.int64]], rng: np.random.Generator) -> pl.Series:
+def _examples(pool: PersonaPool, seed: np.ndarray[Any, np.dtype[np.int64]], rng: np.random.Generator) -> pl.Series:
     """For each call a few of the people who are already there, to be different from."""
     there = pool.texts or list(pool.seeds)
     rows = rng.integers(0, len(there), (len(seed), _SHOWN))

@@ -1,4 +1,4 @@
-"""Estimates with their intervals, from tables to tables; nothing here knows of runs."""
+"""Estimates with their intervals, from tables to tables, independent of runs and scenarios."""
 
 from __future__ import annotations
 

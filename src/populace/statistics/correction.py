@@ -11,7 +11,7 @@ _METHODS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}
 
 
 def adjust(p_values: Values, method: str = "holm") -> Numbers:
-    """The p-values as they are once it counts how many were looked at.
+    """P-values adjusted for the number of comparisons.
 
     `holm` and `bonferroni` bound the chance of any false finding and assume nothing; `bh` (Benjamini and Hochberg)
     bounds the share of false ones among the findings and assumes independent or positively dependent tests.

@@ -1,4 +1,4 @@
-"""Where the variance of an outcome comes from: the factors of a study, their interactions, and chance."""
+"""The variance of an outcome by source: the factors of a study, their interactions, and chance."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Decomposition:
 
     @property
     def largest(self) -> str:
-        """What has the largest share."""
+        """The name of the largest share."""
         return max(self.shares, key=lambda name: self.shares[name].value)
 
     def table(self) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Whether two arms are the same for all that matters."""
+"""Whether two arms are equivalent within a margin."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from populace.statistics.values import Values, library
 class Equivalence:
     """Two one-sided t tests (TOST) of a difference against a margin.
 
-    Assumes what `Effect` assumes by `t`, and a margin that was chosen before looking. That a difference is not
-    significant never shows that there is none; this does, where it does. Where nothing varies there is no test:
-    p is NaN and the interval, of no width, decides.
+    Assumes what `Effect` assumes by `t`, and a margin that was chosen before looking. A difference that is not
+    significant does not show that there is none; this test can. Where nothing varies there is no test: p is NaN and
+    the interval, of no width, decides.
 
     Attributes:
         difference: Mean of the first arm minus mean of the second, with the interval at 1 − 2 alpha.

@@ -23,7 +23,7 @@ _FULL = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FactorGrid:
-    """Every combination of the levels of some factors, and which runs lie where.
+    """Every combination of the levels of some factors, and the combination of each run.
 
     Attributes:
         factors: The names of the factors.
@@ -44,17 +44,17 @@ class FactorGrid:
 
     @property
     def cells(self) -> int:
-        """Combinations of levels that there are."""
+        """The number of combinations of levels."""
         return int(np.prod([len(levels) for levels in self.levels]))
 
     @property
     def cells_run(self) -> int:
-        """Combinations of levels that were run."""
+        """The number of combinations that were run."""
         return len(np.unique(self.cell))
 
     @property
     def order(self) -> int:
-        """The most factors that one of the terms joins."""
+        """The largest number of factors in a term."""
         return max(map(len, self.terms))
 
     @classmethod
@@ -138,7 +138,7 @@ class FactorialFit:
 
     @classmethod
     def of(cls, grid: FactorGrid, y: Numbers, owner: Places | None) -> FactorialFit:
-        """Prepare a fit; refused where chance cannot be told from effects for want of replicates."""
+        """Prepare a fit; raises an error if there are too few replicates to separate chance from effects."""
         runs, columns = grid.design.shape
         if runs <= columns:
             raise UsageError(
@@ -170,7 +170,7 @@ class FactorialFit:
         return np.asarray(parts, dtype=np.float64)
 
     def shrunken_fit(self, y: Numbers, belongs: Numbers) -> Numbers:
-        """Fitted values whose parts vary by as much as was estimated, rather than by that and chance."""
+        """Fitted values, shrunk so that the variance of each part is its unbiased estimate."""
         coefficients = self.solve @ y
         target = self.components(y[None, :], belongs)[0, :-1].clip(0)
         part = belongs.argmax(axis=1)[self.grid.column_term]
@@ -180,7 +180,7 @@ class FactorialFit:
         return np.asarray(self.grid.design @ np.concatenate([coefficients[:1], coefficients[1:] * factor[part]]))
 
     def chance_draws(self, y: Numbers, draws: int, rng: np.random.Generator) -> Numbers:
-        """What chance might have been, one row for each draw.
+        """Simulated residuals, one row for each draw.
 
         Runs on their own draw a residual of the same combination; where it has no other, of any run. Clusters draw
         normal numbers with the covariance of theirs: a few clusters, drawn anew, would show too few extremes.

@@ -1,4 +1,4 @@
-"""An estimate never comes without its interval and its n."""
+"""Estimates: a value with its confidence interval and its n."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Estimate:
         value: The estimate.
         low: Lower end of the interval.
         high: Upper end of the interval.
-        n: How many values it rests on.
+        n: The number of values behind it.
         level: The confidence level.
         method: How the interval was made.
         dropped: How many values were missing and left out.
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def width(self) -> float:
-        """How wide the interval is."""
+        """The width of the interval."""
         return self.high - self.low
 
     def contains(self, x: float) -> bool:

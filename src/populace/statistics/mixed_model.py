@@ -45,9 +45,9 @@ class MixedModel:
         coefficients: The fixed effects.
         variances: The variance that each random factor adds, and that of the `residual`.
         levels: How many levels each random factor has.
-        converged: Whether the fit came to an end that can be used.
-        words: What there is to say about the fit, in a sentence.
-        n: Rows that it rests on.
+        converged: Whether the fit converged to a usable result.
+        words: A sentence about the quality of the fit.
+        n: The number of rows.
         dropped: Rows left out because something was missing.
     """
 

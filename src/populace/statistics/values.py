@@ -1,4 +1,4 @@
-"""Numbers and rows as they come in: what is missing is dropped and counted, what cannot be used is refused."""
+"""Validation of input: missing values are dropped and counted; other unusable values raise an error."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def named_groups(groups: dict[str, Values] | Any, needed: int, test: str) -> tup
 
 
 def check_count(count: int, needed: int, what: str, test: str) -> None:
-    """Refuse what rests on too few values."""
+    """Raise an error if there are too few values."""
     if count < needed:
         available = "no value" if count == 0 else f"{count} value{'s' if count > 1 else ''}"
         raise UsageError(f"{what} has {available}, and {test} needs at least {needed}.", "Run more replicates (seeds).")
@@ -106,14 +106,14 @@ def constant(values: Numbers, scale: float | None = None) -> bool:
 
 
 def check_level(level: float) -> float:
-    """A confidence level, refused where it is not between 0 and 1."""
+    """The confidence level; raises an error if it is not between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(f"a confidence level lies between 0 and 1, and this is {level:g}.", "The usual one is 0.95.")
     return level
 
 
 def check_choice(kind: str, name: str, known: Sequence[str]) -> str:
-    """A name among the known ones, refused with the nearest where it is not."""
+    """The name if it is known; otherwise raises an error that suggests the nearest."""
     if name not in known:
         raise UnknownNameError(kind, name, known)
     return name

@@ -75,7 +75,18 @@ def parameters_of(scenario: type[Scenario]) -> list[Parameter]:
         >>> workers.name, workers.kind, workers.default, workers.bounds
         ('workers', 'int', 20, ['>= 2'])
     """
-    return [_parameter(name, field) for name, field in scenario.parameter_model().model_fields.items()]
+    return fields_of(scenario.parameter_model())
+
+
+def fields_of(model: type[pydantic.BaseModel]) -> list[Parameter]:
+    """The fields of settings, in the order in which they are defined.
+
+    Example:
+        >>> from populace.broker import CallSettings
+        >>> fields_of(CallSettings)[0].name
+        'concurrency'
+    """
+    return [_parameter(name, field) for name, field in model.model_fields.items()]
 
 
 def describe_scenario(scenario: type[Scenario]) -> dict[str, Any]:

@@ -48,11 +48,11 @@ class $name(Scenario):
 ''')
 
 
-def starter(stem: str) -> str:
+def scenario_file(stem: str) -> str:
     """The text of a new scenario file.
 
     Example:
-        >>> "class MyTown(Scenario):" in starter("my_town")
+        >>> "class MyTown(Scenario):" in scenario_file("my_town")
         True
     """
     words = stem.replace("-", "_").split("_")

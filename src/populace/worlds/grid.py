@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from populace.base.errors import WorldError
 
+_WIDEST, _HIGHEST = 76, 40
+"""The most characters and lines of a grid in a terminal."""
+
 Cells = npt.NDArray[np.int64]
 
 
@@ -56,6 +59,8 @@ class Grid:
         """For each cell the values of its neighbours, with `beyond` where there is no cell."""
         return np.append(values, np.array([beyond], values.dtype))[self.neighbours]
 
-    def draw(self, marks: npt.NDArray[np.str_]) -> list[str]:
-        """The grid as lines of text, a mark for each cell."""
-        return ["".join(line) for line in marks.reshape(self.height, self.width).tolist()]
+    def text_lines(self, marks: npt.NDArray[np.str_]) -> list[str]:
+        """The grid as lines of text, a mark for each cell; none where it is too large for a terminal."""
+        if 2 * self.width > _WIDEST or self.height > _HIGHEST:
+            return []
+        return [" ".join(line) for line in marks.reshape(self.height, self.width).tolist()]

@@ -1,4 +1,4 @@
-"""Reports: one page, and the same as Markdown, for somebody who was not there."""
+"""Reports of experiments and runs, as one HTML page and as Markdown."""
 
 from populace.experiments.reports.document import Report, report
 

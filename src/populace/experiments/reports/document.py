@@ -19,16 +19,16 @@ from populace.runs.reader import RunReader
 
 @dataclass(frozen=True)
 class Report:
-    """What an experiment or a run found, to be read by somebody who was not there.
+    """The report of an experiment or a run, for a reader who did not take part.
 
     The same results give the same text, byte for byte.
 
     Attributes:
-        name: Of the experiment or run; its files are called so.
-        lead: What stands first.
-        summary: What is found, in short.
+        name: The name of the experiment or run, and of the files.
+        lead: What comes first.
+        summary: The findings in short.
         body: The rest.
-        card: The validity card in it.
+        card: The validity card.
     """
 
     name: str
@@ -39,17 +39,17 @@ class Report:
 
     @property
     def html(self) -> str:
-        """One page that needs no other file and asks nobody for anything."""
+        """One page that needs no other file and loads nothing."""
         return html_page(self.name, self.lead, self.summary, self.body)
 
     @property
     def markdown(self) -> str:
-        """The same as Markdown, with its pictures in a folder beside it."""
+        """The report as Markdown; its images are files in a folder beside it."""
         blocks = [*self.lead, Heading("In short"), *self.summary, *self.body]
         return markdown_text(blocks, f"{self.name}-figures")
 
     def write(self, to: str | Path) -> list[Path]:
-        """Write page, Markdown and pictures into a folder; returns the files, the page first."""
+        """Write page, Markdown and images into a folder; returns the files, the page first."""
         folder = Path(to)
         files = {f"{self.name}.html": self.html, f"{self.name}.md": self.markdown}
         for block in self.body:
@@ -69,7 +69,7 @@ def report(subject: RunReader | Results, *, reference: Reference | None = None, 
     Args:
         subject: The results of an experiment, or a run.
         reference: Target shares of answers, for the validity card.
-        probe: Let the validity card ask a few questions in another order, where it must.
+        probe: Let the validity card ask the first question in other orders, if the runs cannot show position bias.
 
     Example:
         >>> from populace import simulate

@@ -1,4 +1,4 @@
-"""What the report of an experiment says."""
+"""The content of the report of an experiment."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _design(results: Results) -> Iterator[Block]:
 
 
 def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
-    """An outcome in words, from what the scenario says of its metric."""
+    """An outcome in words, from the docstring of its metric."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
         meaning = (find_scenario(experiment.scenario).metrics()[outcome.metric].__doc__ or "").split("\n\n")[0]
@@ -208,7 +208,7 @@ def _text_outcome(results: Results, name: str, key: str) -> Iterator[Block]:
 
 
 def _over_time(results: Results) -> Iterator[Block]:
-    """Means of metrics over the steps, with a band over seeds, where runs noted them."""
+    """Means of metrics over the steps, with a confidence band over seeds."""
     arms = results.folder.arms
     if results.experiment.design.sampled:
         return

@@ -1,7 +1,7 @@
-"""The pictures of a report, as SVG text.
+"""The figures of a report, as SVG text.
 
-Every picture is drawn once, with stand-in colours for ink and lines; a page lets them follow its light or dark
-theme, and a file of its own gets fixed ones. The same data give the same text.
+Every figure is drawn once, with placeholder colours for ink and lines. In a page they follow its light or dark theme;
+in a file of its own they are fixed. Equal data give equal text.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ MOST_LINES = 7
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """One line of a picture of intervals.
+    """One row of a figure of intervals.
 
     Attributes:
-        label: What it is about.
+        label: Its name.
         value: The estimate.
-        low: Lower end of its interval, where there is one.
+        low: Lower end of its interval, if it has one.
         high: Upper end of its interval.
-        note: What stands at its right.
-        dots: Single runs.
+        note: Text at its right.
+        dots: Values of single runs.
     """
 
     label: str
@@ -58,7 +58,7 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
     Args:
         rows: The lines.
         axis: What the axis measures.
-        name: Tells this picture from others of the page.
+        name: A name that is unique on the page.
         zero: Whether to mark 0, as for differences.
     """
 
@@ -96,7 +96,7 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
     Args:
         lines: For each arm a table of step, mean, low and high.
         axis: What the metric is.
-        name: Tells this picture from others of the page.
+        name: A name that is unique on the page.
     """
 
     def draw(axes: Axes) -> None:
@@ -147,14 +147,14 @@ def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: s
 
 
 def standalone_svg(svg: str) -> str:
-    """A picture for a file of its own: dark on white."""
+    """A figure for a file of its own: dark on white."""
     fixed = svg.replace("currentColor", "#1b1f24").replace("var(--line)", "#d8dde3").replace("var(--paper)", "#ffffff")
     head, _, rest = fixed.partition(">")
     return f'{head}>\n<rect width="100%" height="100%" fill="#ffffff"/>{rest}'
 
 
 def _shorten(text: str, room: int) -> str:
-    """A text with its middle left out where it is too long."""
+    """A text without its middle if it is too long."""
     room = max(room, 16)
     return text if len(text) <= room else f"{text[: room // 2 - 1]}…{text[len(text) - (room - room // 2) :]}"
 
@@ -200,7 +200,7 @@ def _svg(draw: Any, height: float, name: str) -> str:
 
 
 def _embeddable_svg(svg: str, name: str) -> str:
-    """The picture without what a page has already, with ids of its own and colours that follow the page."""
+    """The figure for a page: without metadata and size, with unique ids and colours that follow the theme."""
     body = svg[svg.index("<svg") :].strip()
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     referenced_ids = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', body))

@@ -1,4 +1,4 @@
-"""What the report of a single run says."""
+"""The content of the report of a single run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from populace.runs.settings_text import origin_rows, settings_rows
 
 
 def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
-    """Settings, metrics, what the scenario itself shows, card, how to repeat it, manifest."""
+    """Settings, metrics, tables of the scenario, validity card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
     origin = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."

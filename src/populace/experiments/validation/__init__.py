@@ -1,4 +1,4 @@
-"""The validity card: one page on what a result is worth."""
+"""The validity card: how far a result can be trusted, on one page."""
 
 from populace.experiments.validation.assessment import validity
 from populace.experiments.validation.card import Check, ValidityCard

@@ -1,4 +1,4 @@
-"""From a run or an experiment to its card."""
+"""The validity card of a run or an experiment."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from populace.runs.reader import RunReader
 
 
 def validity(subject: RunReader | Results, *, reference: Reference | None = None, probe: bool = False) -> ValidityCard:
-    """What a run or an experiment is worth: checks that pass, fail or inform, and warnings.
+    """The validity card of a run or an experiment: checks that pass, fail or inform, and warnings.
 
-    Everything is read from what the runs left behind; only `probe` asks a model.
+    Everything is read from what the runs stored; only `probe` calls a model.
 
     Args:
         subject: A run, or the results of an experiment.
         reference: Target shares of answers, such as those of a survey: a mapping from answers to shares, a table
-            with columns answer, share and perhaps question, or a CSV file of such. It is held against the first arm.
-        probe: Where options were always shown in one order, ask the first question again in every order. It costs
+            with columns answer, share and perhaps question, or a CSV file of such. It is compared with the first arm.
+        probe: If options were always shown in one order, ask the first question again in every order. It costs
             a few calls: one for each distinct prompt and order.
 
     Example:

@@ -15,16 +15,16 @@ MARKS: dict[CheckVerdict, str] = {"pass": "✓", "fail": "✗", "inform": "·", 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """One check of a validity card.
 
     Attributes:
-        name: What it is about.
+        name: The name of the check.
         verdict: `pass`, `fail`, `inform` where no threshold applies, or `not measured`.
-        shown: What was found, as a person reads it.
-        reason: What it means, in a sentence.
-        threshold: What would have passed.
-        value: What was found, as a number.
-        n: How many answers, prompts, people or runs it rests on.
+        shown: The result as text.
+        reason: What the result means, in a sentence.
+        threshold: The limit to pass, as text.
+        value: The result as a number.
+        n: The number of answers, prompts, people or runs behind it.
 
     Example:
         >>> print(Check("replicates", "fail", "4", "Four runs tell little.", "at least 20", 4.0, 4))
@@ -46,14 +46,14 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class ValidityCard:
-    """What a result is worth, on one page.
+    """How far a result can be trusted, on one page.
 
     Checks that pass say that nothing was found against the result in this respect, not that it is true of people.
 
     Attributes:
-        title: Which run or experiment it is about.
-        checks: What was looked at.
-        warnings: In which respects the result lies outside what was validated.
+        title: The name of the run or experiment.
+        checks: The checks.
+        warnings: Other caveats of the result.
     """
 
     title: str

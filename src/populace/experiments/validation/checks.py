@@ -1,6 +1,6 @@
-"""The checks that need nothing but what a run or an experiment left behind.
+"""Checks computed from what a run or an experiment stored.
 
-Thresholds are conventions, named here once; a card always shows the value beside its threshold.
+Thresholds are conventions; a card always shows the value beside its threshold.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ REFUSED = 0.02
 LOW = 0.05
 """The largest share of answers that may rest on less than half of the probability."""
 PLACE = 0.1
-"""What the place or the word of an option may change of its probability."""
+"""The largest change in probability that the place or the word of an option may cause."""
 PERSONA = 0.01
-"""What a persona must change of a probability at the least: one percentage point."""
+"""The smallest change in probability that a persona must cause: one percentage point."""
 ALIKE = 0.95
 """The largest share that one answer may have before people have influenced each other."""
 LASTING = 0.5
@@ -61,7 +61,7 @@ def answer_checks(basis: ValidityBasis) -> list[Check]:
 
 
 def mass_check(basis: ValidityBasis) -> Check:
-    """How much of the model's probability fell on the options."""
+    """The share of the model's probability that fell on the options."""
     name, scored = "mass on options", basis.counts["scored"]
     if not scored:
         return unmeasured_check(name, "No answer was drawn from a distribution.")
@@ -80,7 +80,7 @@ def mass_check(basis: ValidityBasis) -> Check:
 
 
 def position_check(basis: ValidityBasis) -> Check:
-    """Whether an option gains by being shown first."""
+    """Whether an option is more probable when it is shown first."""
     name = "position bias"
     shifts = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in basis.questions() if q.get("first")]
     if not shifts:
@@ -90,7 +90,7 @@ def position_check(basis: ValidityBasis) -> Check:
     where, shift = max(means.items(), key=lambda item: abs(item[1]))
     n = int(sum(weight for _, _, weight in shifts))
     labelled = any(q["labels"] for _, q in basis.questions())
-    reason = f"So much an option's probability changes when it is shown first{_in_arm(basis, where)}."
+    reason = f"The change in an option's probability when it is shown first{_in_arm(basis, where)}."
     if labelled:
         reason += " Options had letters, so place and letter cannot be told apart."
     verdict = _at_most(abs(shift), PLACE) if n >= _ENOUGH else "inform"
@@ -98,7 +98,7 @@ def position_check(basis: ValidityBasis) -> Check:
 
 
 def label_check(basis: ValidityBasis) -> Check:
-    """Whether answers follow the words of options rather than what they stand for."""
+    """Whether answers depend on the words of options rather than their meaning."""
     name = "label bias"
     by_wording: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
     for _, question in basis.questions():
@@ -120,7 +120,7 @@ def label_check(basis: ValidityBasis) -> Check:
 
 
 def entropy_check(basis: ValidityBasis) -> Check:
-    """How spread out single distributions are."""
+    """The entropy of single distributions."""
     entropies = [(arm, q["entropy"], 1.0) for arm, q in basis.questions() if q.get("entropy") is not None]
     if not entropies:
         return unmeasured_check("entropy", "There are no distributions to look at.")
@@ -132,7 +132,7 @@ def entropy_check(basis: ValidityBasis) -> Check:
 
 
 def persona_check(basis: ValidityBasis) -> Check:
-    """Whether the answer moves at all between personas in one situation."""
+    """Whether answers differ between personas in the same situation."""
     name = "persona matters"
     personas = [(arm, each["persona"]) for arm, each in basis.witnesses if each.get("persona")]
     shifts = [(arm, each["shift"], each["n"]) for arm, each in personas if each["shift"] is not None]
@@ -144,7 +144,7 @@ def persona_check(basis: ValidityBasis) -> Check:
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
     means = basis.mean_by_arm(shifts)
     where, least = min(means.items(), key=lambda item: item[1])
-    reason = f"So far an answer lies, on average, from that of others in the same situation{_in_arm(basis, where)}."
+    reason = f"The mean distance of an answer from those of others in the same situation{_in_arm(basis, where)}."
     reason += " This may be due to a name alone." if least >= PERSONA else " Personas hardly reach the answers."
     n = int(sum(weight for _, _, weight in shifts))
     return Check(
@@ -153,20 +153,20 @@ def persona_check(basis: ValidityBasis) -> Check:
 
 
 def homogeneity_check(basis: ValidityBasis) -> Check:
-    """Whether people answer alike before they could influence each other."""
+    """Whether people give the same answer before they could influence each other."""
     name = "people differ"
     shares = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in basis.witnesses if s.get("alike")]
     if not shares:
         return unmeasured_check(name, "Never were five people asked the same at once.")
     means = basis.mean_by_arm(shares)
     where, most = max(means.items(), key=lambda item: item[1])
-    reason = f"So many gave the commonest answer when several were first asked the same{_in_arm(basis, where)}."
+    reason = f"The share of the commonest answer when several people were first asked the same{_in_arm(basis, where)}."
     n = int(sum(weight for _, _, weight in shares))
     return Check(name, _at_most(most, ALIKE), percent(most), reason, _up_to(ALIKE), most, n)
 
 
 def drift_check(basis: ValidityBasis) -> Check:
-    """Whether those who differ from others early in a run differ in the same way later."""
+    """Whether people who differ from others early in a run differ in the same way later."""
     name = "persona lasts"
     correlations = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in basis.witnesses if s.get("lasting")]
     if not correlations:

@@ -1,4 +1,4 @@
-"""The checks against something else: a reference, and the same experiment under other models."""
+"""Checks against a reference, and of the same experiment under other models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DISPERSION = (0.8, 1.25)
 
 
 def reference_shares(reference: Reference) -> pl.DataFrame:
-    """A reference as a table of question, answer and share; the shares of a question are made to sum to 1."""
+    """A reference as a table of question, answer and share; the shares of each question sum to 1."""
     if isinstance(reference, str | Path):
         try:
             table = pl.read_csv(reference)
@@ -49,7 +49,7 @@ def reference_shares(reference: Reference) -> pl.DataFrame:
 
 
 def reference_check(basis: ValidityBasis, reference: Reference | None) -> Check:
-    """Answers of the first arm against target shares: how far apart, and how spread out."""
+    """The distance of the answers of the first arm from target shares, and the ratio of their entropies."""
     name = "reference"
     if reference is None:
         return unmeasured_check(name, "No reference was given, so nothing says whether people would answer so.")
@@ -84,7 +84,7 @@ def reference_check(basis: ValidityBasis, reference: Reference | None) -> Check:
 
 
 def model_agreement_check(results: Results) -> Check | None:
-    """Whether the same comparisons come out the same way under every model; None where there is one model."""
+    """Whether effects have the same sign under every model; None if there is one model."""
     name, arms = "models agree", [arm for arm in results.folder.arms if arm.decider == "model"]
     models = list(dict.fromkeys(arm.model for arm in arms))
     if len(models) < 2:

@@ -26,7 +26,6 @@ Truths = npt.NDArray[np.bool_]
 
 KALEIDOSCOPE = 12 * np.log(2) - 8
 """The share of cooperators, about 0.318, that Nowak and May found in the long run for a temptation of 1.8 to 2."""
-_WIDEST = 76
 
 
 class AxelrodLattice(Scenario):
@@ -134,10 +133,9 @@ class AxelrodLattice(Scenario):
     def view(self) -> list[str]:
         """The lattice after this step."""
         far = f"{self.cooperation():.0%} cooperate"
-        if self.width * 2 > _WIDEST or self.height > 40:
-            return [far]
         marks = np.where((self.people["move"] == MOVES[0]).to_numpy(), "●", "·")
-        return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
+        lines = self.grid.text_lines(marks)
+        return [far, "", *lines] if lines else [far]
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:

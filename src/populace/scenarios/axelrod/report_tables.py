@@ -9,14 +9,7 @@ from populace.engine.scenario import ReportTable
 
 def standings(people: pl.DataFrame, rounds: int) -> pl.DataFrame:
     """Points a round and the share of cooperation of every player, the best first."""
-    return (
-        people.group_by("player", maintain_order=True)
-        .agg(
-            (pl.col("score").mean() / rounds).alias("score"),
-            (pl.col("cooperated").mean() / rounds).alias("cooperation"),
-        )
-        .sort("score", descending=True, maintain_order=True)
-    )
+    return _means(people, "player", rounds).sort("score", descending=True, maintain_order=True)
 
 
 def scores(people: pl.DataFrame) -> pl.DataFrame:
@@ -49,12 +42,12 @@ def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> ReportTable:
 
 def opponents(people: pl.DataFrame, rounds: int) -> ReportTable:
     """What the model earned and did against each opponent."""
-    table = (
-        people.filter("model_seat")
-        .group_by("opponent", maintain_order=True)
-        .agg(
-            (pl.col("score").mean() / rounds).alias("score"),
-            (pl.col("cooperated").mean() / rounds).alias("cooperation"),
-        )
-    )
+    table = _means(people.filter("model_seat"), "opponent", rounds)
     return ReportTable("The model against each opponent", table)
+
+
+def _means(people: pl.DataFrame, by: str, rounds: int) -> pl.DataFrame:
+    """Points a round and the share of cooperation in each group."""
+    return people.group_by(by, maintain_order=True).agg(
+        score=pl.col("score").mean() / rounds, cooperation=pl.col("cooperated").mean() / rounds
+    )

@@ -32,7 +32,6 @@ Whole = npt.NDArray[np.int64]
 
 MARKS = np.array(["○", "●", "△", "▲", "·"])
 """The marks of the groups in the terminal; the last is a free cell."""
-_WIDEST = 76
 
 
 class Schelling(Scenario):
@@ -156,7 +155,7 @@ class Schelling(Scenario):
 
     def stop(self) -> str | None:
         """Under a rule the run ends once everybody is content; a model may still change its mind."""
-        by_rule = self.decide_by != "choice" or self.stage.decider == "rule"
+        by_rule = self.decide_by != "choice" or self.stage.settings.decider == "rule"
         return "everybody is content" if by_rule and self.unhappy() == 0 else None
 
     @metric
@@ -189,11 +188,10 @@ class Schelling(Scenario):
         """The grid after this step."""
         similar = self.similarity()
         far = f"{self.moved} moved · similarity {similar:.2f}" if similar is not None else f"{self.moved} moved"
-        if self.width * 2 > _WIDEST or self.height > 40:
-            return [far]
         marks = np.full(len(self.grid), MARKS[-1])
         marks[self.people["cell"].to_numpy()] = MARKS[self.people["group"].to_numpy()]
-        return [far, "", *(" ".join(line) for line in self.grid.draw(marks))]
+        lines = self.grid.text_lines(marks)
+        return [far, "", *lines] if lines else [far]
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:

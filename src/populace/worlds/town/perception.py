@@ -66,12 +66,12 @@ def in_sight(
     turn = step % visible[pair]
     other = order[start[there[pair]] + (rank[row] + own[pair] + turn) % members[there[pair]]]
     away = metres[pair]
-    chosen = np.lexsort((other, turn, away, row))
+    nearest = np.lexsort((other, turn, away, row))
     if bandwidth is not None:
         counts = np.bincount(row, minlength=len(spot))
         place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        chosen = chosen[place < bandwidth]
-    return SightPairs(row[chosen], other[chosen], away[chosen])
+        nearest = nearest[place < bandwidth]
+    return SightPairs(row[nearest], other[nearest], away[nearest])
 
 
 def _spots(room: Ints, x: Floats, y: Floats) -> tuple[Ints, Ints]:

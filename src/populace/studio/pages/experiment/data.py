@@ -218,10 +218,10 @@ def _stop(results: Results) -> str:
             f"when every interval on the primary outcome is at most {stop.width:g} wide, "
             f"{stop.batch} replicates at a time, {stop.most} at most"
         )
-    if stop.calls is not None:
-        parts.append(f"at most {stop.calls:,} calls")
-    if stop.money is not None:
-        parts.append(f"at most {stop.money:g} in money")
+    if stop.max_calls is not None:
+        parts.append(f"at most {stop.max_calls:,} calls")
+    if stop.max_money is not None:
+        parts.append(f"at most {stop.max_money:g} in money")
     return "; ".join(parts) or f"after {results.experiment.replicates} replicates"
 
 
