@@ -10,7 +10,7 @@ import pytest
 
 from populace import simulate
 from populace.base.errors import BudgetError, InterruptedRunError, ModelError, TooManyFailuresError, UsageError
-from populace.broker import Broker, Budget, CallStore, MemoryCallStore, Price, Usage, price_file, price_of
+from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Price, Usage, price_file, price_of
 from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request, Scripted
 from populace.scenarios.norms import Norms
 
@@ -59,7 +59,10 @@ class Recorder(Model):
 
 def using(what: Callable[[Broker], Awaitable[T]], store: CallStore | None = None, **limits: Any) -> T:
     async def go() -> T:
-        broker = Broker(MemoryCallStore() if store is None else store, budget=Budget(**limits))
+        broker = Broker(
+            MemoryCallStore() if store is None else store,
+            settings=CallSettings(**{f"max_{name}": value for name, value in limits.items()}),
+        )
         try:
             return await what(broker)
         finally:

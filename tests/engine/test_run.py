@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from populace import Budget, Choice, Run, Text, simulate
+from populace import Choice, Run, Text, simulate
 from populace.base.errors import (
     BudgetError,
     InvalidAnswerError,
@@ -70,7 +70,7 @@ def test_an_answer_that_was_not_drawn_from_its_distribution_is_found_by_verify(t
 def test_a_run_that_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     model = Counting()
     with pytest.raises(BudgetError):
-        simulate(Shirts(), model=model, seed=1, budget=Budget(calls=7))
+        simulate(Shirts(), model=model, seed=1, max_calls=7)
     stopped = Run.open(next((tmp_path / "runs").iterdir()))
     assert stopped.manifest.status.state == "stopped"
     assert stopped.manifest.status.steps < 4
@@ -142,7 +142,7 @@ def test_a_fork_outside_the_run_is_refused(shirts_run: Run, at: int) -> None:
 def test_an_interview_does_not_change_the_run(shirts_run: Run) -> None:
     before = {path: path.read_bytes() for path in shirts_run.folder.rglob("*") if path.is_file()}
     name = shirts_run.people()["name"][4]
-    answers = shirts_run.interview(Text("How was it?"), people=[name], at=2, model=Counting())
+    answers = shirts_run.at(2).interview(Text("How was it?"), people=[name], model=Counting())
     assert answers.ids.to_list() == [4]
     assert answers.one.startswith("I say")
     after = {path: path.read_bytes() for path in shirts_run.folder.rglob("*") if path.is_file()}
@@ -158,9 +158,8 @@ def test_an_interview_is_held_with_people_as_they_were_at_the_step(shirts_run: R
         heard.append(str(request))
         return {"yes": 1.0, "no": 0.0}
 
-    shirts_run.interview(
+    shirts_run.at(1).interview(
         Choice("Are you well?", options=("yes", "no")),
-        at=1,
         people=[0],
         given="You wear {shirt}.",
         model=Scripted(listen, spec="scripted:listen"),

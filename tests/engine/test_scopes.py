@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.base.errors import ScopeError
-from populace.engine.scopes import Driver, Each, Question, Scope
+from populace.engine.scopes import Driver, PendingEach, PendingQuestion, Scope
 
 
 class Step:
@@ -27,11 +27,11 @@ class Step:
 
     async def ask(self, what: Any) -> Any:
         self.paths.append(self.driver.here().next())
-        return await Question(what)
+        return await PendingQuestion(what)
 
     async def each(self, items: Iterable[Any], body: Callable[[Any], Coroutine[Any, Any, Any]]) -> list[Any]:
         path = self.driver.here().next()
-        return await Each([(Scope(path, key=place), body(item)) for place, item in enumerate(items)])
+        return await PendingEach([(Scope(path, key=place), body(item)) for place, item in enumerate(items)])
 
     def run(self, body: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run(self.driver.run(body, Scope("1")))

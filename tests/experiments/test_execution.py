@@ -169,7 +169,7 @@ def test_the_manifest_holds_the_experiment_its_arms_and_versions() -> None:
 def test_a_budget_of_calls_stops_an_experiment_that_goes_on_with_more(tmp_path: Path) -> None:
     whole = experiment(replicates=6).run(workers=1, workspace=tmp_path / "whole")
     spent = int(whole.runs["calls"].sum())
-    stopped = experiment(replicates=6, stop={"calls": spent // 2}).run(workers=1)
+    stopped = experiment(replicates=6, stop={"max_calls": spent // 2}).run(workers=1)
     assert stopped.state == "stopped"
     assert "budget" in stopped.reason
     assert 0 < stopped.runs.height < 12

@@ -136,7 +136,7 @@ def test_bad_input_is_refused_before_anything_runs(
             {"factors": {"interventions": {"a": [], "b": {"kind": "announce", "at": 1, "text": "x"}}}, "fork_at": 2},
             "differ in interventions before step 2",
         ),
-        ({"stop": {"money": 1.0}, "model": "openai:x"}, "no price is known for openai:x"),
+        ({"stop": {"max_money": 1.0}, "model": "openai:x"}, "no price is known for openai:x"),
     ],
 )
 def test_an_experiment_that_cannot_answer_is_refused_before_anything_runs(

@@ -27,7 +27,7 @@ from populace.base.errors import (
     TooManyFailuresError,
     UnknownNameError,
 )
-from populace.broker import Broker, Budget, CallStore, MemoryCallStore
+from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore
 from populace.models import Failure, OpenAICompatible, Reply, ReplyOrFailure, Request
 from populace.scenarios.norms import Norms
 from support import fake_server
@@ -599,12 +599,14 @@ def test_replies_that_arrived_before_an_error_are_handed_over_before_it():
     assert indices == {0, 1}
 
 
-def kept_after(acts: Mapping[int, Act], budget: Budget, stop: type[PopulaceError], tmp_path: Path) -> tuple[int, int]:
+def kept_after(
+    acts: Mapping[int, Act], calls: CallSettings, stop: type[PopulaceError], tmp_path: Path
+) -> tuple[int, int]:
     """How many of four calls at once the server saw, and how many replies the store holds, once all had to stop."""
 
     async def go() -> tuple[int, int]:
         store = CallStore(tmp_path / "calls.sqlite")
-        broker = Broker(store, budget=budget, opener=lambda spec: make_model(server, timeout_s=3, retries=0))
+        broker = Broker(store, settings=calls, opener=lambda spec: make_model(server, timeout_s=3, retries=0))
         try:
             with pytest.raises(stop):
                 await broker.fetch(await broker.model("fake"), [shirt(i) for i in range(4)], "test")
@@ -618,17 +620,17 @@ def kept_after(acts: Mapping[int, Act], budget: Budget, stop: type[PopulaceError
 
 def test_calls_under_way_when_a_budget_is_reached_are_kept(tmp_path):
     slow = {0: Act(pause_s=0.2)} | dict.fromkeys((1, 2, 3), Act(pause_s=0.4))
-    assert kept_after(slow, Budget(tokens=1), BudgetError, tmp_path) == (4, 4)
+    assert kept_after(slow, CallSettings(max_tokens=1), BudgetError, tmp_path) == (4, 4)
 
 
 def test_calls_under_way_when_the_credit_ends_are_kept(tmp_path):
     slow = {0: replace(NO_CREDIT, pause_s=0.2)} | dict.fromkeys((1, 2, 3), Act(pause_s=0.4))
-    assert kept_after(slow, Budget(), ModelError, tmp_path) == (4, 3)
+    assert kept_after(slow, CallSettings(), ModelError, tmp_path) == (4, 3)
 
 
 def test_a_budget_of_seconds_also_ends_the_wait_for_a_server_that_hangs(tmp_path):
     began = time.monotonic()
-    assert kept_after(dict.fromkeys(range(4), HANG), Budget(seconds=0.8), BudgetError, tmp_path) == (4, 0)
+    assert kept_after(dict.fromkeys(range(4), HANG), CallSettings(max_seconds=0.8), BudgetError, tmp_path) == (4, 0)
     assert time.monotonic() - began < 2.5
 
 

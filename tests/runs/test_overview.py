@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from populace import Budget, Run, simulate
+from populace import Run, simulate
 from populace.base.errors import BudgetError
 from populace.models import Scripted
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
-from populace.runs.settings_text import intervention_text, settings_rows
+from populace.runs.settings_text import settings_rows
 from support.models import leaning, varied
 from support.scenarios import Shirts
 
@@ -35,7 +35,7 @@ def test_an_overview_tells_how_a_run_stands(shirts: Run) -> None:
 
 def test_a_stop_by_budget_names_its_limit() -> None:
     with pytest.raises(BudgetError):
-        simulate(Shirts(), model=Scripted(varied, spec="scripted:varied"), budget=Budget(calls=4))
+        simulate(Shirts(), model=Scripted(varied, spec="scripted:varied"), max_calls=4)
     seen = overview(Run.open(next(Path("runs").iterdir())))
     assert (seen.state, seen.limit) == ("stopped", "calls")
 
@@ -78,8 +78,3 @@ def test_metrics_of_a_run_that_was_written_anew_are_not_the_old_ones(shirts: Run
     reader.record = RunReader.open(shirts.folder).record
     assert not reader.metrics.equals(old)
     assert reader.metrics.equals(RunReader.open(shirts.folder).metrics)
-
-
-def test_an_intervention_in_words_names_what_is_set_and_for_whom() -> None:
-    text = intervention_text({"kind": "set", "at": 2, "values": {"shirt": "blue"}, "to": {"where": {"id": 3}}})
-    assert text == "at step 2: set (values: shirt blue; to: where id 3)"

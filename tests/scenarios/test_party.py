@@ -14,7 +14,6 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import BudgetError, ModelFileError, WorldError
-from populace.broker import Budget
 from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.diffusion import Diffusion
@@ -206,9 +205,9 @@ def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: 
         pytest.skip(f"the embedded model cannot be fetched: {error}")
     town = {"residents": 3, "embedder": "hashing", "utterances": 2}
     with pytest.raises(BudgetError):
-        simulate(Morning(**town), seed=1, workspace=tmp_path, budget=Budget(calls=2))  # type: ignore[arg-type]
+        simulate(Morning(**town), seed=1, workspace=tmp_path, max_calls=2)  # type: ignore[arg-type]
     (folder,) = (tmp_path / "runs").iterdir()
-    made = Run.open(folder).resume(budget=Budget(calls=200))
+    made = Run.open(folder).resume(max_calls=200)
     assert made.manifest.status.state == "complete"
     assert made.answers().height == sum(made.statuses.values()) >= 3
     assert set(made.statuses) <= {"ok", "repaired", "unparseable", "refused"}

@@ -72,7 +72,7 @@ def test_a_fork_with_an_announcement_and_another_parameter_holds_both(
     (fork,) = forks(tmp_path)
     assert went == [f"/compare?runs={quote(f'{parent.name},{fork.name}')}&at=2"]
     manifest = fork.manifest
-    assert manifest.interventions[0]["text"] == "Wear green."
+    assert manifest.interventions[0].text == "Wear green."
     assert (manifest.regime.parameters, manifest.regime.seed) == ({"days": 5}, 9)
     assert (manifest.parent.run, manifest.parent.at) == (parent.name, 2)  # type: ignore[union-attr]
     assert fork.steps[-1] == 5

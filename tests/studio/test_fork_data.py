@@ -7,7 +7,7 @@ import pytest
 from populace import People, Run, simulate
 from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.scenarios.norms import Norms
-from populace.studio.pages.fork.data import Fork, beginning, checked
+from populace.studio.pages.fork.data import Fork, beginning, check_changes
 from populace.studio.pages.fork.selection import ColumnCondition, column_value, columns_of, selection
 from populace.tools.describe import parameters_of
 
@@ -50,11 +50,11 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
         change("swap", model="scripted:first", to={"share": 0.5}),
         change("swap", at=3, model="scripted:first"),
     ])  # fmt: skip
-    assert checked(run, fork, PARAMETERS) == [
+    assert check_changes(run, fork, PARAMETERS) == [
         "At step 2, tell everybody: “Wear green.”, for 2 steps",
         f"At step 2, set shirt to green for {fitting} of 6 people (shirt is {colour})",
         "At step 2, 1 person joins: Zoe",
-        "At step 2, 1 of 6 people (id 0) leave",
+        "At step 2, 1 of 7 people (id 0) leave",
         "At step 2, days becomes 5",
         "At step 2, scripted:first decides for 3 of 6 people (50% of them at random)",
         "At step 3, scripted:first decides for everybody",
@@ -82,12 +82,12 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
 )
 def test_a_change_that_would_fail_is_refused_before_anything_starts(run: Run, wrong: Any, said: str) -> None:
     with pytest.raises(PopulaceError, match=said):
-        checked(run, Fork(run.name, 2, [wrong]), PARAMETERS)
+        check_changes(run, Fork(run.name, 2, [wrong]), PARAMETERS)
 
 
 def test_trying_a_change_leaves_the_parent_as_it_is(run: Run) -> None:
     before = run.people(1).frame
-    checked(run, Fork(run.name, 2, [change("set", values={"shirt": "green"})]), PARAMETERS)
+    check_changes(run, Fork(run.name, 2, [change("set", values={"shirt": "green"})]), PARAMETERS)
     assert run.people(1).frame.equals(before)
 
 

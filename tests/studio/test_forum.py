@@ -11,7 +11,6 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import StoppedError
-from populace.broker import Budget
 from populace.community import Community
 from populace.community.judges import judge_posts
 from populace.models import Request, Scripted
@@ -205,7 +204,7 @@ def test_a_whatif_that_cannot_be_is_told_in_words(tmp_path: Path) -> None:
 
 def test_posts_appear_while_the_run_goes_on(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
-        simulate(Forum(design=SMALL, expand=False), model=writer(), seed=3, workspace=tmp_path, budget=Budget(calls=6))
+        simulate(Forum(design=SMALL, expand=False), model=writer(), seed=3, workspace=tmp_path, max_calls=6)
     (name,) = (each.name for each in (tmp_path / "runs").iterdir())
     run = Run.open(tmp_path / "runs" / name)
     before = run.steps[-1]

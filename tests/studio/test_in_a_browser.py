@@ -103,7 +103,7 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
         page.wait_for_selector(f"{at(f'compared-{fork}')} >> text=complete", timeout=LONG_MS)
         page.wait_for_selector(f"{at(f'parting-{fork}')} >> text=From today everybody wears green.")
         keep(page, "07-compare")
-    assert Workspace(tmp_path).open(fork).manifest.interventions[0]["text"] == "From today everybody wears green."
+    assert Workspace(tmp_path).open(fork).manifest.interventions[0].text == "From today everybody wears green."
 
 
 def test_the_town_plays(tmp_path: Path, page: Any) -> None:

@@ -9,7 +9,6 @@ from nicegui import ui
 
 from populace import Choice, People, Run, Scenario, Text, simulate
 from populace.base.errors import BudgetError
-from populace.broker import Budget
 from populace.engine.workspace import Workspace
 from populace.models import Scripted
 from populace.runs.biography import biography, memory_stream
@@ -124,7 +123,7 @@ def test_what_the_command_complains_about_is_told(norms: Run, tmp_path: Path) ->
 
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     with pytest.raises(BudgetError):
-        simulate(Norms(workers=4, days=5), model="scripted:uniform", workspace=tmp_path, budget=Budget(calls=6))
+        simulate(Norms(workers=4, days=5), model="scripted:uniform", workspace=tmp_path, max_calls=6)
     run = Run(Workspace(tmp_path).open("last"))
     reached = run.steps[-1]
     assert reached < 5

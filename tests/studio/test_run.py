@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from nicegui import ElementFilter, ui
 
-from populace import Budget, Run, simulate
+from populace import Run, simulate
 from populace.base.errors import BudgetError
 from populace.engine.discovery import find_scenario
 from populace.models import Scripted
@@ -253,7 +253,7 @@ def test_a_stop_by_budget_is_told_and_offers_more() -> None:
     Path("slow.py").write_text(SLOW)
     scenario = find_scenario("slow.py")
     with pytest.raises(BudgetError):
-        simulate(scenario(days=4, wait=0.0), model="scripted:uniform", budget=Budget(calls=4))
+        simulate(scenario(days=4, wait=0.0), model="scripted:uniform", max_calls=4)
     name = next(Path("runs").iterdir()).name
 
     async def story(visit: Visit) -> None:

@@ -57,7 +57,7 @@ class Board(Scenario):
             self.people.frame[rows].with_columns(pl.Series("member", self.people.ids[rows]), pl.Series("id", numbers))
         )
         said = await self.ask(asked, Text("Write post {id}."), given="Rules: {rules} Seed {run}.", rules=rules,
-                              run=self.stage.seed)  # fmt: skip
+                              run=self.stage.settings.seed)  # fmt: skip
         threads = np.arange(1, self.threads + 1)
         parents = None if self.t == 1 else threads if self.t % 2 == 0 else numbers - self.threads
         posts = pl.DataFrame(

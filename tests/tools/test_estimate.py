@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import asyncio
-
 from populace import simulate
 from populace.broker import Price
 from populace.scenarios.norms import Norms
@@ -10,7 +8,7 @@ from support.models import Counting
 
 
 def test_an_estimate_is_a_range_that_holds_for_a_real_run() -> None:
-    found = asyncio.run(estimate(Norms(workers=10, days=4), price=Price(1.0, 2.0)))
+    found = estimate(Norms(workers=10, days=4), price=Price(1.0, 2.0))
     run = simulate(Norms(workers=10, days=4), model=Counting(), seed=9, keep="nothing")
     assert found.decisions.low == found.decisions.high == 40
     assert found.calls.low <= run.usage().calls <= found.calls.high

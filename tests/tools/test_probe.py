@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from populace.base.errors import UnknownNameError
-from populace.broker import Broker, MemoryCallStore
+from populace.engine.session import Session
 from populace.models import Model
 from populace.scenarios.norms import Norms
 from populace.tools.probe import Probe, probe
@@ -15,8 +14,7 @@ from support.models import Counting
 
 
 def probed(model: Model, **options: object) -> Probe:
-    broker = Broker(MemoryCallStore(), opener=lambda spec: model)
-    return asyncio.run(probe(Norms, broker, models=[model.spec], **options))  # type: ignore[arg-type]
+    return probe(Norms, models=[model.spec], session=Session(model=model), **options)  # type: ignore[arg-type]
 
 
 def test_a_probe_maps_a_response_curve_over_parameters() -> None:

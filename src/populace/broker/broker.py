@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from populace.base.errors import BudgetError, InterruptedRunError, TooManyFailuresError, UsageError
-from populace.broker.budget import FREE, Budget, Price, price_of
+from populace.broker.call_settings import CallSettings
+from populace.broker.prices import FREE, Price, price_of
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
@@ -29,19 +30,19 @@ class Broker:
 
     Args:
         store: Where replies are kept.
-        budget: What may be spent.
-        opener: From a model string to a model; another one serves tests.
+        settings: How models are called, and what may be spent.
+        opener: Opens the model that a string names; `Session` gives one that knows the settings.
     """
 
     def __init__(
         self,
         store: CallStore,
         *,
-        budget: Budget | None = None,
+        settings: CallSettings | None = None,
         opener: Callable[[str], Model] = open_model,
     ) -> None:
         self.store = store
-        self.budget = budget or Budget()
+        self.settings = settings or CallSettings()
         self.usage = Usage()
         self.failing: str | None = None
         self.under_way = 0
@@ -66,7 +67,7 @@ class Broker:
     async def _start(self, spec: str | Model, name: str) -> None:
         model = self._opener(spec) if isinstance(spec, str) else spec
         price = price_of(model)
-        if price is None and self.budget.money is not None:
+        if price is None and self.settings.max_money is not None:
             raise UsageError(
                 f"the budget is in money, and no price is known for {name}.",
                 "Add it to the price table (`populace models` prints where that is), or limit calls or tokens.",
@@ -107,23 +108,30 @@ class Broker:
         fingerprint = model.fingerprint
         keys = [request.key(fingerprint) for request in requests]
         places = dict(zip(keys, range(len(keys)), strict=True))
-        found: dict[str, ReplyOrFailure] = dict(self.store.get(list(places)))
-        self.usage.reused += len(found)
-        missing = [key for key in places if key not in found] if len(found) < len(places) else []
+        outcomes: dict[str, ReplyOrFailure] = dict(self.store.get(list(places)))
+        self.usage.reused += len(outcomes)
+        missing = [key for key in places if key not in outcomes] if len(outcomes) < len(places) else []
         shared = {key: self._coming[key] for key in missing if key in self._coming}
         own = [key for key in missing if key not in shared] if shared else missing
         if own:
-            found |= await self._buy(_Purchase(model, own, [requests[places[key]] for key in own], purpose))
+            outcomes |= await self._buy(_Purchase(model, own, [requests[places[key]] for key in own], purpose))
         for key, coming in shared.items():
-            found[key] = (await coming).get(key, _ABANDONED)
+            outcomes[key] = (await coming).get(key, _ABANDONED)
             self.usage.reused += 1
-        return keys, [found[key] for key in keys]
+        return keys, [outcomes[key] for key in keys]
+
+    def count_embedding(self, tokens: int) -> None:
+        """Count one request to an embedding server, and stop where a limit is reached."""
+        self.usage.calls += 1
+        self.usage.prompt_tokens += tokens
+        self.usage.purposes["embedding"] += 1
+        self._check_budget(calls=False)
 
     async def _buy(self, purchase: _Purchase) -> dict[str, ReplyOrFailure]:
         """Ask the model, within the budget; every reply is stored as it arrives."""
         keys, bought = purchase.keys, purchase.bought
         coming: asyncio.Future[dict[str, ReplyOrFailure]] = asyncio.get_running_loop().create_future()
-        left = self.budget.calls_left(self.usage)
+        left = self.settings.calls_left(self.usage)
         allowed = len(keys) if left is None else min(max(0, left - self.under_way), len(keys))
         self._coming |= dict.fromkeys(keys[:allowed], coming)
         self.under_way += allowed
@@ -132,7 +140,7 @@ class Broker:
             if allowed:
                 await self._drain(purchase, allowed)
             if allowed < len(keys):
-                raise BudgetError("calls", self.budget.calls or 0, self.usage.calls)
+                raise BudgetError("calls", self.settings.max_calls or 0, self.usage.calls)
         finally:
             self.under_way -= allowed - purchase.arrived
             for key in keys[:allowed]:
@@ -142,7 +150,7 @@ class Broker:
 
     async def _drain(self, purchase: _Purchase, allowed: int) -> None:
         model, began, stop = purchase.model, time.monotonic(), None
-        left_s = None if self.budget.seconds is None else self.budget.seconds - (began - self._started)
+        left_s = None if self.settings.max_seconds is None else self.settings.max_seconds - (began - self._started)
         self._retried.setdefault(model.spec, model.retry_count)
         try:
             async with (
@@ -179,9 +187,9 @@ class Broker:
         purchase.bought |= {keys[i]: outcome for i, outcome in lot}
         purchase.bought |= earlier
         if replies:
-            said = [reply for _, reply in replies]
+            bought = [reply for _, reply in replies]
             price = self._prices.get(model.spec, FREE)
-            self.usage.add_calls(said, price.of(said) if price != FREE else 0.0, purchase.purpose)
+            self.usage.add_calls(bought, price.of(bought) if price != FREE else 0.0, purchase.purpose)
             self._failed_in_a_row = 0
         if len(replies) < len(lot) and not model.halted:
             self._count_failures([outcome for _, outcome in lot], model)
@@ -202,8 +210,7 @@ class Broker:
             )
 
     def _check_budget(self, *, calls: bool = True) -> None:
-        budget = self.budget if calls else Budget(None, self.budget.tokens, self.budget.money, self.budget.seconds)
-        budget.check(self.usage, time.monotonic() - self._started)
+        self.settings.check(self.usage, time.monotonic() - self._started, calls=calls)
 
 
 @dataclass

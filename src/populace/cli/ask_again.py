@@ -8,17 +8,16 @@ import click
 import polars as pl
 from rich.text import Text
 
-from populace.broker import Broker
 from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
 from populace.cli.options import json_option, model_option, workspace_option
 from populace.cli.output import emit, facts, out, table
 from populace.cli.progress import fetch_missing_model
-from populace.engine.event_loop import finish
+from populace.engine.ask_again import DecisionChanges, RepeatedDecision
+from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.runs.decision import Decision
 from populace.runs.reader import RunReader
-from populace.tools.ask_again import Again, Changes, again
 
 
 @click.command("ask-again", help=COMMANDS["ask-again"])
@@ -46,18 +45,10 @@ def ask_again_command(
     **options: Any,
 ) -> None:
     place = Workspace(workspace)
-    run = RunReader(place.open(name))
-    changes = Changes(order=_order(order), **options)
+    run = Run(place.open(name))
+    changes = DecisionChanges(order=_order(order), **options)
     fetch_missing_model(changes.model or run.manifest.regime.model)
-    broker = Broker(place.store())
-
-    async def go() -> Again:
-        try:
-            return await again(run, broker, step=step, person=person, path=path, changes=changes)
-        finally:
-            await broker.close()
-
-    result = finish(go())
+    result = run.at(step).ask_again(person, path=path, changes=changes)
     if as_json:
         emit(_document(run, result))
     else:
@@ -70,14 +61,14 @@ def _order(text: str | None) -> str | list[str] | None:
     return [name.strip() for name in str(text).split("|" if "|" in str(text) else ",")]
 
 
-def _document(run: RunReader, result: Again) -> dict[str, Any]:
+def _document(run: RunReader, result: RepeatedDecision) -> dict[str, Any]:
     return {
         "run": run.name,
         "step": result.recorded.step,
         "path": result.recorded.path,
         "person": result.recorded.person["id"],
         "recorded": _decision_document(result.recorded),
-        "asked": _decision_document(result.asked),
+        "asked": _decision_document(result.repeated),
         "differences": result.differences,
         "lines": result.lines,
         "same_answer": result.same_answer,
@@ -92,14 +83,14 @@ def _decision_document(decision: Decision) -> dict[str, Any]:
     return {name: getattr(decision, name) for name in names} | {"tempered": decision.draw_distribution}
 
 
-def _show(run: RunReader, result: Again) -> None:
-    show_decision(run, result.asked)
+def _show(run: RunReader, result: RepeatedDecision) -> None:
+    show_decision(run, result.repeated)
     out.print("\n[bold]What differs from the record[/bold], which stays as it is")
     for line in result.lines:
         out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
-    then, now = result.recorded.draw_distribution, result.asked.draw_distribution
+    then, now = result.recorded.draw_distribution, result.repeated.draw_distribution
     if then and now:
         rows = [(option, share, now[option], result.differences[option]) for option, share in then.items()]
         table(pl.DataFrame(rows, schema=["option", "recorded", "again", "difference"], orient="row"))
-    answer = "the same" if result.same_answer else f"{result.recorded.answer_text}  →  {result.asked.answer_text}"
+    answer = "the same" if result.same_answer else f"{result.recorded.answer_text}  →  {result.repeated.answer_text}"
     facts([("answer", answer), ("calls", f"{result.calls} new, {result.reused} reused")])

@@ -18,7 +18,6 @@ from populace.cli.options import (
 )
 from populace.cli.output import emit, out
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
 from populace.engine.workspace import Workspace
 from populace.tools.estimate import Range, estimate
 
@@ -33,7 +32,7 @@ def estimate_command(scenario: str, model: str, workspace: str | None, as_json: 
     settings = scenario_class(**parameters(options, scenario_class))
     store = Workspace(workspace).store()
     try:
-        result = finish(estimate(settings, model=model, price=price_of(model), store=store))
+        result = estimate(settings, model=model, price=price_of(model), store=store)
     finally:
         store.close()
     if as_json:

@@ -9,22 +9,21 @@ import click
 from populace.base.errors import StoppedError, UsageError
 from populace.cli import COMMANDS
 from populace.cli.options import (
-    budget,
     call_options,
     chart_option,
     interventions_option,
     json_option,
-    model_option,
     parameter_value,
+    settings_options,
     workspace_option,
 )
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
-from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario
 from populace.engine.run import Run
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
+from populace.journal import RunSettings
 from populace.tools.describe import parameters_of
 
 
@@ -32,10 +31,7 @@ from populace.tools.describe import parameters_of
 @click.argument("name", metavar="RUN")
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
-@click.option("--seed", type=int, help="Another seed from that step on.")
-@model_option(None)
-@click.option("--temperature", type=click.FloatRange(min=0), help="Another temperature from that step on.")
-@click.option("--decider", type=click.Choice(DECIDERS), help="Another decider from that step on.")
+@settings_options(RunSettings, inherit=True)
 @interventions_option
 @call_options
 @chart_option
@@ -43,13 +39,13 @@ from populace.tools.describe import parameters_of
 @json_option
 def fork_command(name: str, at: int, changes: tuple[str, ...], as_json: bool, chart: bool, **options: Any) -> None:
     run = Run(Workspace(options.pop("workspace")).open(name))
-    limits, display = budget(options), RunDisplay()
+    display = RunDisplay()
     regime = run.manifest.regime
     decider = options["decider"] or regime.decider
     parameters = _changes(changes, find_scenario(run.manifest.scenario))
     fetch_missing_model((options["model"] or regime.model) if decider == "model" else "")
     try:
-        forked = run.fork(at, parameters=parameters, budget=limits, observer=display, **options)
+        forked = run.fork(at, parameters=parameters, observer=display, **options)
     except StoppedError as stop:
         raise with_resume_command(stop, display.run_name) from stop
     show_finished_run(forked, as_json, chart)

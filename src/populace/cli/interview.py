@@ -47,7 +47,7 @@ def interview_command(
     run = Run(Workspace(workspace).open(name))
     form = _question(question, options, scale, number)
     fetch_missing_model(model or run.manifest.regime.model)
-    answers = run.interview(form, people=list(people) or None, at=at, given=given, model=model)
+    answers = run.at(at).interview(form, people=list(people) or None, given=given, model=model)
     names = run.people(at).frame
     rows = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
     if as_json:

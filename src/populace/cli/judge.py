@@ -11,9 +11,9 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, json_option, workspace_option
+from populace.cli.options import call_options, call_settings, json_option, workspace_option
 from populace.cli.output import emit, out, table, warn
 from populace.cli.progress import fetch_missing_model
 from populace.community import Community
@@ -55,8 +55,8 @@ def judge_command(
 ) -> None:
     if len(runs) > 1 and (sample or check):
         raise UsageError("--sample and --check take one run.")
-    spending = budget(options)
-    judgements = {name: _judgements(name, workspace, models, questions, spending, options) for name in (*runs, *after)}
+    calls = call_settings(options)
+    judgements = {name: _judgements(name, workspace, models, questions, calls, options) for name in (*runs, *after)}
     warnings = [_unread_warning(each) for each in judgements.values() if _unread_warning(each)]
     first = judgements[runs[0]]
     if sample:
@@ -89,7 +89,7 @@ def _judgements(
     workspace: str | None,
     models: Sequence[str],
     questions: Sequence[str],
-    spending: Budget,
+    calls: CallSettings,
     options: dict[str, Any],
 ) -> Judgements:
     """The judgements of a run by the models named, or by all earlier judges where none is named."""
@@ -102,7 +102,7 @@ def _judgements(
     parts = []
     for model in models:
         fetch_missing_model(model)
-        caller = ModelCaller(model, spending, options["concurrency"], options["timeout_s"])
+        caller = ModelCaller(model, calls)
         parts.append(judge_posts(community, caller, questions=questions or None).table)
     return Judgements(pl.concat(parts), community)
 

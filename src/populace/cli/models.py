@@ -11,7 +11,7 @@ from populace.cli import COMMANDS
 from populace.cli.options import json_option
 from populace.cli.output import emit, facts, out, warn
 from populace.cli.progress import fetch_artifacts
-from populace.engine.event_loop import finish
+from populace.engine.session import run_to_end
 from populace.models import MODEL_FORMS, SMOLLM2, Artifact, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 
@@ -74,7 +74,7 @@ def _check_model(spec: str, as_json: bool) -> None:
         await model.start()
         await model.close()
 
-    finish(check())
+    run_to_end(check())
     able = model.capabilities
     data = {"model": spec, "fingerprint": model.fingerprint, **able.__dict__, "notes": list(model.notes)}
     if as_json:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, TypeVar
 
 import click
+import pydantic
 
 from populace.base.errors import ParameterError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.engine.discovery import find_scenario, known_scenarios
-from populace.engine.interventions import read_interventions
 from populace.engine.scenario import Scenario
+from populace.journal.interventions import read_interventions
 from populace.models import MODEL_FORMS
-from populace.tools.describe import Parameter, parameters_of
+from populace.tools.describe import Parameter, fields_of, parameters_of
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -57,44 +58,58 @@ def interventions_option(command: CommandT) -> CommandT:
     )(command)
 
 
-def call_options(command: CommandT) -> CommandT:
-    """Options about how a model is called and what may be spent."""
-    for option in reversed(
-        [
-            click.option(
-                "--concurrency",
-                type=click.IntRange(min=1),
-                default=16,
-                show_default=True,
-                help="How many calls may be under way at once; it changes no result.",
-            ),
-            click.option(
-                "--timeout",
-                "timeout_s",
-                type=click.FloatRange(min=0, min_open=True),
-                default=120.0,
-                show_default=True,
-                metavar="SECONDS",
-                help="How long one attempt of a call may take.",
-            ),
-            click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls."),
-            click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after so many tokens."),
-            click.option(
-                "--max-money",
-                type=click.FloatRange(min=0, min_open=True),
-                help="Stop after so much money, by the price table.",
-            ),
-            click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after so much time."),
-        ]
-    ):
-        command = option(command)
-    return command
+def settings_options(
+    settings: type[pydantic.BaseModel], *, inherit: bool = False, without: Container[str] = ()
+) -> Callable[[CommandT], CommandT]:
+    """An option for each field of settings, with its bounds, default and help.
+
+    Args:
+        settings: The settings.
+        inherit: Whether an option that is left out keeps what the parent run has, as in a fork.
+        without: Fields that the command has no option for.
+    """
+
+    def decorate(command: CommandT) -> CommandT:
+        for each in reversed([each for each in fields_of(settings) if each.name not in without]):
+            command = click.option(f"--{each.name.replace('_', '-')}", each.name, **_option(each, inherit))(command)
+        return command
+
+    return decorate
 
 
-def budget(options: dict[str, Any]) -> Budget:
-    """The budget that the options describe; they are taken out."""
-    names = ("max_calls", "max_tokens", "max_money", "max_seconds")
-    return Budget(*(options.pop(name) for name in names))
+def _option(field: Parameter, inherit: bool) -> dict[str, Any]:
+    """What click takes for a field of settings."""
+    default = None if inherit else field.default
+    help_text = f"{field.help.rstrip('.')}; as before by default." if inherit else field.help
+    options: dict[str, Any] = {"default": default, "help": help_text, "show_default": default is not None}
+    if field.name == "model":
+        return options | {"metavar": "MODEL", "help": f"{', '.join(MODEL_FORMS)}."}
+    if field.kind == "choice":
+        return options | {"type": click.Choice([str(choice) for choice in field.choices])}
+    low, open_low = (field.gt, True) if field.gt is not None else (field.ge, False)
+    if field.kind == "int":
+        return options | {"type": int if low is None else click.IntRange(min=int(low), min_open=open_low)}
+    if field.kind == "number":
+        return options | {"type": float if low is None else click.FloatRange(min=low, min_open=open_low)}
+    return options | {"metavar": "JSON", "default": None, "show_default": False, "callback": _json_value}
+
+
+def _json_value(_context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not JSON: {error}.", param=parameter) from None
+
+
+call_options = settings_options(CallSettings)
+"""Options about how a model is called and what may be spent."""
+
+
+def call_settings(options: dict[str, Any]) -> CallSettings:
+    """The call settings that the options describe; they are taken out."""
+    return CallSettings(**{name: options.pop(name) for name in CallSettings.model_fields})
 
 
 _PARAMETERS = "populace.scenario_parameters"

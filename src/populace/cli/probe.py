@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +9,12 @@ import click
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.broker import Broker
+from populace.broker import Usage
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
-    budget,
     call_options,
+    call_settings,
     json_option,
     parameters,
     workspace_option,
@@ -24,8 +22,8 @@ from populace.cli.options import (
 from populace.cli.output import emit, out, table, warn
 from populace.cli.progress import fetch_missing_model
 from populace.engine.discovery import find_scenario
+from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.models import open_model
 from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.probe import Probe, probe
@@ -62,44 +60,35 @@ def probe_command(
     models = models or ("embedded",)
     for model in models:
         fetch_missing_model(model)
-    opener = functools.partial(open_model, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
-    broker = Broker(Workspace(options["workspace"]).store(), budget=budget(options), opener=opener)
-
-    async def go() -> Probe:
-        try:
-            return await probe(
-                scenario_class,
-                broker,
-                parameters=fixed,
-                vary=_variations(vary),
-                models=models,
-                seed=options["seed"],
-                people=options["people"],
-            )
-        finally:
-            await broker.close()
-
-    result = asyncio.run(go())
+    session = Session(Workspace(options["workspace"]).store(), calls=call_settings(options))
+    result = probe(
+        scenario_class,
+        parameters=fixed,
+        vary=_variations(vary),
+        models=models,
+        seed=options["seed"],
+        people=options["people"],
+        session=session,
+    )
     if chart:
         draw_probe(result, Path(chart))
     if target:
         result.table.write_parquet(target) if target.endswith(".parquet") else result.table.write_csv(target)
-    _show_probe(result, broker, as_json, chart)
+    _show_probe(result, session.usage, as_json, chart)
 
 
-def _show_probe(result: Probe, broker: Broker, as_json: bool, chart: str | None) -> None:
+def _show_probe(result: Probe, usage: Usage, as_json: bool, chart: str | None) -> None:
     curve = result.curve()
     low = result.table.filter(pl.col("mass") < LOW_MASS).height
     warning = f"at {low} of {result.table.height} prompts less than half of the probability fell on any option."
     if as_json:
         emit(
-            {"question": result.question, "curve": curve, "points": result.table, "usage": broker.usage.to_json()},
+            {"question": result.question, "curve": curve, "points": result.table, "usage": usage.to_json()},
             [warning] if low else [],
         )
         return
     out.print(
-        f"[bold]{result.question}[/bold]  {result.table.height} prompts, {broker.usage.calls} asked, "
-        f"{broker.usage.reused} reused"
+        f"[bold]{result.question}[/bold]  {result.table.height} prompts, {usage.calls} asked, {usage.reused} reused"
     )
     table(curve, limit=80)
     if low:

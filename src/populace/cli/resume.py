@@ -8,7 +8,7 @@ import click
 
 from populace.base.errors import StoppedError
 from populace.cli import COMMANDS
-from populace.cli.options import budget, call_options, chart_option, json_option, workspace_option
+from populace.cli.options import call_options, chart_option, json_option, workspace_option
 from populace.cli.output import emit, err
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
@@ -37,7 +37,7 @@ def resume_command(name: str, workspace: str | None, as_json: bool, chart: bool,
         regime = run.manifest.regime
         fetch_missing_model(regime.model if regime.decider == "model" else "")
         try:
-            run.resume(budget=budget(options), observer=RunDisplay(), **options)
+            run.resume(observer=RunDisplay(), **options)
         except StoppedError as stop:
             raise with_resume_command(stop, run.name) from stop
     show_finished_run(run, as_json, chart)

@@ -10,41 +10,25 @@ from populace.base.errors import StoppedError
 from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
-    budget,
     call_options,
     chart_option,
     interventions_option,
     json_option,
-    model_option,
     parameters,
+    settings_options,
     workspace_option,
 )
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
-from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario
 from populace.engine.run import Run, simulate
 from populace.engine.workspace import Workspace
+from populace.journal import RunSettings
 
 
 @click.command("run", cls=ScenarioCommand, help=COMMANDS["run"])
 @click.argument("scenario")
-@model_option()
-@click.option("--seed", type=int, default=0, show_default=True, help="The seed of everything random in the run.")
-@click.option(
-    "--temperature",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    show_default=True,
-    help="Applied to the distributions of answers after scoring.",
-)
-@click.option(
-    "--decider",
-    type=click.Choice(DECIDERS),
-    default="model",
-    show_default=True,
-    help="Who decides for people whose columns name no other decider.",
-)
+@settings_options(RunSettings)
 @click.option("--recording", metavar="RUN", help="The recorded run that answers for people whose decider is replay.")
 @interventions_option
 @call_options
@@ -54,11 +38,11 @@ from populace.engine.workspace import Workspace
 def run_command(scenario: str, as_json: bool, chart: bool, recording: str | None, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
     settings = scenario_class(**parameters(options, scenario_class))
-    limits, display = budget(options), RunDisplay()
+    display = RunDisplay()
     fetch_missing_model(options["model"] if options["decider"] == "model" else "")
     source = Run(Workspace(options["workspace"]).open(recording)) if recording else None
     try:
-        run = simulate(settings, budget=limits, recording=source, observer=display, **options)
+        run = simulate(settings, recording=source, observer=display, **options)
     except StoppedError as stop:
         raise with_resume_command(stop, display.run_name) from stop
     show_finished_run(run, as_json, chart)

@@ -8,7 +8,7 @@ import click
 import polars as pl
 from rich.text import Text
 
-from populace.cli.options import CommandT, budget, model_option
+from populace.cli.options import CommandT, model_option
 from populace.cli.output import emit, out
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.community.community import Community
@@ -48,7 +48,7 @@ def fork_settings(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     """The options as settings of a fork, once the model that it needs is there."""
     regime = run.manifest.regime
     fetch_missing_model((options["model"] or regime.model) if regime.decider == "model" else "")
-    return options | {"budget": budget(options), "observer": RunDisplay()}
+    return options | {"observer": RunDisplay()}
 
 
 def thread_posts(run: RunReader, post: int) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 import polars as pl
 
 from populace.base.templates import Template
-from populace.broker import Broker, Budget, CallStore
-from populace.deciders import decide
-from populace.engine.event_loop import finish
+from populace.broker import CallSettings, CallStore
+from populace.engine.session import Session
 from populace.minds import Mind
-from populace.models import Model, open_model
+from populace.models import Model
 from populace.people import People
 from populace.prompting import Inquiry, Situation
 from populace.questions import Answers, Question
@@ -25,16 +23,12 @@ class ModelCaller:
     """A model, and the limits under which it is called.
 
     Attributes:
-        model: The model, or its name.
-        budget: The most that may be spent; no limit without one.
-        concurrency: How many calls may run at the same time.
-        timeout_s: The time limit of one attempt of a call.
+        model: Who answers.
+        calls: How models are called, and what may be spent.
     """
 
     model: str | Model
-    budget: Budget | None = None
-    concurrency: int = 16
-    timeout_s: float = 120.0
+    calls: CallSettings | None = None
 
     @property
     def spec(self) -> str:
@@ -66,20 +60,15 @@ class ModelCaller:
         Returns:
             The answers, aligned with the rows, and the fingerprint of the model.
         """
-        open_by_name = functools.partial(open_model, concurrency=self.concurrency, timeout_s=self.timeout_s)
-        opener = open_by_name if isinstance(self.model, str) else {self.spec: self.model}.__getitem__
-        broker = Broker(store, budget=self.budget, opener=opener)
+        session = Session(store, calls=self.calls, model=self.model)
         situation = Situation(question, Template(given), constants or {}, {})
         mind = Mind(Template(profile))
         inquiry = Inquiry(
             purpose, People(rows), mind, situation, seed=0, temperature=0.0, model=self.spec, purpose=purpose
         )
 
-        async def answer() -> tuple[Answers, str]:
-            try:
-                fingerprint = (await broker.model(self.spec)).fingerprint
-                return (await decide(inquiry, broker)).answers, fingerprint
-            finally:
-                await broker.close()
+        async def ask() -> tuple[Answers, str]:
+            fingerprint = (await session.model(self.spec)).fingerprint
+            return (await session.decide(inquiry)).answers, fingerprint
 
-        return finish(answer())
+        return session.finish(ask())

@@ -13,7 +13,7 @@ import json
 import re
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
@@ -28,9 +28,11 @@ from populace.base.errors import ParameterError, ScenarioError, UnknownNameError
 from populace.base.formatting import compact_json
 from populace.base.randomness import stream
 from populace.base.templates import Template
-from populace.engine.scopes import Driver, Each, Scope
-from populace.engine.scopes import Question as Yielded
+from populace.engine.scopes import Driver, PendingEach, PendingQuestion, Scope
+from populace.engine.session import Session
+from populace.journal import RunSettings
 from populace.minds import Mind, Recollection
+from populace.models import Embedder
 from populace.people import Id, People, Person
 from populace.prompting import Inquiry, Invalid, Rule, Situation
 from populace.questions import Answers, Question
@@ -71,21 +73,51 @@ class Event(NamedTuple):
 
 @dataclass
 class Stage:
-    """What a scenario stands on while it runs; the simulation owns it."""
+    """What a scenario stands on while it runs; the simulation owns it, and interventions act on it.
 
+    Attributes:
+        scenario: The scenario.
+        driver: Runs the coroutines of a step.
+        settings: The settings that hold now.
+        session: The way to models.
+        step: The number of the step under way.
+        tables: The tables of the world.
+        events: What happened in the step under way.
+        rngs: Random numbers by the path they belong to.
+    """
+
+    scenario: Scenario
     driver: Driver[Inquiry]
-    seed: int
-    model: str
-    decider: str
-    temperature: float
-    people: People | None = None
+    settings: RunSettings
+    session: Session
     step: int = 0
-    tables: dict[str, pl.DataFrame] = None  # type: ignore[assignment]
-    events: list[pl.DataFrame | Event] = None  # type: ignore[assignment]
-    rngs: dict[str, np.random.Generator] = None  # type: ignore[assignment]
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    events: list[pl.DataFrame | Event] = field(default_factory=list)
+    rngs: dict[str, np.random.Generator] = field(default_factory=dict)
+
+    _people: People | None = None
 
     def __post_init__(self) -> None:
-        self.tables, self.events, self.rngs = {}, [], {}
+        self.scenario._stage = self
+
+    @property
+    def people(self) -> People:
+        """The population as it is now."""
+        if self._people is None:
+            raise ScenarioError("self.people was used before setup returned the people.")
+        return self._people
+
+    @people.setter
+    def people(self, people: People) -> None:
+        self._people = people
+
+    def change(self, parameters: Mapping[str, Any]) -> None:
+        """Set parameters of the scenario, checked like the first."""
+        self.scenario.change(parameters)
+
+    def use_model(self, spec: str) -> None:
+        """Let another model decide for people whom no column gives one."""
+        self.settings = self.settings.model_copy(update={"model": spec})
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
@@ -169,18 +201,15 @@ class Scenario:
     @property
     def people(self) -> People:
         """The population as it is now."""
-        people = self.stage.people
-        if people is None:
-            raise ScenarioError("self.people was used before setup returned the people.")
-        return people
+        return self.stage.people
 
     @property
     def rng(self) -> np.random.Generator:
         """Random numbers that belong to this place in the run, whatever runs beside it."""
-        path, made = self.stage.driver.here().path, self.stage.rngs
-        if path not in made:
-            made[path] = stream(self.stage.seed, f"{path}/rng")
-        return made[path]
+        path, rngs = self.stage.driver.here().path, self.stage.rngs
+        if path not in rngs:
+            rngs[path] = stream(self.stage.settings.seed, f"{path}/rng")
+        return rngs[path]
 
     @property
     def t(self) -> int:
@@ -231,22 +260,23 @@ class Scenario:
             The answers, aligned with the people asked.
         """
         stage = self.stage
-        asked = people if isinstance(people, People) else _as_people(people, self.people)
-        constants, columns = _fields(fields, len(asked))
+        settings = stage.settings
+        people = people if isinstance(people, People) else _as_people(people, self.people)
+        constants, columns = _fields(fields, len(people))
         inquiry = Inquiry(
             path=stage.driver.here().next(),
-            people=asked,
+            people=people,
             mind=self.mind if profile is None else Mind(profile),
             situation=Situation(question, Template(given), constants, columns, _memories(fields)),
-            seed=stage.seed,
-            temperature=stage.temperature if temperature is None else temperature,
-            model=stage.model,
-            decider=stage.decider,
+            seed=settings.seed,
+            temperature=settings.temperature if temperature is None else temperature,
+            model=settings.model,
+            decider=settings.decider,
             rule=rule,
             invalid=invalid or self.invalid,
             purpose=purpose,
         )
-        answers: Answers = await Yielded(inquiry)
+        answers: Answers = await PendingQuestion(inquiry)
         return answers
 
     async def each(
@@ -262,11 +292,15 @@ class Scenario:
             What each returned, in the order of the items.
         """
         path = self.stage.driver.here().next()
-        listed = list(items)
-        keys = [item.id if isinstance(item, Person) else place for place, item in enumerate(listed)]
-        bodies = [(Scope(path, key=key), body(item)) for key, item in zip(keys, listed, strict=True)]
-        results: list[ResultT] = await Each(bodies)
+        everything = list(items)
+        keys = [item.id if isinstance(item, Person) else place for place, item in enumerate(everything)]
+        bodies = [(Scope(path, key=key), body(item)) for key, item in zip(keys, everything, strict=True)]
+        results: list[ResultT] = await PendingEach(bodies)
         return results
+
+    def open_embedder(self, spec: str) -> Embedder:
+        """The embedder that a string names, such as `minilm`, opened with the settings of this run."""
+        return self.stage.session.embedder(spec)
 
     def event(self, kind: str, person: Person | Id | None = None, **data: Any) -> None:
         """Record that something happened, to one person or to none in particular."""
@@ -302,10 +336,8 @@ class Scenario:
     def parameters(self) -> dict[str, Any]:
         """The parameters and their values, as plain data."""
         model = self.parameter_model()
-        dumped: dict[str, Any] = model.model_validate({n: getattr(self, n) for n in model.model_fields}).model_dump(
-            mode="json"
-        )
-        return dumped
+        values = model.model_validate({name: getattr(self, name) for name in model.model_fields})
+        return values.model_dump(mode="json")
 
     def change(self, parameters: Mapping[str, Any]) -> None:
         """Set parameters to new values, checked like the first."""
@@ -325,10 +357,10 @@ class Scenario:
     @classmethod
     def metrics(cls) -> dict[str, Callable[[Any], Any]]:
         """The metrics by name, in the order in which they are defined."""
-        found: dict[str, Callable[[Any], Any]] = {}
+        metrics: dict[str, Callable[[Any], Any]] = {}
         for base in reversed(cls.__mro__):
-            found |= {name: f for name, f in vars(base).items() if getattr(f, "__populace_metric__", False)}
-        return found
+            metrics |= {name: f for name, f in vars(base).items() if getattr(f, "__populace_metric__", False)}
+        return metrics
 
     @classmethod
     def title(cls) -> str:
@@ -362,8 +394,8 @@ class Scenario:
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"])
-            told = f"{cls.title()}: {name} = {first['input']!r}: {first['msg'].lower()}."
-            raise ParameterError(told, f"`populace run {cls.title()} --help` shows the bounds.") from error
+            message = f"{cls.title()}: {name} = {first['input']!r}: {first['msg'].lower()}."
+            raise ParameterError(message, f"`populace run {cls.title()} --help` shows the bounds.") from error
         return {name: getattr(checked, name) for name in model.model_fields}
 
 

@@ -40,23 +40,23 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Question(Generic[AskT]):
+class PendingQuestion(Generic[AskT]):
     """What a task yields to have a question answered."""
 
     ask: AskT
 
-    def __await__(self) -> Generator[Question[AskT], Any, Any]:
+    def __await__(self) -> Generator[PendingQuestion[AskT], Any, Any]:
         answer = yield self
         return answer
 
 
 @dataclass(frozen=True)
-class Each:
+class PendingEach:
     """What a task yields to have several others run, each in a scope of its own."""
 
     bodies: Sequence[tuple[Scope, Body]]
 
-    def __await__(self) -> Generator[Each, list[Any], list[Any]]:
+    def __await__(self) -> Generator[PendingEach, list[Any], list[Any]]:
         results = yield self
         return results
 
@@ -133,7 +133,7 @@ class Driver(Generic[AskT]):
             return
         self.scope = task.scope
         try:
-            wanted = task.body.throw(sent.error) if isinstance(sent, _Raised) else task.body.send(sent)
+            request = task.body.throw(sent.error) if isinstance(sent, _Raised) else task.body.send(sent)
         except StopIteration as end:
             self._finish(task, end.value, ready, finished)
             return
@@ -144,19 +144,19 @@ class Driver(Generic[AskT]):
             return
         finally:
             self.scope = None
-        if isinstance(wanted, Question):
-            open_questions.append((task, wanted.ask))
-        elif isinstance(wanted, Each):
-            task.results = [None] * len(wanted.bodies)
-            task.waiting_for = len(wanted.bodies)
-            task.children = [_Task(body, scope, task, place) for place, (scope, body) in enumerate(wanted.bodies)]
+        if isinstance(request, PendingQuestion):
+            open_questions.append((task, request.ask))
+        elif isinstance(request, PendingEach):
+            task.results = [None] * len(request.bodies)
+            task.waiting_for = len(request.bodies)
+            task.children = [_Task(body, scope, task, place) for place, (scope, body) in enumerate(request.bodies)]
             if task.children:
                 ready.extend((child, None) for child in task.children)
             else:
                 ready.append((task, []))
         else:
             raise ScopeError(
-                f"a step awaited {type(wanted).__name__}, which a run cannot repeat.",
+                f"a step awaited {type(request).__name__}, which a run cannot repeat.",
                 "Inside a step await only self.ask and self.each; fetch what you need from outside before the run.",
             )
 

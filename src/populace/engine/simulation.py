@@ -15,38 +15,26 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from populace.base.errors import (
+    BudgetError,
     InterruptedRunError,
     PopulaceError,
     ReplayMismatchError,
     ScenarioError,
     StoppedError,
+    TooManyFailuresError,
     line_in,
 )
 from populace.base.randomness import stream
-from populace.broker import Broker, Usage
-from populace.deciders import Decided, RecordedStep, decide, replay
+from populace.broker import Usage
+from populace.deciders import Decided, RecordedStep, replay
 from populace.engine import step_tables
-from populace.engine.interventions import (
-    AddPeople,
-    Announce,
-    ChangeParameters,
-    Intervention,
-    RemovePeople,
-    SetColumns,
-    SwapModel,
-    announced,
-    forgotten,
-    joined,
-    read_interventions,
-    set_columns,
-)
 from populace.engine.scenario import Scenario, Stage, plain_metric
 from populace.engine.scopes import Driver, Scope
-from populace.journal import Record, Regime
+from populace.engine.session import Session
+from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.people import People
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
@@ -90,7 +78,7 @@ class Simulation:
     Args:
         scenario: The scenario, with the parameters of the first regime.
         record: Where steps are committed.
-        broker: The way to the models.
+        session: The way to models.
         source: A record whose answers are used in place of asking, up to `replay_until`.
         replay_until: The first step that is asked anew.
         recording: A record for people whose decider is a recording of another run.
@@ -102,7 +90,7 @@ class Simulation:
         self,
         scenario: Scenario,
         record: Record,
-        broker: Broker,
+        session: Session,
         *,
         source: Record | None = None,
         replay_until: int = 0,
@@ -112,7 +100,8 @@ class Simulation:
     ) -> None:
         self.scenario = scenario
         self.record = record
-        self.broker = broker
+        self.session = session
+        self.broker = session.broker
         self.source = source
         self.replay_until = replay_until
         self.recording = recording
@@ -124,44 +113,44 @@ class Simulation:
         self.metrics: dict[str, float | str | None] = {}
         self.asked = 0.0
         self.stopping = False
-        self.interventions = read_interventions(list(record.manifest.interventions))
+        self.interventions: list[Intervention] = list(record.manifest.interventions)
         self._regimes = record.manifest.regimes
         self._driver = Driver[Inquiry](self._answer)
         first = self._regimes[0]
-        self._stage = Stage(self._driver, first.seed, first.model, first.decider, first.temperature)
-        scenario._stage = self._stage
+        self._stage = Stage(scenario, self._driver, first, session)
         self._variation = Variation.read(first.variation)
         self._current = _Step(0)
         self._used = Usage()
-        broker.on_replies = lambda: self.observer.moved(self)
+        self.broker.on_replies = lambda: self.observer.moved(self)
         self._tables: dict[str, pl.DataFrame] = {}
         self._metrics = scenario.metrics()
 
     async def run(self, until: int | None = None) -> str:
         """Go to the end, or only to a step; returns why the run ended."""
         self.observer.began(self)
-        reason = ""
+        ending: tuple[str, StopKind] | None = None
         thresholds = gc.get_threshold()
         # A step makes very many small objects that live until it ends; the collector would walk them again and again.
         gc.set_threshold(100_000, 50, 100)
         try:
             await self._begin()
-            while not (reason := self._ending(until)):
+            while (ending := self._ending(until)) is None:
                 await self._unless_paused()
                 self._check_stop()
                 await self._advance()
         except StoppedError as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
-            self.record.set_status(state="stopped", reason=stop.what)
+            self.record.set_status(state="stopped", reason=stop.what, stop=_stop(stop))
             raise
         except PopulaceError as error:
-            self._set_status(state="failed", reason=error.what)
+            self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
             raise
         finally:
             gc.set_threshold(*thresholds)
             self.observer.ended(self)
+        reason, kind = ending
         if until is None:
-            self._set_status(state="complete", reason=reason)
+            self._set_status(state="complete", reason=reason, stop=Stop(kind=kind))
         return reason
 
     def halt(self) -> None:
@@ -181,10 +170,10 @@ class Simulation:
 
     async def _begin(self) -> None:
         self._current = _Step(0, began=time.monotonic())
-        made = await self._drive(awaited(self.scenario.setup), "0")
-        if not isinstance(made, People):
-            raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(made).__name__}, not People.")
-        self._stage.people = made
+        people = await self._drive(call_and_wait(self.scenario.setup), "0")
+        if not isinstance(people, People):
+            raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(people).__name__}, not People.")
+        self._stage.people = people
         self.planned = self.scenario.length()
         await self._commit()
 
@@ -193,8 +182,7 @@ class Simulation:
         self._current = _Step(number, began=time.monotonic())
         self._stage.step = number
         self._stage.events, self._stage.rngs = [], {}
-        for intervention in self.interventions:
-            self._intervene(intervention, number)
+        self._intervene(number)
         await self._drive(self.scenario.step(), str(number))
         self.step = number
         self.planned = self.scenario.length()
@@ -219,40 +207,15 @@ class Simulation:
     def _enter(self, regime: Regime) -> None:
         """A fork's own settings, from the step at which it leaves its parent."""
         self.scenario.change(regime.parameters)
-        stage = self._stage
-        stage.seed, stage.model = regime.seed, regime.model
-        stage.decider, stage.temperature = regime.decider, regime.temperature
+        self._stage.settings = regime
         self._variation = Variation.read(regime.variation)
 
-    def _intervene(self, intervention: Intervention, step: int) -> None:
-        people = self.scenario.people
-        if isinstance(intervention, Announce) and intervention.steps and intervention.at + intervention.steps == step:
-            forgotten(people, intervention)
-        if intervention.at != step:
-            return
-        rng = stream(self._stage.seed, f"{step}/intervention/{self.interventions.index(intervention)}")
-        match intervention:
-            case Announce():
-                announced(people, intervention, intervention.to.of(people, rng))
-            case SetColumns():
-                set_columns(people, intervention, intervention.to.of(people, rng))
-            case AddPeople():
-                joined(people, intervention)
-            case RemovePeople():
-                people.remove(intervention.to.of(people, rng))
-            case ChangeParameters():
-                self.scenario.change(intervention.parameters)
-            case SwapModel():
-                self._swap(intervention, people, rng)
-
-    def _swap(self, intervention: SwapModel, people: People, rng: np.random.Generator) -> None:
-        if intervention.to is None:
-            self._stage.model = intervention.model
-            return
-        chosen = intervention.to.of(people, rng)
-        old = people["model"] if "model" in people else pl.Series([None] * len(people), dtype=pl.String)
-        meant = people.ids.is_in(chosen.ids.implode())
-        people["model"] = pl.select(pl.when(meant).then(pl.lit(intervention.model)).otherwise(old)).to_series()
+    def _intervene(self, step: int) -> None:
+        for intervention in self.interventions:
+            intervention.end(self._stage, step)
+            if intervention.at == step:
+                path = f"{step}/intervention/{self.interventions.index(intervention)}"
+                intervention.apply(self._stage, stream(self._stage.settings.seed, path))
 
     async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
         """Answer the open questions of a wave together."""
@@ -263,18 +226,18 @@ class Simulation:
             decided = [self._replayed(inquiry) for inquiry in inquiries]
         else:
             recorded = self._recorded(self.recording, self._current.number)
-            made = await asyncio.gather(
-                *(decide(inquiry, self.broker, recorded) for inquiry in inquiries), return_exceptions=True
+            outcomes = await asyncio.gather(
+                *(self.session.decide(inquiry, recorded) for inquiry in inquiries), return_exceptions=True
             )
             decided = []
-            for outcome in made:
+            for outcome in outcomes:
                 if isinstance(outcome, BaseException):
                     raise outcome
                 decided.append(replace(outcome, answers=self._variation.restore(outcome.answers)))
-        for inquiry, found in zip(inquiries, decided, strict=True):
-            self._current.asks.append((inquiry, found))
-            self.statuses.update(found.answers.statuses())
-        return [found.answers for found in decided]
+        for inquiry, decisions in zip(inquiries, decided, strict=True):
+            self._current.asks.append((inquiry, decisions))
+            self.statuses.update(decisions.answers.statuses())
+        return [decisions.answers for decisions in decided]
 
     def _replayed(self, inquiry: Inquiry) -> Decided:
         if self.source is None:
@@ -293,21 +256,22 @@ class Simulation:
             tables = [record.table(number, name) for name in ("asks", "prompts", "answers")]
             cached = (record, RecordedStep(number, *tables))
             self._recorded_step = cached
-        found: RecordedStep = cached[1]
-        return found
+        step: RecordedStep = cached[1]
+        return step
 
-    def _ending(self, until: int | None) -> str:
-        """Why the run is over, or nothing while it goes on."""
+    def _ending(self, until: int | None) -> tuple[str, StopKind] | None:
+        """Why the run is over, or None while it goes on."""
         if until is not None and self.step >= until:
-            return f"step {until} is reached"
+            return f"step {until} is reached", "done"
         for regime in self._regimes[1:]:
             if regime.since == self.step + 1:
                 # A fork may leave its parent at the very end, where its settings decide whether there is more to do.
                 self._enter(regime)
                 self.planned = self.scenario.length()
         if self.planned is not None and self.step >= self.planned:
-            return f"all {self.planned} steps are done"
-        return self.scenario.stop() or "" if self.step else ""
+            return f"all {self.planned} steps are done", "done"
+        reason = self.scenario.stop() if self.step else None
+        return (reason, "scenario") if reason else None
 
     async def _unless_paused(self) -> None:
         while not self.stopping and self.record.paused():
@@ -408,16 +372,25 @@ class Simulation:
             self.record.set_status(**changes)
 
 
-async def awaited(function: Any) -> Any:
+async def call_and_wait(function: Any) -> Any:
     """What a function returns, whether it is a coroutine or not."""
-    made = function()
-    return await made if inspect.isawaitable(made) else made
+    result = function()
+    return await result if inspect.isawaitable(result) else result
+
+
+def _stop(error: StoppedError) -> Stop:
+    """Why a run stopped early, as data."""
+    if isinstance(error, BudgetError):
+        return Stop(kind="budget", limit=error.limit, allowed=error.allowed, spent=error.spent)
+    if isinstance(error, TooManyFailuresError):
+        return Stop(kind="failures")
+    return Stop(kind="interrupted" if isinstance(error, InterruptedRunError) else "error")
 
 
 def invalid_share(statuses: Mapping[str, int]) -> float:
-    """The share of answers that were none."""
+    """The share of invalid answers."""
     total = sum(statuses.values())
     return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0
 
 
-__all__ = ["Observer", "Simulation", "awaited", "invalid_share"]
+__all__ = ["Observer", "Simulation", "call_and_wait", "invalid_share"]

@@ -26,6 +26,11 @@ class Workspace:
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = Path(folder or os.environ.get("POPULACE_WORKSPACE") or ".")
 
+    @classmethod
+    def of(cls, journal: Journal) -> Workspace:
+        """The workspace that a run lies in."""
+        return cls(journal.folder.parent.parent)
+
     @property
     def runs(self) -> Path:
         """The folder of the run folders."""

@@ -6,7 +6,7 @@ from populace.experiments.designs import Design
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
-from populace.experiments.plan import ExperimentPlan, Stop
+from populace.experiments.plan import ExperimentPlan, StoppingRule
 from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
@@ -26,7 +26,7 @@ __all__ = [
     "Report",
     "Results",
     "Robustness",
-    "Stop",
+    "StoppingRule",
     "StructureDesign",
     "StructureSettings",
     "StructureStudy",

@@ -12,15 +12,16 @@ import pydantic
 from populace.base.randomness import path_key
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
+from populace.journal import RunSettings
 
 Level = bool | int | float | str | None
 """A level as it stands in tables: a plain value, or the name of one that is not plain."""
 
-SETTINGS = ("model", "temperature", "decider", "interventions", "variation")
-"""What a factor may change besides parameters of the scenario."""
+SETTINGS = (*(name for name in RunSettings.model_fields if name != "seed"), "interventions")
+"""What a factor may change besides parameters of the scenario; the seed belongs to the replicate."""
 
 
-class Arm(pydantic.BaseModel):
+class Arm(RunSettings):
     """One combination of levels, ready to run.
 
     Attributes:
@@ -29,11 +30,8 @@ class Arm(pydantic.BaseModel):
         levels: The level of each factor, as tables show it.
         scenario: The name, file or class path of the scenario.
         parameters: All parameters of the scenario.
-        model: The model that decides.
-        temperature: Applied to the distributions.
-        decider: `model`, `rule` or `replay`.
         interventions: Interventions in its runs.
-        variation: A variation of wording, order or labels of the questions.
+        seed: Not used: every replicate has a seed of its own.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -43,11 +41,8 @@ class Arm(pydantic.BaseModel):
     levels: dict[str, Any]
     scenario: str
     parameters: dict[str, Any]
-    model: str
-    temperature: float = 1.0
-    decider: str = "model"
-    interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
+    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
+    seed: int = pydantic.Field(default=0, exclude=True)
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ from populace.experiments.designs import Design, design_points
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.knobs import Knob, knob_settings
-from populace.experiments.plan import Stop
+from populace.experiments.plan import StoppingRule
 from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
 from populace.statistics import Estimate, mean
 
@@ -151,7 +151,7 @@ def calibrate(
     table = Targets.read(targets, scenario_class, [knob.name for knob in knob_list], held_out, seed)
     fixed = {key: value for key, value in (parameters or {}).items() if key not in table.conditions}
     run_options = {"workspace": workspace, "workers": workers, "observer": observer}
-    lab = _Lab(scenario_class, knob_list, table, fixed, model, Stop(calls=calls), name, run_options)
+    lab = _Lab(scenario_class, knob_list, table, fixed, model, StoppingRule(max_calls=calls), name, run_options)
     search = _Search(lab, points, rounds, seeds, seed)
     best = search.best()
     fresh = path_key(seed, "calibration/check") >> 12
@@ -168,7 +168,7 @@ class _Lab:
     targets: Targets
     parameters: dict[str, Any]
     model: str
-    stop: Stop
+    stop: StoppingRule
     name: str
     how: dict[str, Any]
     runs: int = 0

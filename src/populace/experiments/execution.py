@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow
@@ -127,7 +127,7 @@ class _Round:
         total = replicates * len(self.arms)
         if not jobs:
             return ""
-        for batch in self.pool.run(jobs, self._budget):
+        for batch in self.pool.run(jobs, self._limits):
             self.finished |= {(row["arm"], row["replicate"]) for row in batch.rows}
             self.calls += sum(row.get("calls", 0) for row in batch.rows)
             self.money += sum(row.get("cost", 0.0) for row in batch.rows)
@@ -138,22 +138,22 @@ class _Round:
                 return batch.stopped
         return self._spent()
 
-    def _budget(self) -> Budget | None:
+    def _limits(self) -> CallSettings | None:
         """The remaining budget; None if it is spent."""
         stop = self.experiment.stop
         if self._spent():
             return None
-        return Budget(
-            calls=None if stop.calls is None else stop.calls - self.calls,
-            money=None if stop.money is None else stop.money - self.money,
+        return CallSettings(
+            max_calls=None if stop.max_calls is None else stop.max_calls - self.calls,
+            max_money=None if stop.max_money is None else stop.max_money - self.money,
         )
 
     def _spent(self) -> str:
         stop = self.experiment.stop
-        if stop.calls is not None and self.calls >= stop.calls:
-            return f"the budget of {stop.calls:,} calls is reached"
-        if stop.money is not None and self.money >= stop.money:
-            return f"the budget of {stop.money:g} in money is reached"
+        if stop.max_calls is not None and self.calls >= stop.max_calls:
+            return f"the budget of {stop.max_calls:,} calls is reached"
+        if stop.max_money is not None and self.money >= stop.max_money:
+            return f"the budget of {stop.max_money:g} in money is reached"
         return ""
 
     def _jobs(self, replicates: int) -> list[RunJob]:

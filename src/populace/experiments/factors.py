@@ -9,9 +9,9 @@ import pydantic
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.deciders import DECIDERS
-from populace.engine.interventions import read_interventions
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import SETTINGS, Level
+from populace.journal.interventions import read_interventions
 from populace.models import open_model
 from populace.prompting.variation import Variation
 

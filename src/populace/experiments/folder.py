@@ -133,6 +133,11 @@ class ExperimentFolder:
         return held(self.path / LOCK)
 
     @staticmethod
+    def changing_folders(path: Path) -> list[Path]:
+        """The folders in which files change while the experiment of a folder runs."""
+        return [path, path / "rows"]
+
+    @staticmethod
     def activity(path: Path) -> tuple[bool, int]:
         """Whether a process runs the experiment of a folder now, and when it was last written, in nanoseconds.
 

@@ -19,21 +19,22 @@ from populace.experiments.arms import Arm, seed_of
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
+from populace.journal import RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
 
 Keep = Literal["run", "calls", "nothing"]
 
 
-class Stop(pydantic.BaseModel):
+class StoppingRule(pydantic.BaseModel):
     """When an experiment ends, before or after its number of replicates.
 
     Attributes:
         width: Add replicates until the interval of every effect on the primary outcome is at most this wide.
         batch: How many replicates are added at a time.
         most: The largest number of replicates.
-        calls: The most calls to models, over all runs.
-        money: The most money, over all runs.
+        max_calls: The most calls to models, over all runs.
+        max_money: The most money, over all runs.
 
     Looking again after every batch makes the final interval a little too short; with 20 replicates or more
     before the first look it hardly matters.
@@ -44,11 +45,16 @@ class Stop(pydantic.BaseModel):
     width: Annotated[float | None, pydantic.Field(gt=0)] = None
     batch: Annotated[int, pydantic.Field(ge=1)] = 10
     most: Annotated[int, pydantic.Field(ge=2)] = 200
-    calls: Annotated[int | None, pydantic.Field(ge=1)] = None
-    money: Annotated[float | None, pydantic.Field(gt=0)] = None
+    # Folders of earlier versions say `calls` and `money`.
+    max_calls: int | None = pydantic.Field(
+        default=None, ge=1, validation_alias=pydantic.AliasChoices("max_calls", "calls")
+    )
+    max_money: float | None = pydantic.Field(
+        default=None, gt=0, validation_alias=pydantic.AliasChoices("max_money", "money")
+    )
 
 
-class ExperimentPlan(pydantic.BaseModel):
+class ExperimentPlan(RunSettings):
     """What an experiment is, as data: a scenario, factors, a design, replicates and outcomes.
 
     Attributes:
@@ -83,19 +89,14 @@ class ExperimentPlan(pydantic.BaseModel):
     question: str = ""
     scenario: str
     factors: dict[str, Factor] = pydantic.Field(min_length=1)
-    parameters: dict[str, Any] = {}
-    model: str = "embedded"
-    temperature: Annotated[float, pydantic.Field(ge=0)] = 1.0
-    decider: str = "model"
-    interventions: list[dict[str, Any]] = []
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
+    parameters: dict[str, Any] = pydantic.Field(default={})
+    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
     design: Design = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
-    seed: int = 0
     outcomes: list[Outcome] = pydantic.Field(min_length=1)
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
-    stop: Stop = Stop()
+    stop: StoppingRule = StoppingRule()
     keep: Keep | None = None
 
     def __init__(self, **data: Any) -> None:
@@ -255,7 +256,7 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        parts: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": Stop, "outcomes": Outcome}
+        parts: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
         part = parts.get(str(first["loc"][0]))
         if part is not None:
             return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from populace.base.errors import UsageError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.experiments.folder import ExperimentFolder, RowWriter
 from populace.experiments.plan import Keep
 from populace.experiments.worker import BatchResult, RunJob, Worker, failure_fields, run_in_worker, start_worker
@@ -20,7 +20,7 @@ _SECONDS_A_BATCH = 0.5
 _MOST_IN_A_BATCH = 32
 _AHEAD = 2
 
-Allowance = Callable[[], Budget | None]
+Allowance = Callable[[], CallSettings | None]
 """Returns the remaining budget, or None if it is spent; called before every batch."""
 
 
@@ -148,8 +148,9 @@ class WorkerPool:
         return list(itertools.islice(waiting, min(max(size, 1), _MOST_IN_A_BATCH)))
 
     @staticmethod
-    def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], budget: Budget) -> Future[BatchResult]:
-        return pool.submit(run_in_worker, [(job.replicate, job.arms) for job in batch], budget.calls, budget.money)
+    def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], limits: CallSettings) -> Future[BatchResult]:
+        jobs = [(job.replicate, job.arms) for job in batch]
+        return pool.submit(run_in_worker, jobs, limits.model_dump(exclude_defaults=True))
 
     def _open_pool(self, *, restart: bool = False) -> ProcessPoolExecutor:
         if restart and self._pool is not None:

@@ -7,12 +7,11 @@ import io
 from collections.abc import Callable, Sequence
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.broker import Broker, MemoryCallStore, price_of
-from populace.engine.event_loop import finish, to_the_end
-from populace.engine.simulation import Simulation
+from populace.broker import price_of
+from populace.engine.trial import run_trial
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan
-from populace.journal import Manifest, MemoryRecord, Regime
+from populace.journal import RunSettings, read_interventions
 from populace.models import Request, Scripted
 from populace.models.scripted import first_option, uniform
 
@@ -43,7 +42,7 @@ def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehears
     _check_lengths(experiment, arms)
     if experiment.fork_at:
         _check_forks(experiment.fork_at, arms)
-    if experiment.stop.money is not None:
+    if experiment.stop.max_money is not None:
         unknown = next((arm.model for arm in arms if arm.decider == "model" and price_of(arm.model) is None), None)
         if unknown is not None:
             raise UsageError(
@@ -123,16 +122,10 @@ def _identical_arms_error(one: Arm, two: Arm, why: str) -> UsageError:
 def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], until: int | None) -> str | None:
     """A hash of all prompts, answers, metrics and events; None if the scenario fails on stand-in answers."""
     stand_in = Scripted(script, spec="scripted:rehearsal")  # type: ignore[arg-type]
-    broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)
-    regime = Regime(
-        parameters=arm.parameters, seed=seed, model=stand_in.spec, decider=arm.decider, variation=arm.variation
-    )
-    manifest = Manifest(
-        run="rehearsal", scenario="", scenario_hash="", regimes=[regime], interventions=arm.interventions
-    )
-    record = MemoryRecord(manifest)
+    settings = RunSettings(seed=seed, decider=arm.decider, temperature=arm.temperature, variation=arm.variation)
+    interventions = read_interventions(list(arm.interventions))
     try:
-        finish(to_the_end(Simulation(arm.build(), record, broker), until))
+        record, _ = run_trial(arm.build(), stand_in, settings, interventions=interventions, until=until)
     except Exception:  # noqa: BLE001 - a scenario that fails on stand-in answers is judged by its real runs.
         return None
     digest = hashlib.blake2b(repr(_length(arm)).encode(), digest_size=16)

@@ -18,7 +18,7 @@ import polars as pl
 from populace.base.errors import PopulaceError, UsageError
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
-from populace.experiments.plan import Stop
+from populace.experiments.plan import StoppingRule
 from populace.experiments.results import Results
 from populace.experiments.wordings import AS_WRITTEN, STANDARD, changes_prompts
 from populace.prompting.variation import Variation
@@ -133,7 +133,7 @@ def check_robustness(
     variation_map = STANDARD if variations is None else variations
     variation_data = {name: Variation.read(each).data() for name, each in variation_map.items()}
     run_options: dict[str, Any] = {"workspace": workspace, "workers": workers, "observer": observer}
-    stop = Stop(calls=calls)
+    stop = StoppingRule(max_calls=calls)
     if isinstance(study, Results):
         return _robust_experiment(study, variation_data, stop, level, run_options)
     return _robust_run(study, variation_data, seeds, stop, level, run_options)
@@ -193,7 +193,11 @@ def _effective_variations(
 
 
 def _robust_experiment(
-    study: Results, variations: Mapping[str, dict[str, Any]], stop: Stop, level: float, run_options: dict[str, Any]
+    study: Results,
+    variations: Mapping[str, dict[str, Any]],
+    stop: StoppingRule,
+    level: float,
+    run_options: dict[str, Any],
 ) -> Robustness:
     experiment = repetition(study)
     effective, left_out = _effective_variations(experiment, variations)
@@ -306,7 +310,7 @@ def _robust_run(
     run: RunReader,
     variations: Mapping[str, dict[str, Any]],
     seeds: int,
-    stop: Stop,
+    stop: StoppingRule,
     level: float,
     run_options: dict[str, Any],
 ) -> Robustness:

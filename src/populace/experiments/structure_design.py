@@ -10,11 +10,10 @@ from typing import Any
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_of
 from populace.engine.discovery import find_scenario, reference
-from populace.engine.event_loop import finish
 from populace.engine.scenario import Scenario
 from populace.experiments.experiment import Experiment
 from populace.experiments.factors import Factor
-from populace.experiments.plan import Stop
+from populace.experiments.plan import StoppingRule
 from populace.experiments.wordings import AS_WRITTEN, Bundle, changes_prompts, read_wordings
 from populace.tools.estimate import Range, estimate
 
@@ -116,7 +115,7 @@ class StructureDesign:
         """Calls to models, from a trial run of the first arm on stand-in answers; None if that fails."""
         arm = self.experiment.arms()[0]
         try:
-            calls = finish(estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)).calls
+            calls = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1).calls
         except PopulaceError:
             return None
         # Runs of one arm share prompts, so that the calls of one run are the fewest and those of all runs the most.
@@ -163,7 +162,7 @@ def design_structure(settings: StructureSettings) -> StructureDesign:
         factors=factors | asking_factors,
         replicates=replicates,
         pairing=shared if asking else True,
-        stop=Stop(calls=settings.calls),
+        stop=StoppingRule(max_calls=settings.calls),
         **common,
     )
     twin = None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from populace.base.errors import BudgetError, InterruptedRunError, PopulaceError
-from populace.broker import Budget
+from populace.broker import CallSettings
 from populace.engine.run import Run, simulate
 from populace.engine.simulation import Observer, Simulation
 from populace.experiments.arms import Arm
@@ -63,7 +63,7 @@ class Worker:
         self.lines = RowWriter(folder)
         self._models: dict[str, SharedModel] = {}
 
-    def run(self, jobs: Sequence[RunJob], budget: Budget | None = None) -> BatchResult:
+    def run(self, jobs: Sequence[RunJob], limits: CallSettings | None = None) -> BatchResult:
         """Execute the runs of some jobs; a failed run gives a row too."""
         rows: list[RunRow] = []
         make = self._forked_rows if self.experiment.fork_at else self._simulated_rows
@@ -71,7 +71,7 @@ class Worker:
             for job in jobs:
                 if self.should_stop():
                     return BatchResult(rows, INTERRUPTED)
-                for row in make(job, budget):
+                for row in make(job, limits):
                     self.lines.write(row)
                     rows.append(row)
         except InterruptedRunError:
@@ -86,23 +86,21 @@ class Worker:
         """Close the file of rows; models are closed with the process."""
         self.lines.close()
 
-    def _simulated_rows(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
+    def _simulated_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         for arm in (self.arms[number] for number in job.arms):
             seed = self.experiment.seed_of(job.replicate, arm)
-            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, budget))  # type: ignore[misc]
+            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, limits))  # type: ignore[misc]
 
-    def _simulate(self, arm: Arm, seed: int, budget: Budget | None) -> RunReader:
+    def _simulate(self, arm: Arm, seed: int, limits: CallSettings | None) -> RunReader:
         place = self.workspace
         if self.keep == "run":
             place = self.folder
             self._share_calls(place)
-        settings = arm.settings() | {"model": self._model(arm)}
+        settings = arm.settings() | {"model": self._model(arm)} | _values(limits)
         observer = _StopObserver(self.should_stop)
-        return simulate(
-            arm.build(), seed=seed, budget=budget, workspace=place, keep=self.keep, observer=observer, **settings
-        )
+        return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, observer=observer, **settings)
 
-    def _forked_rows(self, job: RunJob, budget: Budget | None) -> Iterator[RunRow]:
+    def _forked_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         """Run the shared history once, then fork every arm; the cost of the history is counted with the first arm."""
         place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
         with self._scratch(place):
@@ -112,8 +110,8 @@ class Worker:
 
                 def fork(arm: Arm = arm) -> RunReader:
                     if not trunk:
-                        trunk.append(self._trunk(job.replicate, place, budget))
-                    return self._fork(trunk[0], arm, budget)
+                        trunk.append(self._trunk(job.replicate, place, limits))
+                    return self._fork(trunk[0], arm, limits)
 
                 row = self._row(arm, job.replicate, fork)
                 if shared and trunk and row["status"] == "complete":
@@ -122,30 +120,27 @@ class Worker:
                         row[name] += getattr(spent, name)
                 yield row
 
-    def _trunk(self, replicate: int, place: Path, budget: Budget | None) -> Run:
+    def _trunk(self, replicate: int, place: Path, limits: CallSettings | None) -> Run:
         """The shared history: the first arm with its early interventions only, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
         settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
+        settings |= _values(limits)
         observer = _StopObserver(self.should_stop, until=fork_at - 1)
         seed = self.experiment.seed_of(replicate, arm)
         try:
-            return simulate(
-                arm.build(), seed=seed, budget=budget, workspace=place, keep="run", observer=observer, **settings
-            )
+            return simulate(arm.build(), seed=seed, workspace=place, keep="run", observer=observer, **settings)
         except InterruptedRunError:
             if not observer.reached:
                 raise
             return Run.open(place / "runs" / observer.name)
 
-    def _fork(self, trunk: Run, arm: Arm, budget: Budget | None) -> Run:
+    def _fork(self, trunk: Run, arm: Arm, limits: CallSettings | None) -> Run:
         fork_at = self.experiment.fork_at or 1
         before = self.arms[0].parameters
         changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
         late = [each for each in arm.interventions if each not in early_interventions(arm, fork_at)]
-        settings = arm.settings() | {"model": self._model(arm), "interventions": late}
-        return trunk.fork(
-            fork_at, parameters=changed, budget=budget, observer=_StopObserver(self.should_stop), **settings
-        )
+        settings = arm.settings() | {"model": self._model(arm), "interventions": late} | _values(limits)
+        return trunk.fork(fork_at, parameters=changed, observer=_StopObserver(self.should_stop), **settings)
 
     @contextlib.contextmanager
     def _scratch(self, place: Path) -> Iterator[None]:
@@ -226,6 +221,11 @@ class _StopObserver(Observer):
             simulation.halt()
 
 
+def _values(limits: CallSettings | None) -> dict[str, Any]:
+    """What `simulate` takes of the limits."""
+    return limits.model_dump(exclude_defaults=True) if limits is not None else {}
+
+
 _this_worker: Worker | None = None
 
 
@@ -238,14 +238,13 @@ def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
     _this_worker = Worker(Path(folder), Path(workspace), keep, stop.is_set)
 
 
-def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], calls: int | None, money: float | None) -> BatchResult:
+def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], limits: dict[str, Any]) -> BatchResult:
     """Execute runs in this worker, outside its main thread, so that they install no signal handlers."""
     worker = _this_worker
     if worker is None:
         raise RuntimeError("this process is no worker")
     with ThreadPoolExecutor(1) as thread:
-        budget = Budget(calls=calls, money=money)
-        return thread.submit(worker.run, [RunJob(*job) for job in jobs], budget).result()
+        return thread.submit(worker.run, [RunJob(*job) for job in jobs], CallSettings(**limits)).result()
 
 
 def _leave_with_parent() -> None:

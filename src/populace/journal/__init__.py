@@ -1,20 +1,49 @@
-"""The run folder: manifest, committed steps, forks."""
+"""The run folder: manifest, settings, interventions, committed steps, forks."""
 
+from populace.journal.interventions import (
+    AddPeople,
+    Announce,
+    AnyIntervention,
+    ChangeParameters,
+    Intervention,
+    RemovePeople,
+    Selection,
+    SetColumns,
+    SwapModel,
+    Target,
+    read_interventions,
+)
 from populace.journal.journal import Journal, MemoryRecord, Record
-from populace.journal.manifest import Manifest, Parent, Regime, Status, author, environment, git_revision, now
+from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, git_revision, now
 from populace.journal.segments import collected
+from populace.journal.settings import Decider, Regime, RunSettings
 
 __all__ = [
+    "AddPeople",
+    "Announce",
+    "AnyIntervention",
+    "ChangeParameters",
+    "Decider",
+    "Intervention",
     "Journal",
     "Manifest",
     "MemoryRecord",
     "Parent",
     "Record",
     "Regime",
+    "RemovePeople",
+    "RunSettings",
+    "Selection",
+    "SetColumns",
     "Status",
+    "Stop",
+    "StopKind",
+    "SwapModel",
+    "Target",
     "author",
     "collected",
     "environment",
     "git_revision",
     "now",
+    "read_interventions",
 ]

@@ -12,16 +12,36 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pydantic
 
 from populace.base.errors import DamagedRunError, RunNotFoundError, RunVersionError
+from populace.journal.interventions import AnyIntervention
+from populace.journal.settings import Regime
 
 FORMAT = 1
 """The version of the run folder; a newer one is refused before anything else of it is read."""
 
 State = Literal["running", "complete", "stopped", "failed"]
+StopKind = Literal["done", "scenario", "budget", "failures", "interrupted", "error"]
+
+
+class Stop(pydantic.BaseModel):
+    """Why a run ended, as data.
+
+    Attributes:
+        kind: All steps are `done`; the `scenario` ended it; a `budget` is spent; too many calls were `failures`; it
+            was `interrupted`; or an `error` ended it.
+        limit: The limit that was reached: calls, tokens, money or seconds.
+        allowed: The value of the limit.
+        spent: What was spent of it.
+    """
+
+    kind: StopKind
+    limit: str | None = None
+    allowed: float | None = None
+    spent: float | None = None
 
 
 class Status(pydantic.BaseModel):
@@ -29,7 +49,8 @@ class Status(pydantic.BaseModel):
 
     Attributes:
         state: Whether the run is under way, came to its end, stopped early or failed.
-        reason: Why it ended.
+        reason: Why it ended, in words.
+        stop: Why it ended, as data; None while it goes, and in folders written before this was recorded.
         steps: How many steps are committed, the beginning not counted.
         planned: How many there will be, where that is known.
         notes: What a reader of the results must know.
@@ -37,6 +58,7 @@ class Status(pydantic.BaseModel):
 
     state: State = "running"
     reason: str = ""
+    stop: Stop | None = pydantic.Field(default=None, exclude_if=lambda stop: stop is None)
     steps: int = 0
     planned: int | None = None
     notes: list[str] = []
@@ -49,18 +71,6 @@ class Parent(pydantic.BaseModel):
     at: int
 
 
-class Regime(pydantic.BaseModel):
-    """The settings that hold from one step on; a fork adds one to its parent's."""
-
-    since: int = 0
-    parameters: dict[str, Any] = {}
-    seed: int = 0
-    model: str = "embedded"
-    decider: str = "model"
-    temperature: float = 1.0
-    variation: dict[str, Any] = pydantic.Field(default={}, exclude_if=lambda variation: not variation)
-
-
 class Manifest(pydantic.BaseModel):
     """The manifest of a run."""
 
@@ -69,7 +79,7 @@ class Manifest(pydantic.BaseModel):
     scenario: str
     scenario_hash: str
     regimes: list[Regime]
-    interventions: list[dict[str, Any]] = []
+    interventions: list[AnyIntervention] = []
     models: dict[str, str] = {}
     recording: str | None = None
     parent: Parent | None = None
@@ -81,6 +91,10 @@ class Manifest(pydantic.BaseModel):
     def regime(self) -> Regime:
         """The settings that hold at the end."""
         return self.regimes[-1]
+
+    def regime_at(self, step: int) -> Regime:
+        """The settings that hold at a step."""
+        return next(regime for regime in reversed(self.regimes) if regime.since <= step)
 
     def write(self, folder: Path) -> None:
         """Put the manifest in its place in one move."""
@@ -107,12 +121,13 @@ class Manifest(pydantic.BaseModel):
             data = json.loads(path.read_text())
         except ValueError as error:
             raise DamagedRunError(f"{path} is not readable: {error}.", "Restore it from a copy.") from error
-        found = data.get("format") if isinstance(data, dict) else None
-        if not isinstance(found, int):
+        written = data.get("format") if isinstance(data, dict) else None
+        if not isinstance(written, int):
             raise DamagedRunError(f"{path} names no format.", "Restore it from a copy.")
-        if found > FORMAT:
+        if written > FORMAT:
             raise RunVersionError(
-                f"{folder.name} was written in format {found}; this Populace reads up to {FORMAT}.", "Upgrade Populace."
+                f"{folder.name} was written in format {written}; this Populace reads up to {FORMAT}.",
+                "Upgrade Populace.",
             )
         try:
             return cls.model_validate(data)
@@ -135,10 +150,10 @@ def author() -> str:
 @functools.cache
 def _git_name() -> str:
     try:
-        said = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=5)
+        result = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=5)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return said.stdout.strip()
+    return result.stdout.strip()
 
 
 def _login_name() -> str:
@@ -150,20 +165,20 @@ def _login_name() -> str:
 
 @functools.cache
 def _installed() -> Mapping[str, str]:
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("populace", "polars", "numpy", "xllamacpp", "openai"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @functools.cache
 def git_revision(folder: Path) -> str | None:
     """The revision of the working tree that holds the scenario, with + where it was changed since."""
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
             capture_output=True,
             text=True,
@@ -172,7 +187,7 @@ def git_revision(folder: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return said.stdout.strip()
+    return result.stdout.strip()
 
 
 def now() -> str:

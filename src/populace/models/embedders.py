@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, runtime_checkable
 
@@ -160,12 +160,20 @@ class MiniLM:
             return self._parts
 
 
-def open_embedder(spec: str, *, progress: Progress | None = None) -> Embedder:
-    """Make the embedder that a string names; raises UnknownNameError for a string of unknown form.
+def open_embedder(
+    spec: str,
+    *,
+    progress: Progress | None = None,
+    timeout_s: float = 60.0,
+    on_tokens: Callable[[int], None] | None = None,
+) -> Embedder:
+    """The embedder that a string names.
 
     Args:
-        spec: An embedder string of one of `EMBEDDER_FORMS`.
-        progress: Called while a file is downloaded.
+        spec: One of the forms of `EMBEDDER_FORMS`.
+        progress: Receives how far a download is.
+        timeout_s: How many seconds one request to a server may take.
+        on_tokens: Receives the number of tokens that a server read, after each request.
 
     Example:
         >>> open_embedder("hashing:64").dimension
@@ -183,7 +191,7 @@ def open_embedder(spec: str, *, progress: Progress | None = None) -> Embedder:
             raise ModelError("'openai:' names no embedding model.", "Write openai:NAME.")
         from populace.models.openai_embedder import OpenAIEmbedder
 
-        return OpenAIEmbedder(rest)
+        return OpenAIEmbedder(rest, timeout_s=timeout_s, on_tokens=on_tokens)
     raise UnknownNameError("embedder", spec, EMBEDDER_FORMS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +28,7 @@ class OpenAIEmbedder:
         key_variable: The environment variable that holds the key.
         timeout_s: How long one request may take.
         retries: How many times a failed request is repeated.
-
-    Example:
-        >>> OpenAIEmbedder("text-embedding-3-small", dimension=256).dimension
-        256
+        on_tokens: Receives the number of tokens that the server read, after each request.
     """
 
     def __init__(
@@ -43,6 +40,7 @@ class OpenAIEmbedder:
         key_variable: str = "OPENAI_API_KEY",
         timeout_s: float = 60.0,
         retries: int = 4,
+        on_tokens: Callable[[int], None] | None = None,
     ) -> None:
         self.model = name
         self.name = f"openai:{name}"
@@ -52,6 +50,7 @@ class OpenAIEmbedder:
         self._key_variable = key_variable
         self._timeout_s = timeout_s
         self._retries = retries
+        self._on_tokens = on_tokens
         self._client: openai.OpenAI | None = None
 
     @property
@@ -102,6 +101,9 @@ class OpenAIEmbedder:
             ) from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the reply of {self.base_url} is malformed ({type(error).__name__}).") from None
+        if self._on_tokens is not None:
+            tokens = getattr(getattr(reply, "usage", None), "prompt_tokens", None)
+            self._on_tokens(tokens if isinstance(tokens, int) and tokens > 0 else 0)
         if not np.isfinite(vectors).all():
             raise EmbeddingError(f"{self.base_url} returned a vector that is not finite.")
         if self._dimension not in (None, vectors.shape[1]):

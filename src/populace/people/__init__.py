@@ -5,10 +5,11 @@ from populace.people.names import draw_names
 from populace.people.network import Network
 from populace.people.person import Person
 from populace.people.selection import filter_expression
-from populace.people.table import Id, People
+from populace.people.table import HEARD, Id, People
 from populace.people.traits import draw_column
 
 __all__ = [
+    "HEARD",
     "Expansion",
     "Id",
     "Network",

@@ -22,6 +22,9 @@ from populace.people.selection import filter_expression
 
 Id = int | str
 
+HEARD = "heard"
+"""The column with what people were told by an announcement; prompts begin the situation with it."""
+
 
 class ValuesByPerson(Protocol):
     """Values with the ids of the people to whom they belong, such as Answers."""

@@ -5,13 +5,12 @@ what I remember, what is the case, what is asked), `variation` (the same in othe
 `conversations` (options in order, how to answer, messages).
 """
 
-from populace.prompting.composition import HEARD, Prompts, compose
+from populace.prompting.composition import Prompts, compose
 from populace.prompting.conversations import Conversations, conversations, rows_for_sampling, scoring_mode
 from populace.prompting.inquiry import Inquiry, Invalid, Rule, Situation
 from populace.prompting.variation import Variation
 
 __all__ = [
-    "HEARD",
     "Conversations",
     "Inquiry",
     "Invalid",

@@ -17,12 +17,8 @@ import polars as pl
 
 from populace.base.errors import TemplateError
 from populace.base.templates import FEW, Template, joined
-from populace.people import People
+from populace.people import HEARD, People
 from populace.prompting.inquiry import Situation
-
-HEARD = "heard"
-"""The column with what a person was told by an announcement; it stands first in the situation."""
-
 
 _VARIANT = "variant of the prompt"
 

@@ -40,7 +40,7 @@ class Answers:
         >>> from populace.scenarios.norms import Norms
         >>> run = simulate(Norms(workers=2, days=1), model="scripted:uniform", seed=1, keep="nothing")
         >>> model = Scripted(lambda request: {"yes": 1.0, "no": 0.0})
-        >>> answers = run.interview(Choice("Are you content?", options=("yes", "no")), model=model)
+        >>> answers = run.at().interview(Choice("Are you content?", options=("yes", "no")), model=model)
         >>> answers.values.to_list(), answers.share("yes")
         (['yes', 'yes'], 1.0)
     """

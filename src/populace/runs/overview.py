@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from populace.broker import Price, Usage, price_of
-from populace.journal import Journal, Parent, Record, Regime
+from populace.journal import Journal, Parent, Record, Regime, Stop
 from populace.questions import STATUSES, VALID
 from populace.runs.caveats import caveats
 from populace.runs.reader import RunReader
-from populace.runs.settings_text import decider_text, intervention_text
+from populace.runs.settings_text import decider_text
 from populace.statistics import Estimate, proportion
 
 RunState = Literal["running", "pausing", "paused", "died", "complete", "stopped", "failed"]
@@ -43,7 +43,8 @@ class RunOverview:
         name: The name of the run.
         scenario: The name of the scenario, or its file and class.
         state: How the run stands.
-        reason: Why it ended.
+        reason: Why it ended, in words.
+        stop: Why it ended, as data.
         last: The last committed step; None before the first.
         planned: How many steps there will be, where that is known.
         people: How many people there are after the last step.
@@ -71,6 +72,7 @@ class RunOverview:
     scenario: str
     state: RunState
     reason: str
+    stop: Stop | None
     last: int | None
     planned: int | None
     people: int
@@ -123,10 +125,7 @@ class RunOverview:
     @property
     def limit(self) -> str:
         """The limit at which the run stopped: calls, tokens, money or seconds; empty where it was none of them."""
-        words = self.reason.split()
-        if self.state != "stopped" or not self.reason.startswith("the budget of ") or len(words) < 5:
-            return ""
-        return words[4] if words[4] in ("calls", "tokens", "money", "seconds") else ""
+        return (self.stop.limit or "") if self.stop else ""
 
     @property
     def statuses_text(self) -> str:
@@ -154,6 +153,7 @@ def overview(run: RunReader) -> RunOverview:
         scenario=manifest.scenario,
         state=run_state(run.record),
         reason=status.reason,
+        stop=status.stop,
         last=steps[-1] if steps else None,
         planned=status.planned,
         people=int(run.record.facts(steps[-1])["people"]["count"]) if steps else 0,
@@ -171,7 +171,7 @@ def overview(run: RunReader) -> RunOverview:
         scored=run.count("scored"),
         sampled=run.count("sampled"),
         low_mass=run.count("low_mass"),
-        interventions=[intervention_text(each) for each in manifest.interventions],
+        interventions=[each.describe() for each in manifest.interventions],
         caveats=caveats(run),
         digest=run.digest if steps and isinstance(run.record, Journal) else "",
         tables=_world_tables(run, steps),

@@ -208,7 +208,7 @@ class RunReader:
         asks, prompts, answers = (self.record.table(step, name) for name in ("asks", "prompts", "answers"))
         if asks is None or answers is None:
             return []
-        regime = next(r for r in reversed(self.manifest.regimes) if r.since <= step)
+        regime = self.manifest.regime_at(step)
         decisions = []
         for answer in answers.filter(pl.col("person") == who.id).iter_rows(named=True):
             ask = asks.row(answer["ask"], named=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from populace.journal import RunSettings
 from populace.runs.reader import RunReader
 
 _DECIDERS = {"rule": "the rule", "replay": "a recording"}
@@ -17,22 +18,6 @@ def decider_text(decider: str, model: str) -> str:
         ('embedded', 'the rule')
     """
     return model if decider == "model" else _DECIDERS.get(decider, decider)
-
-
-def intervention_text(intervention: dict[str, Any]) -> str:
-    """An intervention, as recorded in a manifest, in words.
-
-    Example:
-        >>> intervention_text({"kind": "announce", "at": 3, "text": "Wear green.", "to": {"where": {}}})
-        'at step 3: announce (text: Wear green.)'
-    """
-    parts = [
-        f"{name}: {value_text(value)}"
-        for name, value in intervention.items()
-        if name not in ("kind", "at") and _is_set(value)
-    ]
-    what = f"at step {intervention.get('at')}: {intervention.get('kind')}"
-    return f"{what} ({'; '.join(parts)})" if parts else what
 
 
 def value_text(value: Any) -> str:
@@ -61,14 +46,11 @@ def settings_of(run: RunReader) -> dict[str, Any]:
     """The settings and parameters of a run as they are at its end, by name; what is not set has no entry."""
     manifest = run.manifest
     regime, parent = manifest.regime, manifest.parent
-    settings = {
+    settings: dict[str, Any] = {
         "scenario": manifest.scenario,
         "fork of": f"{parent.run} at step {parent.at}" if parent else None,
-        "seed": regime.seed,
-        "model": regime.model,
-        "decider": regime.decider,
-        "temperature": regime.temperature,
-        "interventions": manifest.interventions or None,
+        **{name: getattr(regime, name) for name in RunSettings.model_fields},
+        "interventions": [each.describe() for each in manifest.interventions] or None,
         "variation": regime.variation or None,
     }
     return {name: value for name, value in settings.items() if value is not None} | parameters_of_run(run)
@@ -110,7 +92,7 @@ def settings_rows(run: RunReader) -> list[tuple[str, str]]:
             ("temperature" + since, f"{regime.temperature:g}"),
         ]
         rows += [(f"variation: {name}{since}", value_text(value)) for name, value in regime.variation.items()]
-    rows += [("intervention", intervention_text(each)) for each in manifest.interventions]
+    rows += [("intervention", each.describe()) for each in manifest.interventions]
     rows += [("recording", manifest.recording)] if manifest.recording else []
     return rows
 

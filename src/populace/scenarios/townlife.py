@@ -29,7 +29,6 @@ from populace.minds import (
     Reflection,
     Talk,
 )
-from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.worlds.town.presence import Presence
@@ -121,7 +120,9 @@ class TownLife(Scenario):
     def make_mind(self) -> Mind:
         """The minds of the residents; a scenario may leave parts out or replace them."""
         memory = (
-            Memory(open_embedder(self.embedder), how=self.retrieval, rater=self.importance) if self.remembers else None
+            Memory(self.open_embedder(self.embedder), how=self.retrieval, rater=self.importance)
+            if self.remembers
+            else None
         )
         return Mind(
             profile=WHO,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from populace.broker import Broker, CallStore, MemoryCallStore, Price
+from populace.broker import CallStore, Price
 from populace.engine.scenario import Scenario
-from populace.engine.simulation import Simulation
-from populace.journal import Manifest, MemoryRecord, Regime
+from populace.engine.trial import run_trial
+from populace.journal import RunSettings
 from populace.models import Capabilities, ModelKind, Request, Scripted, model_kind
 from populace.models.scripted import first_option, uniform
 
@@ -29,7 +29,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """What a run is expected to take.
 
     Attributes:
@@ -61,14 +61,14 @@ class _Counter:
         return self.script(request)
 
 
-async def estimate(
+def estimate(
     scenario: Scenario,
     *,
     model: str = "embedded",
     price: Price | None = None,
     store: CallStore | None = None,
     seeds: int = 3,
-) -> Estimate:
+) -> CostEstimate:
     """Estimate a run by trial runs on random answers.
 
     Args:
@@ -77,11 +77,16 @@ async def estimate(
         price: Money for its tokens.
         store: Where earlier calls of the model are.
         seeds: How many trial runs of each kind.
+
+    Example:
+        >>> from populace.scenarios.norms import Norms
+        >>> estimate(Norms(workers=5, days=2), seeds=1).decisions
+        Range(low=10, high=10)
     """
     trials = [(script, True, seed) for script in (uniform, first_option) for seed in range(seeds)]
     if not model_kind(model, ModelKind()).local:
         trials += [(uniform, False, seed) for seed in range(seeds)]
-    counts = [await _trial(scenario, script, scored, seed) for script, scored, seed in trials]
+    counts = [_trial(scenario, script, scored, seed) for script, scored, seed in trials]
     decisions, calls = (Range(min(c[i] for c in counts), max(c[i] for c in counts)) for i in (0, 1))
     reads = [c[2] / _CHARACTERS_A_TOKEN for c in counts]
     tokens = Range(
@@ -96,18 +101,15 @@ async def estimate(
         )
     pace = store.pace(model) if store is not None else None
     seconds = Range(calls.low * pace, calls.high * pace) if pace is not None else None
-    return Estimate(decisions, calls, tokens, cost, seconds, len(trials))
+    return CostEstimate(decisions, calls, tokens, cost, seconds, len(trials))
 
 
-async def _trial(
+def _trial(
     scenario: Scenario, script: Callable[[Request], object], scored: bool, seed: int
 ) -> tuple[int, int, int, int]:
     """Decisions, calls, characters read and tokens written in one trial run."""
     counter = _Counter(script)
     able = Capabilities(top_tokens=20 if scored else 0, lead=True, schema=True, seed=True)
     stand_in = Scripted(counter, spec="scripted:estimate", capabilities=able)  # type: ignore[arg-type]
-    broker = Broker(MemoryCallStore(), opener=lambda spec: stand_in)
-    regime = Regime(parameters=scenario.parameters, seed=seed, model=stand_in.spec)
-    record = MemoryRecord(Manifest(run="estimate", scenario="", scenario_hash="", regimes=[regime]))
-    await Simulation(type(scenario)(**scenario.parameters), record, broker).run()
-    return broker.usage.decisions, broker.usage.calls, counter.characters, counter.written
+    _, usage = run_trial(type(scenario)(**scenario.parameters), stand_in, RunSettings(seed=seed))
+    return usage.decisions, usage.calls, counter.characters, counter.written

@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
-from populace.broker import Broker
-from populace.deciders import Decided, decide
-from populace.engine.interventions import Selection, SetColumns, set_columns
+from populace.base.randomness import stream
+from populace.deciders import Decided
 from populace.engine.scenario import Scenario, Stage
 from populace.engine.scopes import Driver, Scope
-from populace.engine.simulation import awaited
+from populace.engine.session import Session
+from populace.engine.simulation import call_and_wait
+from populace.journal import RunSettings, SetColumns
 from populace.prompting import Inquiry
 from populace.questions import Answers, Finite
 
@@ -57,36 +58,53 @@ class Probe:
         )
 
 
-async def probe(
+def probe(
     scenario: type[Scenario],
-    broker: Broker,
     *,
     parameters: Mapping[str, Any] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] = ("embedded",),
     seed: int = 0,
     people: int | None = None,
+    session: Session | None = None,
 ) -> Probe:
     """Ask the scenario's first question over a grid.
 
     Args:
         scenario: The scenario.
-        broker: The way to the models.
         parameters: Parameters that stay as they are.
         vary: Values by name: of a parameter, of a column of the population, or of a field of the prompt.
         models: The models to ask.
         seed: Of the population.
         people: Ask only so many of the people; all by default.
+        session: The way to models; one that keeps replies in memory by default. It is closed at the end.
+
+    Example:
+        >>> from populace.scenarios.norms import Norms
+        >>> probe(Norms, vary={"initial_share": [0.0, 1.0]}, models=["scripted:uniform"]).curve()["blue"].to_list()
+        [0.5, 0.5]
     """
-    vary = vary or {}
+    session = session or Session()
+    return session.finish(_ask_grid(scenario, session, dict(parameters or {}), vary or {}, models, seed, people))
+
+
+async def _ask_grid(
+    scenario: type[Scenario],
+    session: Session,
+    parameters: dict[str, Any],
+    vary: Mapping[str, Sequence[Any]],
+    models: Sequence[str],
+    seed: int,
+    people: int | None,
+) -> Probe:
     rows: list[pl.DataFrame] = []
     inquiry: Inquiry | None = None
     for point in _grid(vary):
-        inquiry = await first_inquiry(scenario, dict(parameters or {}), point, seed)
+        inquiry = await first_inquiry(scenario, parameters, point, seed, session)
         if people is not None and people < len(inquiry.people):
             inquiry = inquiry.about(np.arange(people))
         for model in models:
-            decided = await decide(replace(inquiry, model=model, decider="model"), broker)
+            decided = await session.decide(replace(inquiry, model=model, decider="model"))
             rows.append(_rows(decided, point, model))
     if inquiry is None:
         raise UsageError("the grid is empty.")
@@ -108,28 +126,27 @@ class _CaughtError(Exception):
 
 
 async def first_inquiry(
-    scenario: type[Scenario], parameters: dict[str, Any], point: dict[str, Any], seed: int
+    scenario: type[Scenario], parameters: dict[str, Any], point: dict[str, Any], seed: int, session: Session
 ) -> Inquiry:
     """Run a scenario up to its first question, with a point of the grid put in."""
     known = scenario.parameter_model().model_fields
-    made = scenario(**parameters, **{name: value for name, value in point.items() if name in known})
+    instance = scenario(**parameters, **{name: value for name, value in point.items() if name in known})
     others = {name: value for name, value in point.items() if name not in known}
 
     async def catch(inquiries: list[Inquiry]) -> list[Answers]:
         raise _CaughtError(inquiries)
 
     driver = Driver[Inquiry](catch)
-    stage = Stage(driver, seed, "embedded", "model", 1.0)
-    made._stage = stage
+    stage = Stage(instance, driver, RunSettings(seed=seed), session)
     try:
-        stage.people = await driver.run(awaited(made.setup), Scope("0"))
-        columns = {name: value for name, value in others.items() if name in made.people}
+        stage.people = await driver.run(call_and_wait(instance.setup), Scope("0"))
+        columns = {name: value for name, value in others.items() if name in instance.people}
         if columns:
-            set_columns(made.people, SetColumns(at=1, values=columns), Selection().of(made.people, None))
+            SetColumns(at=1, values=columns).apply(stage, stream(seed, "probe"))
         stage.step = 1
-        await driver.run(made.step(), Scope("1"))
+        await driver.run(instance.step(), Scope("1"))
     except _CaughtError as caught:
-        return _with_fields(caught.inquiries[0], {n: v for n, v in others.items() if n not in made.people})
+        return _with_fields(caught.inquiries[0], {n: v for n, v in others.items() if n not in instance.people})
     raise ScenarioError(f"{scenario.__name__} asked nothing in its first step.", "A probe needs a question.")
 
 
@@ -139,26 +156,26 @@ def _with_fields(inquiry: Inquiry, fields: dict[str, Any]) -> Inquiry:
         if name not in situation.constants and name not in situation.columns:
             known = {*situation.constants, *situation.columns, *inquiry.people.columns}
             raise UnknownNameError("parameter, column or field", name, known)
-    kept = {name: column for name, column in situation.columns.items() if name not in fields}
-    return replace(inquiry, situation=replace(situation, constants={**situation.constants, **fields}, columns=kept))
+    columns = {name: column for name, column in situation.columns.items() if name not in fields}
+    return replace(inquiry, situation=replace(situation, constants={**situation.constants, **fields}, columns=columns))
 
 
 def _rows(decided: Decided, point: dict[str, Any], model: str) -> pl.DataFrame:
     """One row for each distinct prompt of one point and model."""
     answers, question = decided.answers, decided.answers.question
-    shown = decided.prompts.group_by("prompt", maintain_order=True).agg(
+    prompts = decided.prompts.group_by("prompt", maintain_order=True).agg(
         pl.first("system").alias("persona"), pl.first("method"), pl.first("status")
     )
-    counts = np.bincount(answers.prompt, minlength=shown.height)
-    table = shown.with_columns(people=pl.Series(counts), model=pl.lit(model))
+    counts = np.bincount(answers.prompt, minlength=prompts.height)
+    table = prompts.with_columns(people=pl.Series(counts), model=pl.lit(model))
     options = [str(value) for value in question.values] if isinstance(question, Finite) else []
     if answers.probabilities is not None and answers.mass is not None:
         valid = pl.col("status") == "ok"
         shares = [pl.when(valid).then(pl.Series(answers.probabilities[:, i])).alias(o) for i, o in enumerate(options)]
         table = table.with_columns(*shares, mass=pl.Series(answers.mass))
     else:
-        said = answers.values.cast(pl.String)
-        samples = [(said == option).cast(pl.Float64).alias(option) for option in options]
+        values = answers.values.cast(pl.String)
+        samples = [(values == option).cast(pl.Float64).alias(option) for option in options]
         table = table.with_columns(*samples, pl.lit(None, pl.Float64).alias("mass"))
     varied = [pl.lit(value).alias(name) for name, value in point.items()]
     return table.select(*varied, "model", "persona", "people", "method", "status", "mass", *options)

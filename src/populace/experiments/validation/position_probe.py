@@ -8,16 +8,13 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.broker import Broker
-from populace.deciders import decide
 from populace.engine.discovery import find_scenario
-from populace.engine.event_loop import finish
+from populace.engine.session import Session
 from populace.engine.workspace import Workspace
 from populace.experiments.evidence import distribution_matrix, place_effect
 from populace.experiments.results import Results
 from populace.experiments.validation.card import Check, CheckVerdict
 from populace.experiments.validation.checks import PLACE, points, unmeasured_check
-from populace.models import open_model
 from populace.questions import Finite
 from populace.runs.reader import RunReader
 from populace.tools.probe import first_inquiry
@@ -37,26 +34,22 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
         scenario, parameters, model = subject.manifest.scenario, regime.parameters, regime.model
         seed, folder = regime.seed, subject.folder.parent.parent
 
+    session = Session(Workspace(folder).store())
+
     async def ask() -> Check:
-        broker = Broker(Workspace(folder).store(), opener=open_model)
-        try:
-            inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed)
-            question = inquiry.question
-            if not isinstance(question, Finite):
-                return unmeasured_check(
-                    name, f"The first question, {question.text!r}, has no fixed options to reorder."
-                )
-            if len(inquiry.people) > _MOST_PEOPLE:
-                inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
-            turned = replace(question, order="rotate", reason=False)
-            situation = replace(inquiry.situation, question=turned)
-            decided = await decide(replace(inquiry, situation=situation, model=model, decider="model"), broker)
-            return _position_check(decided.prompts, broker.usage.calls)
-        finally:
-            await broker.close()
+        inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed, session)
+        question = inquiry.question
+        if not isinstance(question, Finite):
+            return unmeasured_check(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
+        if len(inquiry.people) > _MOST_PEOPLE:
+            inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
+        rotated = replace(question, order="rotate", reason=False)
+        situation = replace(inquiry.situation, question=rotated)
+        decided = await session.decide(replace(inquiry, situation=situation, model=model, decider="model"))
+        return _position_check(decided.prompts, session.usage.calls)
 
     try:
-        return finish(ask())
+        return session.finish(ask())
     except PopulaceError as error:
         return unmeasured_check(name, f"The probe could not be made: {error.what}")
 

@@ -14,7 +14,6 @@ import polars as pl
 
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.minds import Memory, Mind, Recollection
-from populace.models import open_embedder
 from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
 from populace.runs.reader import RunReader
@@ -54,7 +53,7 @@ class Discussion(Scenario):
         people = People.named(self.members, seed=self.rng)
         self.mind = Mind(
             profile="You are {name}, {leaning}, taking part in a discussion among neighbours.",
-            memory=Memory(open_embedder(self.embedder)) if self.remembers else None,
+            memory=Memory(self.open_embedder(self.embedder)) if self.remembers else None,
         )
         self.spoke: dict[Id, int] = dict.fromkeys(people.ids.to_list(), 0)
         self.lines: list[tuple[str, str]] = []

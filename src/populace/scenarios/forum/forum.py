@@ -16,7 +16,6 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.minds import expand
-from populace.models import open_embedder
 from populace.people import Id, People
 from populace.questions import Choice, Utterance
 from populace.runs.reader import RunReader
@@ -74,7 +73,12 @@ class Forum(Scenario):
         if not (self.expand and self.personas):
             return people_from_seeds(design, self.rng)
         expansion = await expand(
-            self, design.personas, design.people, goal=design.goal, embedder=open_embedder(self.embedder), rng=self.rng
+            self,
+            design.personas,
+            design.people,
+            goal=design.goal,
+            embedder=self.open_embedder(self.embedder),
+            rng=self.rng,
         )
         self.event("expanded", **dict(expansion.counts))
         return expansion.people
@@ -140,7 +144,7 @@ class Forum(Scenario):
         most = min(design.together, design.posts - self.next_slot, int(members.join.sum()))
         slots = np.arange(self.next_slot, self.next_slot + most)
         self.next_slot += len(slots)
-        who = self.speakers.openers(self.stage.seed, slots, members.join)
+        who = self.speakers.openers(self.stage.settings.seed, slots, members.join)
         front = self.board.front(design.sorting, design.front, self._seconds)
         is_new = members.newcomer[who]
         read = np.where(is_new, wording.front_page(front), "")
@@ -151,7 +155,7 @@ class Forum(Scenario):
 
     def _replies(self, forced: ForcedReply | None) -> list[pl.DataFrame]:
         """Drafts of replies: who replies to whom in which thread, in a table for each random continuation."""
-        design, threads, members, seed = self.design, self.threads, self.members, self.stage.seed
+        design, threads, members, seed = self.design, self.threads, self.members, self.stage.settings.seed
         slots = threads.draw_growing(seed, design.reply_chance, certain=self._reopened_slot())
         if forced is not None:
             slots = slots[slots != forced.slot]
@@ -221,7 +225,7 @@ class Forum(Scenario):
         rows = pl.concat(posts, how="vertical_relaxed")
         slots = rows["slot"].to_numpy()
         turns, draws = self.threads.turns[slots], self.threads.draw[slots]
-        within_step = (chances(self.stage.seed, "time", slots, turns, draws) * _SECONDS).astype(np.int64)
+        within_step = (chances(self.stage.settings.seed, "time", slots, turns, draws) * _SECONDS).astype(np.int64)
         rows = rows.with_columns(time=pl.Series(within_step + self._seconds))
         self.speakers.record(slots, rows["who"].to_numpy())
         new = self.board.add(rows)
@@ -236,7 +240,7 @@ class Forum(Scenario):
         if design.moderate_by == "nobody":
             return
         slots = new["slot"].to_numpy()
-        luck = chances(self.stage.seed, "moderator", slots, threads.turns[slots], threads.draw[slots])
+        luck = chances(self.stage.settings.seed, "moderator", slots, threads.turns[slots], threads.draw[slots])
         on_duty = moderation.moderators_on_duty(self.people, luck)
         if design.moderate_by == "rule":
             acts = moderation.acts_by_trigger(design, new, on_duty) if on_duty else []

@@ -155,7 +155,7 @@ class Schelling(Scenario):
 
     def stop(self) -> str | None:
         """Under a rule the run ends once everybody is content; a model may still change its mind."""
-        by_rule = self.decide_by != "choice" or self.stage.decider == "rule"
+        by_rule = self.decide_by != "choice" or self.stage.settings.decider == "rule"
         return "everybody is content" if by_rule and self.unhappy() == 0 else None
 
     @metric

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from populace.base.errors import InterventionError, UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.engine.interventions import (
-    AddPeople,
-    Announce,
-    ChangeParameters,
-    Intervention,
-    RemovePeople,
-    SetColumns,
-    SwapModel,
-    announced,
-    joined,
-    read_interventions,
-    set_columns,
-)
-from populace.models import model_kind
+from populace.journal import ChangeParameters, RunSettings, read_interventions
 from populace.people import People
 from populace.runs.reader import RunReader
-from populace.studio.pages.fork.selection import Column, columns_of, plain, whom
+from populace.studio.pages.fork.selection import Column, columns_of
 from populace.studio.widgets.form_values import command_options, format_value, input_error, input_errors
-from populace.tools.describe import Parameter
+from populace.tools.describe import Parameter, fields_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +62,7 @@ def beginning(run: RunReader, at: int | None = None) -> Beginning:
     row = metrics.row(0, named=True) if metrics is not None and metrics.height else {}
     regimes = [each for each in run.manifest.regimes if each.since < at]
     parameters = {name: value for each in regimes for name, value in each.parameters.items()}
-    for each in read_interventions(list(run.manifest.interventions)):
+    for each in run.manifest.interventions:
         if isinstance(each, ChangeParameters) and each.at < at:
             parameters |= each.parameters
     now = regimes[-1]
@@ -92,9 +79,10 @@ def beginning(run: RunReader, at: int | None = None) -> Beginning:
     )
 
 
-SETTINGS = (
-    Parameter("seed", "int", None, optional=True, help="Another seed from this step on."),
-    Parameter("temperature", "number", None, optional=True, ge=0, help="Another temperature from this step on."),
+SETTINGS = tuple(
+    replace(each, default=None, optional=True, required=False, help=f"{each.help.rstrip('.')}; as before by default.")
+    for each in fields_of(RunSettings)
+    if each.name in ("seed", "temperature")
 )
 """What a fork may have of its own beside changes."""
 
@@ -166,98 +154,37 @@ class Fork:
         return made
 
 
-def checked(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -> list[str]:
+def check_changes(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -> list[str]:
     """Every change as a sentence, after trying it on the people as they are at the fork.
 
     Raises:
         PopulaceError: A change that cannot be read, or that would fail when the fork runs.
     """
-    people = run.people(fork.at - 1)
-    said = []
-    for number, each in enumerate(read_interventions([dict(change) for change in fork.changes])):
-        if each.at < fork.at:
-            raise InterventionError(f"a change at step {each.at} lies before the fork at {fork.at}.")
-        meant = _meant(each, people, number)
-        _try(each, people, meant, parameters)
-        said.append(sentence(each, len(meant) if meant is not None else None, len(people)))
-    return said
+    trial = _Trial(run.people(fork.at - 1), parameters)
+    sentences = []
+    for number, change in enumerate(read_interventions([dict(change) for change in fork.changes])):
+        if change.at < fork.at:
+            raise InterventionError(f"a change at step {change.at} lies before the fork at {fork.at}.")
+        # Who a random share falls on is drawn anew in the fork; how many they are is the same.
+        sentences.append(change.check(trial, stream(0, f"studio/{number}")))
+    return sentences
 
 
-def _meant(intervention: Intervention, people: People, number: int) -> People | None:
-    selection = intervention.to if isinstance(intervention, RemovePeople) else getattr(intervention, "to", None)
-    if selection is None:
-        return None
-    # Who a random share falls on is drawn anew in the fork; how many they are is the same.
-    meant: People = selection.of(people, stream(0, f"studio/{number}"))
-    if not len(meant):
-        raise InterventionError("nobody is meant.", "No person fits the conditions at this step.")
-    return meant
+@dataclass
+class _Trial:
+    """A society to try changes on: the people at the fork, and the parameters of the scenario."""
 
+    people: People
+    parameters: Sequence[Parameter]
 
-def _try(intervention: Intervention, people: People, meant: People | None, parameters: Sequence[Parameter]) -> None:
-    """Do it to the people at hand."""
-    match intervention:
-        case Announce() if meant is not None:
-            announced(people, intervention, meant)
-        case SetColumns() if meant is not None:
-            unknown = [name for name in intervention.values if name not in (*people.columns, "decider", "model")]
-            if unknown:
-                raise UnknownNameError("column", unknown[0], people.columns)
-            set_columns(people, intervention, meant)
-        case AddPeople():
-            joined(people, intervention)
-        case RemovePeople() if meant is not None:
-            if len(meant) == len(people):
-                raise InterventionError("nobody would be left.", "Choose fewer people.")
-            people.remove(meant)
-        case ChangeParameters():
-            _check_parameters(intervention.parameters, parameters)
-        case SwapModel():
-            model_kind(intervention.model)  # Raises where the string has no known form.
+    def change(self, parameters: Mapping[str, Any]) -> None:
+        known = {each.name: each for each in self.parameters}
+        for name, value in parameters.items():
+            if name not in known:
+                raise UnknownNameError("parameter", name, known)
+            error = input_error(known[name], format_value(value))
+            if error:
+                raise InterventionError(f"{name}: {error}.")
 
-
-def _check_parameters(given: Mapping[str, Any], parameters: Iterable[Parameter]) -> None:
-    known = {each.name: each for each in parameters}
-    for name, value in given.items():
-        if name not in known:
-            raise UnknownNameError("parameter", name, known)
-        said = input_error(known[name], format_value(value))
-        if said:
-            raise InterventionError(f"{name}: {said}.")
-
-
-def sentence(intervention: Intervention, meant: int | None, people: int) -> str:
-    """An intervention in words.
-
-    Example:
-        >>> sentence(Announce(at=3, text="Wear green.", steps=2), 20, 20)
-        'At step 3, tell everybody: “Wear green.”, for 2 steps'
-    """
-    at = f"At step {intervention.at},"
-    match intervention:
-        case Announce():
-            long = f", for {_count(intervention.steps, 'step', 'steps')}" if intervention.steps else ""
-            return f"{at} tell {whom(intervention.to, meant, people)}: “{intervention.text}”{long}"
-        case SetColumns():
-            values = ", ".join(
-                f"{name} to {format_value(plain(v)) or 'nothing'}" for name, v in intervention.values.items()
-            )
-            return f"{at} set {values} for {whom(intervention.to, meant, people)}"
-        case AddPeople():
-            names = [str(row["name"]) for row in intervention.people if row.get("name")]
-            joiners = _count(len(intervention.people), "person joins", "people join")
-            return f"{at} {joiners}" + (f": {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "")
-        case RemovePeople():
-            return f"{at} {whom(intervention.to, meant, people)} leave"
-        case ChangeParameters():
-            values = ", ".join(
-                f"{name} becomes {format_value(value)}" for name, value in intervention.parameters.items()
-            )
-            return f"{at} {values}"
-        case SwapModel():
-            all_or_some = "everybody" if intervention.to is None else whom(intervention.to, meant, people)
-            return f"{at} {intervention.model} decides for {all_or_some}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+    def use_model(self, spec: str) -> None:
+        """Nothing to try: whether a model is there, the command finds out."""

@@ -14,7 +14,7 @@ from populace.runs.clock import step_time
 from populace.studio.catalogue import Catalogue
 from populace.studio.jobs import command
 from populace.studio.pages.fork.change_forms import KINDS, Read, change_form
-from populace.studio.pages.fork.data import SETTINGS, Beginning, Fork, beginning, checked
+from populace.studio.pages.fork.data import SETTINGS, Beginning, Fork, beginning, check_changes
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -148,7 +148,7 @@ class _ForkPage:
             people = await asyncio.to_thread(parent.people, self.fork.at - 1)
             change = {"at": int(self._later or self.fork.at), **self._read(people)}
             tried = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
-            await asyncio.to_thread(checked, parent, tried, self.parameters)
+            await asyncio.to_thread(check_changes, parent, tried, self.parameters)
         except PopulaceError as error:
             with self._refused:
                 error_card(error)
@@ -213,7 +213,9 @@ class _ForkPage:
         said: Sequence[str] = [str(change.get("kind")) for change in self.fork.changes]
         problem = None
         try:
-            said = await asyncio.to_thread(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
+            said = await asyncio.to_thread(
+                check_changes, self.studio.library.run(self.fork.run), self.fork, self.parameters
+            )
         except PopulaceError as error:
             problem = error
         self._list.clear()
@@ -255,7 +257,7 @@ class _ForkPage:
             if wrong:
                 said = "; ".join(f"{name} {why}" for name, why in wrong.items())
                 raise UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form.")
-            await asyncio.to_thread(checked, self.studio.library.run(self.fork.run), self.fork, self.parameters)
+            await asyncio.to_thread(check_changes, self.studio.library.run(self.fork.run), self.fork, self.parameters)
         except PopulaceError as error:
             self._hindered.clear()
             with self._hindered:

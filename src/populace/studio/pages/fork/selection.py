@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from populace.base.errors import InterventionError, UnknownNameError
-from populace.engine.interventions import Selection
 from populace.people import People
 from populace.studio.widgets.form_values import format_value, parse_value
 from populace.tools.describe import Kind, Parameter
@@ -105,34 +104,6 @@ def _wanted(column: Column, condition: ColumnCondition) -> Any:
     if value is None:
         raise InterventionError(f"{column.name}: a value to compare with is needed.")
     return value if condition.sign == "eq" else {condition.sign: value}
-
-
-def whom(meant: Selection, count: int | None, people: int) -> str:
-    """Who is meant, in words.
-
-    Example:
-        >>> whom(Selection(where={"age": {"ge": 30}}), 2, 3)
-        '2 of 3 people (age ≥ 30)'
-    """
-    parts = [_words(name, wanted) for name, wanted in meant.where.items()]
-    if meant.ids is not None:
-        parts.append(f"id {' or '.join(map(str, meant.ids[:8]))}{' …' if len(meant.ids) > 8 else ''}")
-    if meant.share is not None:
-        parts.append(f"{meant.share:.0%} of them at random")
-    if not parts:
-        return "everybody"
-    counted = f"{count:,} of {people:,} people" if count is not None else "the people"
-    return f"{counted} ({', '.join(parts)})"
-
-
-def _words(name: str, wanted: Any) -> str:
-    if wanted is None:
-        return f"{name} is empty"
-    if isinstance(wanted, Mapping):
-        return " and ".join(f"{name} {SIGNS.get(sign, sign)} {value}" for sign, value in wanted.items())
-    if isinstance(wanted, list):
-        return f"{name} is one of {', '.join(map(str, wanted))}"
-    return f"{name} is {wanted}"
 
 
 def _kind(dtype: pl.DataType) -> Kind:

@@ -7,36 +7,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from populace.base.formatting import duration
-from populace.deciders import DECIDERS
+from populace.broker import CallSettings
+from populace.journal import RunSettings
 from populace.models import ModelKind, model_kind
 from populace.studio.widgets.form_values import changed_texts, command_options, input_errors, option_name
-from populace.tools.describe import Parameter
+from populace.tools.describe import Parameter, fields_of
 
 SETTINGS = (
-    Parameter("model", "text", "embedded", required=True, help="The model that decides."),
-    Parameter("seed", "int", 0, help="The seed of everything random in the run."),
-    Parameter("temperature", "number", 1.0, ge=0, help="Applied to the distributions before drawing."),
-    Parameter(
-        "decider", "choice", "model", choices=DECIDERS, help="Who decides for people without a decider of their own."
-    ),
-    Parameter(
-        "recording", "text", "", help="The recorded run that supplies answers for people whose decider is replay."
-    ),
+    *fields_of(RunSettings),
+    Parameter("recording", "text", "", help="The recorded run that answers for people whose decider is replay."),
 )
 """The settings of every run, besides the parameters of its scenario."""
 
-BUDGET = (
-    Parameter("max_calls", "int", None, optional=True, ge=1, help="Calls to the model."),
-    Parameter("max_tokens", "int", None, optional=True, ge=1, help="Tokens read and written."),
-    Parameter("max_money", "number", None, optional=True, gt=0, help="Money, by the price table."),
-    Parameter("max_seconds", "number", None, optional=True, gt=0, help="Seconds."),
-)
+LIMITS = tuple(each for each in fields_of(CallSettings) if each.name.startswith("max_"))
 """The limits at which a run stops; it can be resumed."""
 
 _OF_ESTIMATE = frozenset({"model", "workspace", "json"})
 _OF_RUN = frozenset(
-    {each.name for each in (*SETTINGS, *BUDGET)}
-    | {"workspace", "json", "intervention", "concurrency", "timeout", "chart", "no_chart"}
+    {each.name for each in (*SETTINGS, *LIMITS)}
+    | {"workspace", "json", "intervention", "concurrency", "timeout_s", "chart", "no_chart"}
 )
 """The commands' own options; a test compares them with the commands."""
 
@@ -51,7 +40,7 @@ class RunForm:
         scenario: The scenario as `populace run` takes it.
         parameters: The parameters of the scenario.
         texts: The texts of their fields.
-        settings: The texts of the fields of `SETTINGS` and `BUDGET`.
+        settings: The texts of the fields of `SETTINGS` and `LIMITS`.
     """
 
     scenario: str
@@ -64,31 +53,31 @@ class RunForm:
         """The form that an address describes; what it does not name has its default."""
         texts = {each.name: query[key] for each in parameters if (key := option_name(each.name, _KEYS)) in query}
         return cls(
-            scenario, parameters, texts, {e.name: query[e.name] for e in (*SETTINGS, *BUDGET) if e.name in query}
+            scenario, parameters, texts, {e.name: query[e.name] for e in (*SETTINGS, *LIMITS) if e.name in query}
         )
 
     def query(self) -> dict[str, str]:
         """The query of the address: the scenario, and what differs from the default."""
         own = {option_name(name, _KEYS): text for name, text in changed_texts(self.parameters, self.texts).items()}
-        return {"scenario": self.scenario, **own, **changed_texts((*SETTINGS, *BUDGET), self.settings)}
+        return {"scenario": self.scenario, **own, **changed_texts((*SETTINGS, *LIMITS), self.settings)}
 
     def input_errors(self) -> dict[str, str]:
         """What is wrong with the input, by its name in the address."""
         own = {option_name(name, _KEYS): error for name, error in input_errors(self.parameters, self.texts).items()}
-        errors = own | input_errors((*SETTINGS, *BUDGET), self.settings)
+        errors = own | input_errors((*SETTINGS, *LIMITS), self.settings)
         if self.settings.get("decider") == "replay" and not self.settings.get("recording", "").strip():
             errors["recording"] = "needs the name of a recorded run"
         return errors
 
     def setting(self, name: str) -> str:
         """The text of a setting, or its default."""
-        default = next(each.default for each in (*SETTINGS, *BUDGET) if each.name == name)
+        default = next(each.default for each in (*SETTINGS, *LIMITS) if each.name == name)
         return self.settings.get(name, "").strip() or ("" if default is None else str(default))
 
     def run(self) -> list[str]:
         """The command that starts it, without `populace`."""
         own = command_options(self.parameters, self.texts, _OF_RUN)
-        return ["run", self.scenario, *own, *command_options((*SETTINGS, *BUDGET), self.settings)]
+        return ["run", self.scenario, *own, *command_options((*SETTINGS, *LIMITS), self.settings)]
 
     def estimate(self) -> list[str]:
         """The command that estimates it, without `populace`."""

@@ -14,7 +14,7 @@ from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
-from populace.studio.pages.new_run.data import BUDGET, SETTINGS, RunForm, estimate_rows
+from populace.studio.pages.new_run.data import LIMITS, SETTINGS, RunForm, estimate_rows
 from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -68,7 +68,7 @@ async def _description(catalogue: Catalogue, name: str) -> dict[str, Any]:
 
 
 def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:
-    settings = {each.name: query[each.name] for each in (*SETTINGS, *BUDGET) if each.name in query}
+    settings = {each.name: query[each.name] for each in (*SETTINGS, *LIMITS) if each.name in query}
     with section("Scenario"):
         with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
             for offer in offers:
@@ -124,14 +124,14 @@ class _NewRun:
         self._update()
 
     def _show_settings(self, models: list[str]) -> None:
-        model, seed, temperature, decider, recording = SETTINGS
+        model, *others, recording = SETTINGS
         text = self.form.settings.get
         with section("Model and chance"):
             with field_grid():
                 box = field(model, text("model"), self._on_setting, name="model")
                 if isinstance(box, ui.input):
                     box.set_autocomplete(models)
-                for each in (seed, temperature, decider):
+                for each in others:
                     field(each, text(each.name), self._on_setting, name=each.name)
                 with ui.element("div") as self._recording:
                     field(recording, text("recording"), self._on_setting, name="recording")
@@ -148,12 +148,12 @@ class _NewRun:
                     with ui.row().classes("gap-2 items-baseline"):
                         ui.label(form).classes("commandline").style("flex: 0 0 auto")
                         ui.label(meaning).classes("soft small")
-            expanded = any(text(each.name) for each in BUDGET)
+            expanded = any(text(each.name) for each in LIMITS)
             with ui.expansion("Budget", value=expanded).classes("w-full").props("dense") as budget:
                 test_id(budget, "budget")
                 ui.label("The run stops at a limit. It can be resumed, and nothing is paid for twice.").classes("soft")
                 with field_grid():
-                    for each in BUDGET:
+                    for each in LIMITS:
                         field(each, text(each.name), self._on_setting, name=each.name)
 
     def _show_estimate(self) -> None:
@@ -175,7 +175,7 @@ class _NewRun:
         self.page.command(command(*self.form.run()))
         query = self.form.query()
         defaults: dict[str, None] = dict.fromkeys(context.client.request.query_params)
-        defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *BUDGET))
+        defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *LIMITS))
         defaults |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
         self.page.address(**defaults | query)
         self._recording.set_visibility(self.form.setting("decider") == "replay")

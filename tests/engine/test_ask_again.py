@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -8,11 +7,11 @@ import pytest
 
 from populace import Choice, Field, People, Rating, Run, Scenario, simulate
 from populace.base.errors import PopulaceError, TemplateError, UnknownNameError, UsageError
-from populace.broker import Broker
+from populace.engine.ask_again import DecisionChanges, RepeatedDecision, ask_again
+from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.models import Model, Scripted, open_model
+from populace.models import Model, Scripted
 from populace.scenarios.norms import Norms
-from populace.tools.ask_again import Again, Changes, again
 from support.commands import populace
 from support.models import Counting, leaning, varied
 from support.scenarios import Forms, Shirts
@@ -26,26 +25,20 @@ def ask(
     person: int | str = 1,
     path: str | None = None,
     **changes: Any,
-) -> Again:
-    """Ask again, with models by name where one is given."""
-    known = {each.spec: each for each in (opened, Counting()) if each is not None}
-
-    async def go() -> Again:
-        broker = Broker(Workspace().store(), opener=lambda spec: known.get(spec) or open_model(spec))
-        try:
-            return await again(run, broker, step=step, person=person, path=path, changes=Changes(**changes))
-        finally:
-            await broker.close()
-
-    return asyncio.run(go())
+) -> RepeatedDecision:
+    """Ask again, with a model by its string where one is given."""
+    session = Session(Workspace().store(), model=opened or Counting())
+    return session.finish(
+        ask_again(run, session, step=step, person=person, path=path, changes=DecisionChanges(**changes))
+    )
 
 
 def test_unchanged_it_gives_the_recorded_decision_without_a_call(shirts_run: Run) -> None:
     made = ask(shirts_run)
     assert (made.calls, made.reused, made.lines) == (0, 1, [])
     assert made.same_answer
-    assert made.asked.distribution == made.recorded.distribution
-    assert made.asked.draw == made.recorded.draw
+    assert made.repeated.distribution == made.recorded.distribution
+    assert made.repeated.draw == made.recorded.draw
     assert set(made.differences.values()) == {0.0}
 
 
@@ -55,7 +48,7 @@ def test_every_kind_of_question_repeats_without_a_call(path: str) -> None:
     made = ask(run, step=1, path=path)
     assert made.calls == 0
     assert made.same_answer
-    assert made.asked.prompts == [
+    assert made.repeated.prompts == [
         {k: v for k, v in row.items() if k != "ask"} | {"prompt": 0} for row in made.recorded.prompts
     ]
 
@@ -73,10 +66,10 @@ def test_reversed_options_are_shown_the_other_way_round_and_counted_as_declared(
     run = simulate(Shirts(), model="scripted:first", seed=1)
     made = ask(run, order="reversed")
     assert "Options: blue, green." in made.recorded.prompts[0]["user"]
-    assert "Options: green, blue." in made.asked.prompts[0]["user"]
+    assert "Options: green, blue." in made.repeated.prompts[0]["user"]
     assert made.recorded.distribution == {"blue": pytest.approx(1), "green": pytest.approx(0)}
-    assert made.asked.distribution == {"blue": pytest.approx(0), "green": pytest.approx(1)}
-    assert (made.recorded.value, made.asked.value) == ("blue", "green")
+    assert made.repeated.distribution == {"blue": pytest.approx(0), "green": pytest.approx(1)}
+    assert (made.recorded.value, made.repeated.value) == ("blue", "green")
     assert made.differences == {"blue": pytest.approx(-1), "green": pytest.approx(1)}
 
 
@@ -104,13 +97,13 @@ def test_options_can_be_put_in_any_order_by_name() -> None:
     for person in range(4):
         assert ask(run, step=1, person=person, path="1/0").lines == []
         assert (
-            ask(run, step=1, person=person, path="1/0", wording="What?").asked.prompts[0]["arrangement"]
+            ask(run, step=1, person=person, path="1/0", wording="What?").repeated.prompts[0]["arrangement"]
             == (ask(run, step=1, person=person, path="1/0").recorded.prompts[0]["arrangement"])
         ), "other words leave the order alone, also where it is random"
     made = ask(run, step=1, path="1/0", order=["cherry", "apple", "banana"])
-    assert "cherry, apple, banana" in made.asked.prompts[0]["user"]
-    assert made.asked.value == "cherry"
-    assert ask(run, step=1, path="1/1", order="reversed").asked.value == "3"
+    assert "cherry, apple, banana" in made.repeated.prompts[0]["user"]
+    assert made.repeated.value == "cherry"
+    assert ask(run, step=1, path="1/1", order="reversed").repeated.value == "3"
     with pytest.raises(UsageError, match="upwards or downwards"):
         ask(run, step=1, path="1/1", order=["2", "1", "3"])
 
@@ -119,22 +112,22 @@ def test_another_model_answers_the_same_prompt(shirts_run: Run) -> None:
     made = ask(shirts_run, leaning(0.9), model="scripted:leaning-0.9")
     assert made.calls == 1
     assert made.lines == []
-    assert made.asked.prompts[0]["model"] == "scripted:leaning-0.9"
-    assert made.asked.distribution == {"blue": pytest.approx(0.9), "green": pytest.approx(0.1)}
-    assert made.asked.value == ("blue" if made.recorded.draw is not None and made.recorded.draw < 0.9 else "green")
+    assert made.repeated.prompts[0]["model"] == "scripted:leaning-0.9"
+    assert made.repeated.distribution == {"blue": pytest.approx(0.9), "green": pytest.approx(0.1)}
+    assert made.repeated.value == ("blue" if made.recorded.draw is not None and made.recorded.draw < 0.9 else "green")
 
 
 def test_another_temperature_costs_nothing_and_uses_the_same_draw(shirts_run: Run) -> None:
     made = ask(shirts_run, temperature=0.0)
     assert made.calls == 0
-    assert made.asked.distribution == made.recorded.distribution
-    assert sorted((made.asked.draw_distribution or {}).values()) == [0.0, 1.0]
-    assert made.asked.draw == made.recorded.draw
+    assert made.repeated.distribution == made.recorded.distribution
+    assert sorted((made.repeated.draw_distribution or {}).values()) == [0.0, 1.0]
+    assert made.repeated.draw == made.recorded.draw
 
 
 def test_other_words_are_put_in_place_of_the_question_and_of_what_is_told(shirts_run: Run) -> None:
     made = ask(shirts_run, wording="What do you put on, {name}?", given="Nobody knows what was worn.")
-    user = made.asked.prompts[0]["user"]
+    user = made.repeated.prompts[0]["user"]
     assert made.recorded.person["name"] in user
     assert "Nobody knows" in user
     assert "Yesterday" not in user
@@ -144,8 +137,11 @@ def test_other_words_are_put_in_place_of_the_question_and_of_what_is_told(shirts
 
 def test_whole_texts_are_put_word_for_word(shirts_run: Run) -> None:
     made = ask(shirts_run, system="You are {nobody}.", text="Blue or green?")
-    assert (made.asked.prompts[0]["system"], made.asked.prompts[0]["user"]) == ("You are {nobody}.", "Blue or green?")
-    assert made.asked.status == "ok"
+    assert (made.repeated.prompts[0]["system"], made.repeated.prompts[0]["user"]) == (
+        "You are {nobody}.",
+        "Blue or green?",
+    )
+    assert made.repeated.status == "ok"
 
 
 def test_a_rule_has_no_prompt_and_a_model_can_take_its_place() -> None:
@@ -153,8 +149,8 @@ def test_a_rule_has_no_prompt_and_a_model_can_take_its_place() -> None:
     with pytest.raises(UsageError, match="no prompt"):
         ask(run)
     made = ask(run, model="scripted:first")
-    assert made.asked.value == "blue"
-    assert made.asked.distribution is not None and made.recorded.distribution is None
+    assert made.repeated.value == "blue"
+    assert made.repeated.distribution is not None and made.recorded.distribution is None
     assert made.differences == {}
 
 
@@ -162,8 +158,8 @@ def test_a_run_that_was_asked_in_another_way_is_asked_again_in_that_way() -> Non
     run = simulate(Shirts(), model=Counting(), seed=1, variation={"order": "reversed", "wording": "polite"})
     assert ask(run).calls == 0
     made = ask(run, order="reversed")
-    assert "Please answer" in made.asked.prompts[0]["user"]
-    assert "Options: blue, green." in made.asked.prompts[0]["user"]
+    assert "Please answer" in made.repeated.prompts[0]["user"]
+    assert "Options: blue, green." in made.repeated.prompts[0]["user"]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +196,7 @@ def test_words_are_asked_anew_where_they_are_sampled() -> None:
     run = simulate(Forms(), model=Scripted(varied, spec="scripted:counting"), seed=1)
     made = ask(run, Scripted(varied, spec="scripted:counting"), step=1, path="1/3", wording="Why not?")
     assert made.calls == 1
-    assert made.asked.value != made.recorded.value
+    assert made.repeated.value != made.recorded.value
     assert made.differences == {}
 
 

@@ -120,8 +120,8 @@ def test_memories_are_those_up_to_the_step_with_the_scores_of_that_step(discussi
 
 
 def test_interviews_are_those_held_with_the_person(shirts_run: Run) -> None:
-    shirts_run.interview(Text("Are you well?"), people=[1], at=2, model=Counting())
-    shirts_run.interview(Text("And you?"), people=[2], at=2, model=Counting())
+    shirts_run.at(2).interview(Text("Are you well?"), people=[1], model=Counting())
+    shirts_run.at(2).interview(Text("And you?"), people=[2], model=Counting())
     (held,) = biography(shirts_run, "1").interviews
     assert (held["step"], held["question"], held["status"]) == (2, "Are you well?", "ok")
 

@@ -1,4 +1,4 @@
-"""Limits on what a run may spend, and the prices that turn tokens into money."""
+"""The prices that turn tokens into money."""
 
 from __future__ import annotations
 
@@ -10,41 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from populace.base.errors import BudgetError, UsageError
-from populace.broker.usage import Usage
+from populace.base.errors import UsageError
 from populace.models import Model, ModelKind, Reply, model_kind
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a run may spend before it stops, resumable; None sets no limit.
-
-    Attributes:
-        calls: Calls to the model.
-        tokens: Tokens read and written.
-        money: In the currency of the price table.
-        seconds: Wall time.
-    """
-
-    calls: int | None = None
-    tokens: int | None = None
-    money: float | None = None
-    seconds: float | None = None
-
-    def check(self, usage: Usage, seconds: float) -> None:
-        """Raise BudgetError where a limit is reached."""
-        for name, allowed, spent in (
-            ("calls", self.calls, usage.calls),
-            ("tokens", self.tokens, usage.tokens),
-            ("money", self.money, usage.cost),
-            ("seconds", self.seconds, seconds),
-        ):
-            if allowed is not None and spent >= allowed:
-                raise BudgetError(name, allowed, spent)
-
-    def calls_left(self, usage: Usage) -> int | None:
-        """How many more calls may be made, or None for any number."""
-        return None if self.calls is None else max(0, self.calls - usage.calls)
 
 
 @dataclass(frozen=True)

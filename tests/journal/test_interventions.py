@@ -8,7 +8,7 @@ import pytest
 
 from populace import Announce, ChangeParameters, Run, Selection, SetColumns, SwapModel, simulate
 from populace.base.errors import InterventionError, ParameterError, PeopleError, PopulaceError, UnknownNameError
-from populace.engine.interventions import read_interventions
+from populace.journal.interventions import read_interventions
 from support.models import Counting
 from support.scenarios import Shirts
 

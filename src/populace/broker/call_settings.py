@@ -1,0 +1,55 @@
+"""How models are called, and what may be spent on it: one description for every door."""
+
+from __future__ import annotations
+
+import pydantic
+
+from populace.base.errors import BudgetError
+from populace.broker.usage import Usage
+
+
+class CallSettings(pydantic.BaseModel):
+    """How models are called, and what may be spent before a run stops, resumable. None sets no limit.
+
+    Example:
+        >>> CallSettings(max_calls=100).concurrency
+        16
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    concurrency: int = pydantic.Field(
+        default=16, ge=1, description="How many calls may be under way at once; it changes no result."
+    )
+    timeout_s: float = pydantic.Field(
+        default=120.0, gt=0, description="How many seconds one attempt of a call may take."
+    )
+    max_calls: int | None = pydantic.Field(default=None, ge=1, description="Stop, resumable, after so many calls.")
+    max_tokens: int | None = pydantic.Field(default=None, ge=1, description="Stop, resumable, after so many tokens.")
+    max_money: float | None = pydantic.Field(
+        default=None, gt=0, description="Stop, resumable, after so much money, by the price table."
+    )
+    max_seconds: float | None = pydantic.Field(
+        default=None, gt=0, description="Stop, resumable, after so many seconds."
+    )
+
+    def check(self, usage: Usage, seconds: float, *, calls: bool = True) -> None:
+        """Raise BudgetError where a limit is reached.
+
+        Args:
+            usage: What was spent so far.
+            seconds: How long it took.
+            calls: Whether the limit on calls counts.
+        """
+        for name, allowed, spent in (
+            ("calls", self.max_calls if calls else None, usage.calls),
+            ("tokens", self.max_tokens, usage.tokens),
+            ("money", self.max_money, usage.cost),
+            ("seconds", self.max_seconds, seconds),
+        ):
+            if allowed is not None and spent >= allowed:
+                raise BudgetError(name, allowed, spent)
+
+    def calls_left(self, usage: Usage) -> int | None:
+        """How many more calls may be made, or None for any number."""
+        return None if self.max_calls is None else max(0, self.max_calls - usage.calls)

@@ -1,0 +1,27 @@
+"""A recorded run, run again on its own answers up to a step."""
+
+from __future__ import annotations
+
+from populace.engine.discovery import find_scenario
+from populace.engine.session import Session
+from populace.engine.simulation import Observer, Simulation
+from populace.journal import MemoryRecord
+from populace.runs.reader import RunReader
+
+
+async def replay_to(run: RunReader, step: int, session: Session, observer: Observer | None = None) -> Simulation:
+    """Replay a run in memory up to a step, and stay there.
+
+    Args:
+        run: The run; it does not change.
+        step: The last step.
+        session: The way to models, for whatever is asked afterwards; the replay itself asks none.
+        observer: Receives every question as the scenario puts it.
+    """
+    manifest = run.manifest.model_copy(deep=True)
+    scenario = find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
+    simulation = Simulation(
+        scenario, MemoryRecord(manifest), session, source=run.record, replay_until=step + 1, observer=observer
+    )
+    await simulation.run(until=step)
+    return simulation

@@ -1,0 +1,125 @@
+"""The way to models: call store, limits and models, put together in one place.
+
+A run, an interview, a probe, an estimate, a question asked again, a judge and an embedder all reach
+models through a session, so each of them pays once, keeps replies and respects limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, Self, TypeVar
+
+from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Usage
+from populace.deciders import Decided, RecordedStep, decide
+from populace.models import Embedder, Model, open_embedder, open_model
+from populace.prompting import Inquiry
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Session:
+    """The way to models, for as long as it is open.
+
+    Args:
+        store: Where replies are kept; in memory by default. It is closed with the session.
+        calls: How models are called, and what may be spent.
+        model: A model given as an object, used wherever its string is named.
+        stand_in: A model that answers in the place of every other, as in a rehearsal.
+
+    Example:
+        >>> from populace.models import Scripted
+        >>> Session(model=Scripted(lambda request: "yes", spec="scripted:yes")).usage.calls
+        0
+    """
+
+    def __init__(
+        self,
+        store: CallStore | None = None,
+        *,
+        calls: CallSettings | None = None,
+        model: str | Model | None = None,
+        stand_in: Model | None = None,
+    ) -> None:
+        self.calls = calls or CallSettings()
+        self._given = {model.spec: model} if isinstance(model, Model) else {}
+        self._stand_in = stand_in
+        self._embedders: dict[str, Embedder] = {}
+        # An empty store is false, so it must be compared with None.
+        self.broker = Broker(MemoryCallStore() if store is None else store, settings=self.calls, opener=self._open)
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked and spent so far."""
+        return self.broker.usage
+
+    async def model(self, spec: str) -> Model:
+        """The model of this string, started on first use."""
+        return await self.broker.model(spec)
+
+    def embedder(self, spec: str) -> Embedder:
+        """The embedder of this string; what a server charges for counts as use, under `embedding`."""
+        if spec not in self._embedders:
+            self._embedders[spec] = open_embedder(
+                spec, timeout_s=self.calls.timeout_s, on_tokens=self.broker.count_embedding
+            )
+        return self._embedders[spec]
+
+    async def decide(self, inquiry: Inquiry, recording: RecordedStep | None = None) -> Decided:
+        """The answers to an inquiry, from models, rules and a recording as the population says."""
+        return await decide(inquiry, self.broker, recording)
+
+    def finish(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine that uses the session to its end, and close the session."""
+
+        async def closing() -> T:
+            try:
+                return await coroutine
+            finally:
+                await self.close()
+
+        return run_to_end(closing())
+
+    async def close(self) -> None:
+        """Close models, embedders and the call store."""
+        for embedder in self._embedders.values():
+            close: Callable[[], None] | None = getattr(embedder, "close", None)
+            if close is not None:
+                close()
+        await self.broker.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _open(self, spec: str) -> Model:
+        model = self._stand_in or self._given.get(spec)
+        return model or open_model(spec, concurrency=self.calls.concurrency, timeout_s=self.calls.timeout_s)
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also from code that runs inside an event loop, such as a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Await any function of Populace from asynchronous code; the event loop goes on meanwhile.
+
+    Example:
+        >>> import populace as pc
+        >>> from populace.scenarios.norms import Norms
+        >>> async def two_days():
+        ...     return await pc.in_thread(pc.simulate, Norms(workers=3, days=2), decider="rule", keep="nothing")
+        >>> asyncio.run(two_days()).metrics.height
+        3
+    """
+    return await asyncio.to_thread(function, *args, **kwargs)

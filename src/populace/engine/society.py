@@ -1,0 +1,143 @@
+"""A society as it was after a step of a run, to talk to. Nothing that is done here changes the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from populace.base.templates import Template
+from populace.broker import CallSettings
+from populace.engine.ask_again import DecisionChanges, RepeatedDecision, ask_again
+from populace.engine.replay import replay_to
+from populace.engine.session import Session
+from populace.engine.workspace import Workspace
+from populace.journal import Journal, now
+from populace.models import Model
+from populace.people import Id, People
+from populace.prompting import Inquiry, Situation
+from populace.questions import Answers, Question
+
+if TYPE_CHECKING:
+    from populace.engine.run import Run
+
+
+class Society:
+    """The society of a run as it was after a step; `run.at(step)` gives one.
+
+    Attributes:
+        run: The run.
+        step: The step after which it is seen.
+    """
+
+    def __init__(self, run: Run, step: int) -> None:
+        self.run = run
+        self.step = step
+
+    @property
+    def people(self) -> People:
+        """The population after the step."""
+        return self.run.people(self.step)
+
+    def interview(
+        self,
+        question: Question,
+        *,
+        people: Sequence[Id] | None = None,
+        given: str = "",
+        model: str | Model | None = None,
+        calls: CallSettings | None = None,
+        **fields: Any,
+    ) -> Answers:
+        """Ask people something on the side. The run does not change; interviews are kept beside it, marked as such.
+
+        Args:
+            question: What to ask.
+            people: Whom, by id or name; everybody by default.
+            given: What they are told before it.
+            model: Who answers; the model of the run by default.
+            calls: How models are called, and what may be spent.
+            **fields: Values for fields.
+
+        Example:
+            >>> from populace import Choice, simulate
+            >>> from populace.scenarios.norms import Norms
+            >>> run = simulate(Norms(workers=3, days=2), model="scripted:first", keep="nothing")
+            >>> run.at(1).interview(Choice("Do you like it?", options=("yes", "no")), people=[0]).values.to_list()
+            ['yes']
+        """
+        run, regime = self.run, self.run.manifest.regime_at(self.step)
+        spec = regime.model if model is None else model if isinstance(model, str) else model.spec
+        path = f"interview/{self.step}/{len(run.interviews()) if isinstance(run.record, Journal) else 0}"
+        session = self._session(model, calls)
+
+        async def hold() -> Answers:
+            simulation = await replay_to(run, self.step, session)
+            everybody = simulation.scenario.people
+            some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
+            situation = Situation(question, Template(given), fields, {})
+            inquiry = Inquiry(
+                path,
+                some,
+                simulation.scenario.mind,
+                situation,
+                regime.seed,
+                regime.temperature,
+                spec,
+                purpose="interview",
+            )
+            return (await session.decide(inquiry)).answers
+
+        answers = session.finish(hold())
+        if isinstance(run.record, Journal):
+            self._record_interview(question, given, spec, answers)
+        return answers
+
+    def ask_again(
+        self,
+        person: Id,
+        *,
+        path: str | None = None,
+        changes: DecisionChanges | None = None,
+        calls: CallSettings | None = None,
+    ) -> RepeatedDecision:
+        """Put the question of a recorded decision of this step once more, with something changed.
+
+        Args:
+            person: Who made the decision, by id or name.
+            path: Which decision, where the person made several in the step.
+            changes: What is different; nothing by default, which repeats the decision.
+            calls: How models are called, and what may be spent.
+
+        Example:
+            >>> from populace import simulate
+            >>> from populace.scenarios.norms import Norms
+            >>> run = simulate(Norms(workers=3, days=1), model="scripted:first", keep="nothing")
+            >>> repeated = run.at(1).ask_again(0, changes=DecisionChanges(order="reversed"))
+            >>> repeated.recorded.value, repeated.repeated.value
+            ('blue', 'green')
+        """
+        session = self._session(None, calls)
+        return session.finish(ask_again(self.run, session, step=self.step, person=person, path=path, changes=changes))
+
+    def fork(self, **settings: Any) -> Run:
+        """A run that shares everything up to this step and goes its own way from the next; see `Run.fork`."""
+        return self.run.fork(self.step + 1, **settings)
+
+    def _session(self, model: str | Model | None, calls: CallSettings | None) -> Session:
+        record = self.run.record
+        store = Workspace.of(record).store() if isinstance(record, Journal) else None
+        return Session(store, calls=calls, model=model)
+
+    def _record_interview(self, question: Question, given: str, model: str, answers: Answers) -> None:
+        rows = answers.frame.to_dicts()
+        entry = {
+            "step": self.step,
+            "question": question.describe(),
+            "given": given,
+            "model": model,
+            "held": now(),
+            "answers": [{"person": row["id"], "value": row["value"], "status": row["status"]} for row in rows],
+        }
+        with (self.run.folder / "interviews.jsonl").open("a") as file:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")

@@ -1,0 +1,39 @@
+"""A scenario run on a stand-in model and kept in memory, to learn about it before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from populace.broker import Usage
+from populace.engine.scenario import Scenario
+from populace.engine.session import Session
+from populace.engine.simulation import Simulation
+from populace.journal import AnyIntervention, Manifest, MemoryRecord, Regime, RunSettings
+from populace.models import Model
+
+
+def run_trial(
+    scenario: Scenario,
+    stand_in: Model,
+    settings: RunSettings,
+    *,
+    interventions: Sequence[AnyIntervention] = (),
+    until: int | None = None,
+) -> tuple[MemoryRecord, Usage]:
+    """Run a scenario with a stand-in for every model.
+
+    Args:
+        scenario: The scenario; it is used up.
+        stand_in: Answers in the place of every model.
+        settings: The settings of the run.
+        interventions: What is done from outside.
+        until: The last step; the end of the scenario by default.
+
+    Returns:
+        What was recorded, and what was asked.
+    """
+    regime = Regime(**{**settings.model_dump(), "model": stand_in.spec}, parameters=scenario.parameters)
+    manifest = Manifest(run="trial", scenario="", scenario_hash="", regimes=[regime], interventions=list(interventions))
+    record, session = MemoryRecord(manifest), Session(stand_in=stand_in)
+    session.finish(Simulation(scenario, record, session).run(until))
+    return record, session.usage

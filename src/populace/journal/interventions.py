@@ -1,0 +1,363 @@
+"""Interventions as data: what is done to a society from outside, and when.
+
+They are part of the manifest, so a run with interventions repeats, forks and compares like any
+other. An intervention acts at the beginning of its step, before anybody decides. Each kind applies,
+checks and describes itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+import pydantic
+
+from populace.base.errors import InterventionError, PopulaceError
+from populace.models import model_kind
+from populace.people import HEARD, People
+
+_SIGNS = {"eq": "is", "ne": "is not", "in": "is one of", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
+
+
+class Target(Protocol):
+    """What an intervention acts on."""
+
+    @property
+    def people(self) -> People:
+        """The population, which an intervention may change."""
+
+    def change(self, parameters: Mapping[str, Any]) -> None:
+        """Set parameters of the scenario, checked like the first."""
+
+    def use_model(self, spec: str) -> None:
+        """Let another model decide for people whom no column gives one."""
+
+
+class Selection(pydantic.BaseModel):
+    """Some of the people: by conditions on columns, by ids, or a share drawn at random; everybody by default.
+
+    Example:
+        >>> Selection(where={"age": {"ge": 30}}).describe(2, 3)
+        '2 of 3 people (age ≥ 30)'
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    where: dict[str, Any] = {}
+    ids: list[int | str] | None = None
+    share: Annotated[float | None, pydantic.Field(gt=0, le=1)] = None
+
+    def of(self, people: People, rng: np.random.Generator) -> People:
+        """The people selected."""
+        selected = people.where(**self.where) if self.ids is None else people.take(self.ids).where(**self.where)
+        if self.share is not None:
+            selected = selected.sample(round(len(selected) * self.share), seed=rng)
+        return selected
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """The selection in words, with how many people it holds where that is known."""
+        parts = [_condition_text(name, condition) for name, condition in self.where.items()]
+        if self.ids is not None:
+            parts.append(f"id {' or '.join(map(str, self.ids[:8]))}{' …' if len(self.ids) > 8 else ''}")
+        if self.share is not None:
+            parts.append(f"{self.share:.0%} of them at random")
+        if not parts:
+            return "everybody"
+        count = f"{selected:,} of {total:,} people" if selected is not None else "the people"
+        return f"{count} ({', '.join(parts)})"
+
+
+def _condition_text(column: str, condition: Any) -> str:
+    if condition is None:
+        return f"{column} is empty"
+    if isinstance(condition, Mapping):
+        return " and ".join(f"{column} {_SIGNS.get(sign, sign)} {value}" for sign, value in condition.items())
+    if isinstance(condition, list):
+        return f"{column} is one of {', '.join(map(str, condition))}"
+    return f"{column} is {condition}"
+
+
+class Intervention(pydantic.BaseModel):
+    """Something that is done to a society from outside."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Do it.
+
+        Args:
+            target: The society that it is done to.
+            rng: Draws the people where a share is selected at random.
+        """
+        raise NotImplementedError
+
+    def end(self, target: Target, step: int) -> None:
+        """Undo it, where it lasts for some steps only and this is the step after the last of them."""
+
+    def check(self, target: Target, rng: np.random.Generator) -> str:
+        """Try it on a society that is there to be tried on, and say in words what it does.
+
+        Raises:
+            PopulaceError: It would fail, or it would act on nobody.
+        """
+        people = target.people
+        selection: Selection | None = getattr(self, "to", None)
+        selected = None if selection is None else len(selection.of(people, rng))
+        if selected == 0:
+            raise InterventionError("nobody is selected.", "No person meets the conditions at this step.")
+        text = self.describe(selected, len(people))
+        self.apply(target, rng)
+        return text
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """What it does, in words.
+
+        Args:
+            selected: How many people it acts on, where that is known.
+            total: How many people there are.
+        """
+        raise NotImplementedError
+
+
+class Announce(Intervention):
+    """Tell people something; it stands first in whatever they are asked, for `steps` steps or for good.
+
+    Example:
+        >>> Announce(at=3, text="Wear green.", steps=2).describe()
+        'At step 3, tell everybody: “Wear green.”, for 2 steps'
+    """
+
+    kind: Literal["announce"] = "announce"
+    text: str = pydantic.Field(min_length=1)
+    to: Selection = Selection()
+    steps: Annotated[int | None, pydantic.Field(ge=1)] = None
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Put the words after what people heard before."""
+        people = target.people
+        old = people[HEARD] if HEARD in people else pl.Series(HEARD, [None] * len(people), dtype=pl.String)
+        table = pl.DataFrame({"old": old, "selected": _mask(self.to.of(people, rng), people)})
+        more = pl.when(pl.col("old").is_null()).then(pl.lit(self.text)).otherwise(pl.col("old") + "\n" + self.text)
+        people[HEARD] = table.select(pl.when("selected").then(more).otherwise("old")).to_series()
+
+    def end(self, target: Target, step: int) -> None:
+        """Take the words out of what people heard, once their time is over."""
+        people = target.people
+        if self.steps is None or self.at + self.steps != step or HEARD not in people:
+            return
+        lines = people[HEARD].str.split("\n")
+        rest = lines.list.eval(pl.element().filter(pl.element() != self.text)).list.join("\n")
+        people[HEARD] = pl.select(pl.when(rest != "").then(rest)).to_series()
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """What is announced to whom, and for how long."""
+        duration = f", for {_count(self.steps, 'step', 'steps')}" if self.steps else ""
+        return f"At step {self.at}, tell {self.to.describe(selected, total)}: “{self.text}”{duration}"
+
+
+class SetColumns(Intervention):
+    """Set columns of the selected people to given values.
+
+    Example:
+        >>> SetColumns(at=2, values={"shirt": "green"}, to=Selection(share=0.5)).describe(10, 20)
+        'At step 2, set shirt to green for 10 of 20 people (50% of them at random)'
+    """
+
+    kind: Literal["set"] = "set"
+    values: dict[str, Any] = pydantic.Field(min_length=1)
+    to: Selection = Selection()
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Set the columns."""
+        people = target.people
+        selected = _mask(self.to.of(people, rng), people)
+        for column, value in self.values.items():
+            # Who decides for a person may be set for some before any column says it of anybody.
+            missing = column in ("decider", "model") and column not in people
+            old = pl.Series([None] * len(people), dtype=pl.String) if missing else people[column]
+            try:
+                new = pl.select(pl.when(selected).then(pl.lit(value).cast(old.dtype)).otherwise(old)).to_series()
+            except pl.exceptions.PolarsError as error:
+                raise InterventionError(f"column {column!r} cannot be set to {value!r}: {error}.") from error
+            people[column] = new
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """Which columns are set to what, for whom."""
+        values = ", ".join(f"{name} to {_value_text(value) or 'nothing'}" for name, value in self.values.items())
+        return f"At step {self.at}, set {values} for {self.to.describe(selected, total)}"
+
+
+class AddPeople(Intervention):
+    """New people join, each a mapping from columns to values; people without an id get the next number.
+
+    Example:
+        >>> AddPeople(at=4, people=[{"name": "Ada"}]).describe()
+        'At step 4, 1 person joins: Ada'
+    """
+
+    kind: Literal["add"] = "add"
+    people: list[dict[str, Any]] = pydantic.Field(min_length=1)
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Add the people."""
+        people = target.people
+        rows = [dict(row) for row in self.people]
+        number = people.next_id() if people.ids.dtype.is_integer() else None
+        for row in rows:
+            if "id" not in row:
+                if number is None:
+                    raise InterventionError("ids are strings here, so people who join need ids of their own.")
+                row["id"], number = number, number + 1
+        unknown = {name for row in rows for name in row} - set(people.columns)
+        if unknown:
+            raise InterventionError(
+                f"people who join have {sorted(unknown)[0]!r}, which is not a column of the population."
+            )
+        schema = {name: people.frame.schema[name] for name in people.columns if any(name in row for row in rows)}
+        try:
+            people.add(People(pl.DataFrame(rows, schema=schema)))
+        except (pl.exceptions.PolarsError, TypeError, PopulaceError) as error:
+            raise InterventionError(f"people could not join at step {self.at}: {error}") from error
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """How many people join, and the first names."""
+        names = [str(row["name"]) for row in self.people if row.get("name")]
+        text = f"At step {self.at}, {_count(len(self.people), 'person joins', 'people join')}"
+        return text + (f": {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "")
+
+
+class RemovePeople(Intervention):
+    """The selected people leave.
+
+    Example:
+        >>> RemovePeople(at=5, to=Selection(ids=[3])).describe(1, 20)
+        'At step 5, 1 of 20 people (id 3) leave'
+    """
+
+    kind: Literal["remove"] = "remove"
+    # Run folders that were written before call it `who`.
+    to: Selection = pydantic.Field(validation_alias=pydantic.AliasChoices("to", "who"))
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Remove the people."""
+        target.people.remove(self.to.of(target.people, rng))
+
+    def check(self, target: Target, rng: np.random.Generator) -> str:
+        """As for any intervention; somebody must be left."""
+        if len(self.to.of(target.people, rng)) == len(target.people):
+            raise InterventionError("nobody would be left.", "Select fewer people.")
+        return super().check(target, rng)
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """Who leaves."""
+        return f"At step {self.at}, {self.to.describe(selected, total)} leave"
+
+
+class ChangeParameters(Intervention):
+    """Change parameters of the scenario.
+
+    Example:
+        >>> ChangeParameters(at=3, parameters={"days": 9}).describe()
+        'At step 3, days becomes 9'
+    """
+
+    kind: Literal["change"] = "change"
+    parameters: dict[str, Any] = pydantic.Field(min_length=1)
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Set the parameters."""
+        target.change(self.parameters)
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """Which parameters change, and to what."""
+        values = ", ".join(f"{name} becomes {_value_text(value)}" for name, value in self.parameters.items())
+        return f"At step {self.at}, {values}"
+
+
+class SwapModel(Intervention):
+    """Let another model decide, for everybody or for the selected people.
+
+    Example:
+        >>> SwapModel(at=3, model="embedded").describe()
+        'At step 3, embedded decides for everybody'
+    """
+
+    kind: Literal["swap"] = "swap"
+    model: str
+    to: Selection | None = None
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Change the model of the run, or the column that gives the selected people a model of their own."""
+        if self.to is None:
+            target.use_model(self.model)
+            return
+        people = target.people
+        old = people["model"] if "model" in people else pl.Series([None] * len(people), dtype=pl.String)
+        selected = _mask(self.to.of(people, rng), people)
+        people["model"] = pl.select(pl.when(selected).then(pl.lit(self.model)).otherwise(old)).to_series()
+
+    def check(self, target: Target, rng: np.random.Generator) -> str:
+        """As for any intervention; the model string must be of a known form. Whether the model exists is not tried."""
+        model_kind(self.model)
+        return super().check(target, rng)
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """Which model decides for whom."""
+        people = "everybody" if self.to is None else self.to.describe(selected, total)
+        return f"At step {self.at}, {self.model} decides for {people}"
+
+
+AnyIntervention = Annotated[
+    Announce | SetColumns | AddPeople | RemovePeople | ChangeParameters | SwapModel,
+    pydantic.Field(discriminator="kind"),
+]
+_LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[AnyIntervention])
+
+
+def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any]]) -> list[AnyIntervention]:
+    """Interventions from JSON text, a JSON file or plain data; a single one may stand without brackets.
+
+    Example:
+        >>> read_interventions('{"kind": "announce", "at": 3, "text": "Wear green."}')[0].at
+        3
+    """
+    data: Any = source
+    if isinstance(source, (str, Path)):
+        text = str(source)
+        is_file = not text.lstrip().startswith(("{", "["))
+        try:
+            data = json.loads(Path(text).read_text() if is_file else text)
+        except OSError as error:
+            raise InterventionError(f"the interventions in {text} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise InterventionError(
+                f"the interventions {'in ' + text if is_file else ''} are not JSON: {error}."
+            ) from error
+    try:
+        return _LIST.validate_python(data if isinstance(data, list) else [data])
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InterventionError(f"the intervention at {where or 'the top'}: {first['msg']}.") from error
+
+
+def _mask(selected: People, people: People) -> pl.Series:
+    return people.ids.is_in(selected.ids.implode())
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else str(value)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -1,0 +1,60 @@
+"""How a run is started: one description for every door.
+
+The signatures of `simulate` and `Run.fork`, the options of the command line, Studio's forms, the arms of
+experiments and the manifest are derived from `RunSettings`. A new setting is one field here, and its use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pydantic
+
+Decider = Literal["model", "rule", "replay"]
+
+
+class RunSettings(pydantic.BaseModel):
+    """What decides how a run goes, beside its scenario.
+
+    Example:
+        >>> RunSettings(seed=3).temperature
+        1.0
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    model: str = pydantic.Field(default="embedded", description="Who decides: a model string such as `embedded`.")
+    seed: int = pydantic.Field(default=0, description="Seed of everything random in the run.")
+    temperature: float = pydantic.Field(
+        default=1.0, ge=0, allow_inf_nan=False, description="Temperature, applied to the distributions after the fact."
+    )
+    decider: Decider = pydantic.Field(
+        default="model", description="Who decides for people whom no column gives another."
+    )
+    variation: dict[str, Any] = pydantic.Field(
+        default={},
+        exclude_if=lambda variation: not variation,
+        description="Another way to ask the same: other words, order, labels or names.",
+    )
+
+    @pydantic.field_validator("model", mode="before")
+    @classmethod
+    def _model_string(cls, model: Any) -> Any:
+        """The string of a model that was given as an object."""
+        return getattr(model, "spec", model)
+
+    @pydantic.field_validator("variation", mode="before")
+    @classmethod
+    def _variation_data(cls, variation: Any) -> Any:
+        """The data of a variation that was given as an object; None is no variation."""
+        return variation.data() if hasattr(variation, "data") else variation or {}
+
+
+class Regime(RunSettings):
+    """The settings and parameters that hold from one step on; a fork adds one to those of its parent."""
+
+    # Manifests written by a later version may hold settings that are not known here.
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    since: int = 0
+    parameters: dict[str, Any] = {}
