@@ -5,7 +5,7 @@ from typing import Any
 
 from populace.minds import Dialogue, Memory, Talk
 from populace.models import HashingEmbedder, Request
-from support.society import trying
+from support.society import run_in_step
 
 GIVEN = "You talk with {partners}.\n{memories}\n{said}"
 
@@ -17,7 +17,7 @@ def talking(
         people = [[scenario.people.person(who) for who in group] for group in groups]
         return await dialogue.hold(scenario, people, given=GIVEN, now=60, memory=memory, **changes)
 
-    return trying(body, reply)
+    return run_in_step(body, reply)
 
 
 def says(text: str, end: str = "no") -> str:

@@ -8,7 +8,7 @@ import pytest
 from populace.base.errors import ParameterError
 from populace.minds import Capacity, Memory
 from populace.models import HashingEmbedder, Request
-from support.society import trying
+from support.society import run_in_step
 
 
 def memory(**changes: Any) -> Memory:
@@ -65,7 +65,7 @@ def test_the_model_rates_importance_and_what_it_cannot_rate_is_counted_not_guess
         await mind.remember(scenario, [0, 1, 0], ["A fox!", "Hm.", "Two foxes, a fox each."], kind="observation", now=0)
         return mind
 
-    mind, run = trying(body, reply)
+    mind, run = run_in_step(body, reply)
     assert mind.of(0)["importance"].to_list() == [7.0, 7.0]
     assert math.isnan(mind.of(1)["importance"][0])
     assert mind.unrated == 1

@@ -15,7 +15,7 @@ from populace.base.errors import PeopleError, UnknownNameError
 from populace.minds import elaborate, expand
 from populace.models import HashingEmbedder, Request
 from populace.people import Expansion
-from support.society import chance, trying
+from support.society import chance, run_in_step
 
 TRADES = "baker smith nurse tutor pilot clerk miner vicar judge actor".split()
 SEEDS = [f"a {trade} who came to the valley {years} years ago" for years, trade in enumerate(TRADES, 3)]
@@ -58,7 +58,7 @@ def expanded(reply: Callable[[Request], Any], count: int = 20, seeds: list[str] 
         known = {"goal": GOAL, "embedder": HashingEmbedder(), "rng": scenario.rng} | options
         return await expand(scenario, seeds, count, **known)
 
-    made, _ = trying(body, reply)
+    made, _ = run_in_step(body, reply)
     assert isinstance(made, Expansion)
     return made
 
@@ -207,7 +207,7 @@ def elaborated(reply: Callable[[Request], Any], **options: Any) -> Expansion:
     async def body(scenario: Any) -> Expansion:
         return await elaborate(scenario, TABLE, **({"goal": GOAL, "rng": scenario.rng} | options))
 
-    made, _ = trying(body, reply)
+    made, _ = run_in_step(body, reply)
     assert isinstance(made, Expansion)
     return made
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from populace.base.errors import ParameterError
 from populace.minds import Action, Agenda, Planning
-from support.society import trying
+from support.society import run_in_step
 
 HOUR = 3600
 PLACES = ("home", "work", "café")
@@ -53,7 +53,7 @@ def test_a_day_is_asked_of_all_at_once_and_an_unreadable_plan_is_none() -> None:
             scenario, scenario.people, given="", now=8 * HOUR, until=dict.fromkeys((0, 1, 2), 22 * HOUR)
         )
 
-    plans, run = trying(body, reply)
+    plans, run = run_in_step(body, reply)
     assert plans[0] == [Action(9 * HOUR, 22 * HOUR, "café", "work")]
     assert plans[1] == []
     assert planning.counts["no plan"] == 1
@@ -70,7 +70,7 @@ def test_a_stroke_is_made_finer_only_as_far_ahead_as_needed() -> None:
     def reply(request: Any) -> str:
         return json.dumps({"actions": [{"minutes": 40, "doing": "bake"}, {"minutes": 90, "doing": "serve"}]})
 
-    (actions,), _ = trying(body, reply)
+    (actions,), _ = run_in_step(body, reply)
     assert [(a.start, a.end, a.doing) for a in actions] == [
         (9 * HOUR, 9 * HOUR + 2400, "bake"),
         (9 * HOUR + 2400, 10 * HOUR, "serve"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from populace.minds import Memory, Reflection
 from populace.models import HashingEmbedder, Request
-from support.society import trying
+from support.society import run_in_step
 
 SEEN = ["I saw a fox.", "I saw a heron.", "I saw an otter."]
 
@@ -27,7 +27,7 @@ def reflecting(replies: dict[str, Any], reflection: Reflection, ids: list[int]) 
         due = reflection.due(mind, [0, 1, 2])
         return mind, await reflection.reflect(scenario, mind, due, now=600)
 
-    return trying(body, reply)[0]
+    return run_in_step(body, reply)[0]
 
 
 WONDER = {"questions": ["Which animals live here?"]}

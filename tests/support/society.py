@@ -1,4 +1,4 @@
-"""A scripted model for people who plan, talk and reflect, and a scenario to try one part of a mind in."""
+"""Scripted models for people who plan, talk and reflect, and a scenario to test one part of a mind in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chance(request: Request, salt: str = "") -> float:
 
 
 def resident(passes: float = 0.5, *, invents: bool = False, talks: float = 0.5) -> Scripted:
-    """Somebody who passes on news that comes to mind, with a chance."""
+    """A resident who passes on recalled news with a chance."""
 
     def reply(request: Request) -> dict[str, float] | str:
         if request.top:
@@ -57,7 +57,7 @@ def resident(passes: float = 0.5, *, invents: bool = False, talks: float = 0.5) 
 
 
 def debater() -> Scripted:
-    """Somebody in a discussion: every answer is as likely, and what is said is always the same."""
+    """A member of a discussion: all options are equally likely, and every utterance is the same."""
 
     def reply(request: Request) -> dict[str, float] | str:
         if request.options:
@@ -67,11 +67,11 @@ def debater() -> Scripted:
     return Scripted(reply, spec="scripted:debater")
 
 
-def trying(body: Callable[[Any], Awaitable[Any]], reply: Callable[[Request], Any]) -> tuple[Any, Run]:
-    """Run a coroutine inside a step, on a scripted model; returns what it returned, and the run."""
+def run_in_step(body: Callable[[Any], Awaitable[Any]], reply: Callable[[Request], Any]) -> tuple[Any, Run]:
+    """Run a coroutine inside a step on a scripted model; returns its result and the run."""
     results: list[Any] = []
 
-    class Trying(Scenario):
+    class OneStep(Scenario):
         """Three people, and one coroutine that is given the scenario."""
 
         def setup(self) -> People:
@@ -83,5 +83,5 @@ def trying(body: Callable[[Any], Awaitable[Any]], reply: Callable[[Request], Any
         async def step(self) -> None:
             results.append(await body(self))
 
-    run = simulate(Trying(), model=Scripted(reply, spec="scripted:trying"), seed=1, keep="nothing")
+    run = simulate(OneStep(), model=Scripted(reply, spec="scripted:trying"), seed=1, keep="nothing")
     return results[0], run

@@ -7,14 +7,14 @@ import pytest
 
 from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.mailbox import Mailbox, Message
-from support.society import trying
+from support.society import run_in_step
 
 
 def exchange(mailbox: Mailbox, receive: Any) -> str:
     async def body(scenario: Any) -> str:
         return await mailbox.until_quiet(scenario, receive)
 
-    return trying(body, lambda request: "yes")[0]
+    return run_in_step(body, lambda request: "yes")[0]
 
 
 def test_a_message_wakes_its_receiver_and_all_is_quiet_in_the_end() -> None:

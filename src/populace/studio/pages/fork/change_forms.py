@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from populace.base.errors import InterventionError
+from populace.models import MODEL_FORMS
 from populace.people import People
 from populace.studio.pages.fork.data import Beginning
 from populace.studio.pages.fork.selection import SIGNS, Column, ColumnCondition, column_value, selection
@@ -155,7 +156,7 @@ def _change(start: Beginning, parameters: tuple[Parameter, ...]) -> Read:
 def _swap(start: Beginning) -> Read:
     model = test_id(ui.input("Model", placeholder=start.model), "swap-model")
     model.classes("w-full").props("outlined dense").set_autocomplete(["embedded", "scripted:uniform", "scripted:first"])
-    ui.label("embedded, embedded:PATH, openai:NAME, http://HOST:PORT/v1#NAME or scripted:NAME").classes("soft small")
+    ui.label(", ".join(MODEL_FORMS)).classes("soft small")
     whom = _Whom(start, "For whom?")
 
     def read(people: People) -> dict[str, Any]:
