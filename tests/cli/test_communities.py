@@ -121,8 +121,8 @@ def test_a_study_is_made_with_runs_and_rated_without_them(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ((), "which runs are the generated ones"),
-        (("RUN",), "where are the real threads"),
+        ((), "no run is named"),
+        (("RUN",), "--real needs a value"),
         (("--study", "none"), "no study named 'none'"),
         (("--study", "s", "--answers", "x"), "exclude one another"),
     ],

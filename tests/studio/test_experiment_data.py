@@ -24,7 +24,7 @@ def made(**changes: Any) -> Results:
 
 def test_the_overview_tells_where_it_stands_and_how_to_go_on() -> None:
     results = made()
-    found = view.overview(view.opened(Workspace(), results.name))
+    found = view.experiment_overview(view.open_results(Workspace(), results.name))
     assert (found.state, found.done, found.total, found.failed) == ("complete", 8, 8, 0)
     assert found.resume.startswith("populace experiment shirts.yaml --workspace")
     assert "scripted:support.models:varied" in found.file
@@ -33,23 +33,23 @@ def test_the_overview_tells_where_it_stands_and_how_to_go_on() -> None:
 
 def test_the_file_to_go_on_with_makes_the_same_experiment(tmp_path: Any) -> None:
     results = made()
-    (tmp_path / "shirts.yaml").write_text(view.overview(results).file)
+    (tmp_path / "shirts.yaml").write_text(view.experiment_overview(results).file)
     assert Experiment.read(tmp_path / "shirts.yaml").label == results.name
 
 
 def test_an_experiment_whose_process_is_gone_is_told_to_have_died() -> None:
     results = made()
     results.folder.write(state="running")
-    assert view.overview(Results(results.folder)).state == "died"
+    assert view.experiment_overview(Results(results.folder)).state == "died"
     with results.folder.locked():
-        assert view.overview(Results(results.folder)).state == "running"
+        assert view.experiment_overview(Results(results.folder)).state == "running"
 
 
 def test_nothing_outside_the_workspace_can_be_named() -> None:
     results = made()
     for name in ("../experiments/" + results.name, str(results.folder.path), "nothing", ""):
         with pytest.raises(RunNotFoundError):
-            view.opened(Workspace(), name)
+            view.open_results(Workspace(), name)
 
 
 def test_effects_follow_the_reference() -> None:
@@ -82,7 +82,7 @@ def test_every_run_is_a_dot_and_every_arm_a_band() -> None:
 
 def test_failed_runs_are_counted_and_the_command_retries_them() -> None:
     results = made(scenario="support.scenarios:Fragile", factors={"mood": ["calm", "broken"]}, replicates=2)
-    found = view.overview(results)
+    found = view.experiment_overview(results)
     assert found.failed == 2 and "--retry" in found.resume
     effects = view.effects(results, "share_blue")
     assert effects.table is None and effects.note
@@ -108,7 +108,7 @@ def test_an_experiment_without_a_run_is_shown_all_the_same() -> None:
         Experiment(**(experiment.data() | {"name": "fresh"})), experiment.arms(), Workspace()
     )
     results = Results(folder)
-    assert view.overview(results).done == 0 and view.card(results) is None
+    assert view.experiment_overview(results).done == 0 and view.card(results) is None
     assert view.effects(results, "share_blue").table is None
     assert view.over_time(results) == {} and view.distribution(results, "share_blue").height == 0
 

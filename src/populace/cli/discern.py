@@ -37,11 +37,13 @@ from populace.engine.workspace import Workspace
     help="With runs: keep the pairs as a study of this name, and rate nothing yet. Without: rate that study.",
 )
 @click.option("--rater", metavar="NAME", help="Who rates.  [default: the login name]")
-@click.option("--model", "models", multiple=True, metavar="MODEL", help="Who answers; may be given several times.")
+@click.option(
+    "--model", "models", multiple=True, metavar="MODEL", help="A model that rates; may be given several times."
+)
 @click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
 @click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
-@click.option("--report", is_flag=True, help="Rate nothing; show what came out so far.")
+@click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
 @workspace_option
 @json_option
@@ -61,62 +63,64 @@ def discern_command(
     if study and answers:
         raise UsageError("--study and --answers exclude one another.", "A study keeps its answers itself.")
     if study and not runs:
-        kept = Study(place, study)
-        among, ratings = kept.pairs, kept.ratings()
+        saved = Study(place, study)
+        pairs, ratings = saved.pairs, saved.ratings()
     else:
         material = _material(runs, real, options)
         if study:
-            _made(Study.make(place, study, material), as_json)
+            _show_study(Study.make(place, study, material), as_json)
             return
-        among, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
+        pairs, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
     calls = call_settings(options)
     for model in models if not report else ():
         fetch_missing_model(model)
-        asking = ModelCaller(model, calls)
-        rate_by_model(among, asking, ratings, workspace=place.folder)
+        rate_by_model(pairs, ModelCaller(model, calls), ratings, workspace=place.folder)
     if not models and not report:
-        _by_hand(among, ratings, rater_name(rater or getpass.getuser()))
+        _rate_by_hand(pairs, ratings, rater_name(rater or getpass.getuser()))
     if not ratings.table.height:
         emit({"rates": []}, ["Nothing was rated yet."]) if as_json else out.print("Nothing was rated yet.")
         return
-    found = analyse_ratings(ratings.table)
+    result = analyse_ratings(ratings.table)
     if as_json:
         emit(
             {
-                "rates": found.rates,
-                "anova": found.anova.table() if found.anova else None,
-                "tukey": found.tukey,
-                "mixed": found.mixed.table() if found.mixed else None,
+                "rates": result.rates,
+                "anova": result.anova.table() if result.anova else None,
+                "tukey": result.tukey,
+                "mixed": result.mixed.table() if result.mixed else None,
             },
-            list(found.notes),
+            list(result.notes),
         )
         return
-    _show_discerned(found)
+    _show_result(result)
 
 
 def _material(runs: tuple[str, ...], real: str | None, options: dict[str, Any]) -> Material:
     if not runs:
-        raise UsageError("which runs are the generated ones?", "Name them, or a study with --study.")
+        raise UsageError("no run is named.", "Name the runs with the generated threads, or a study with --study.")
     if real is None:
-        raise UsageError("where are the real threads?", "Name their file with --real.")
-    named = {name: options[name] for name in ("comments", "crowd", "community", "most", "seed")}
-    return Material(runs, real, **named)
+        raise UsageError(
+            "--real needs a value.", "Name the file with the real threads, for example --real threads.jsonl."
+        )
+    settings = {name: options[name] for name in ("comments", "crowd", "community", "most", "seed")}
+    return Material(runs, real, **settings)
 
 
-def _made(study: Study, as_json: bool) -> None:
+def _show_study(study: Study, as_json: bool) -> None:
     arms = pl.Series([pair.arm for pair in study.pairs]).value_counts().sort("count", descending=True).rows()
     if as_json:
         emit({"study": study.name, "folder": str(study.folder), "pairs": len(study.pairs), "arms": dict(arms)})
         return
-    told = ", ".join(f"{count} of {arm}" for arm, count in arms)
-    out.print(f"[bold]{study.name}[/bold]  {len(study.pairs)} pairs ({told}), kept in {study.folder}")
+    counts = ", ".join(f"{count} of {arm}" for arm, count in arms)
+    out.print(f"[bold]{study.name}[/bold]  {len(study.pairs)} pairs ({counts}), kept in {study.folder}")
     out.print(f"  [dim]to rate them:[/dim]  populace discern --study {study.name} --rater NAME")
 
 
-def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
-    left = ratings.unrated(among, rater)
+def _rate_by_hand(pairs: Sequence[Pair], ratings: Ratings, rater: str) -> None:
+    left = ratings.unrated(pairs, rater)
     out.print(
-        f"{len(among) - len(left)} of {len(among)} pairs are rated by {rater}. One of the two is real: which? q ends."
+        f"{len(pairs) - len(left)} of {len(pairs)} pairs are rated by {rater}. "
+        "In each pair one conversation is real: say which. q stops."
     )
     for number, pair in enumerate(left, 1):
         first, second = pair.texts(rater)
@@ -136,20 +140,20 @@ def _by_hand(among: Sequence[Pair], ratings: Ratings, rater: str) -> None:
         ratings.add([pair.rating(rater, "person", "first" if key == "1" else "second")])
 
 
-def _show_discerned(found: DiscriminationResult) -> None:
+def _show_result(result: DiscriminationResult) -> None:
     shares = [pl.col(n).map_elements(percent, return_dtype=pl.String) for n in ("error", "low", "high", "published")]
-    rates = found.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
+    rates = result.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
     table(rates, "Taken for real though generated (50 % is chance), with Wilson's interval, beside the published rate")
     out.print("  [dim]published (Park et al. 2022), every arm rated by people:[/dim] " + PUBLISHED["rated_by"][0])
     for arm, by, rate in PUBLISHED.select("arm", "conversations_by", "published").iter_rows():
         out.print(f"    {percent(rate):>5}  {arm:<15} conversations by {by}")
     out.print(f"    {PUBLISHED_TEST}")
-    if found.anova is not None:
-        out.print(f"\n[bold]Between raters[/bold]  {found.anova}")
-    if found.tukey is not None:
-        table(found.tukey, "Tukey's test")
-    if found.mixed is not None:
-        table(found.mixed.table(), f"Mixed model of single answers, {' and '.join(found.mixed.levels)} random")
-        out.print(f"  {found.mixed.words}")
-    for note in found.notes:
+    if result.anova is not None:
+        out.print(f"\n[bold]Between raters[/bold]  {result.anova}")
+    if result.tukey is not None:
+        table(result.tukey, "Tukey's test")
+    if result.mixed is not None:
+        table(result.mixed.table(), f"Mixed model of single answers, {' and '.join(result.mixed.levels)} random")
+        out.print(f"  {result.mixed.words}")
+    for note in result.notes:
         out.print(f"  [dim]{note}[/dim]")

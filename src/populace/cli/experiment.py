@@ -17,9 +17,9 @@ from populace.base.formatting import duration, percent
 from populace.broker import price_of
 from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
-from populace.cli.output import emit, err, facts, out, table, warn
+from populace.cli.output import emit, err, facts, out, plural, table, warn
 from populace.cli.progress import fetch_missing_model
-from populace.cli.report import show_card
+from populace.cli.report import show_validity
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
@@ -65,7 +65,7 @@ def experiment_command(
     if listing:
         return _list(Workspace(workspace), as_json)
     if file is None:
-        raise UsageError("no experiment was named.", "Write populace experiment FILE.yaml, or --list.")
+        raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, or --list.")
     experiment = Experiment.read(file)
     if replicates is not None:
         experiment = Experiment(**(experiment.data() | {"replicates": replicates}))
@@ -95,7 +95,7 @@ def experiment_command(
 
 
 class ExperimentDisplay(ExperimentObserver):
-    """A bar on a terminal; elsewhere a line now and then."""
+    """Shows the progress of an experiment: a bar on a terminal, elsewhere a line now and then."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
@@ -134,16 +134,16 @@ class ExperimentDisplay(ExperimentObserver):
             self._bar = None
 
     def _state(self, now: float) -> str:
-        made = self._done - self._before
-        pace = made / max(now - self._began, 1e-6)
+        new = self._done - self._before
+        pace = new / max(now - self._began, 1e-6)
         parts = [f"{self._done:,} of {self._total:,}", f"{pace:,.1f}/s", f"{self._failed} failed"]
-        if made:
+        if new:
             parts.append(f"{duration((self._total - self._done) / pace)} left")
         return " · ".join(parts)
 
 
 def results_document(results: Results) -> dict[str, Any]:
-    """An experiment as plain data."""
+    """An experiment as the data of a JSON document."""
     return {
         "experiment": results.name,
         "folder": str(results.folder.path),
@@ -163,20 +163,20 @@ def results_document(results: Results) -> dict[str, Any]:
 
 def result_caveats(results: Results) -> list[str]:
     """What a reader of the results must know."""
-    found = []
+    texts = []
     if results.failures.height:
         first = results.failures.row(0, named=True)
-        found.append(
+        texts.append(
             f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
             f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
         )
     basis = validity_basis(results)
-    found += [each.text for each in basis_caveats(basis) if each.severity == "defect" or each.id == "unfinished"]
-    return found
+    texts += [each.text for each in basis_caveats(basis) if each.severity == "defect" or each.id == "unfinished"]
+    return texts
 
 
 def show_results(results: Results, command: str) -> None:
-    """Effects, failures and what to do next."""
+    """Print effects, failures and what to do next."""
     out.print(f"\n[bold]{results.name}[/bold]  {results.state}: {results.reason}")
     if results.experiment.question:
         out.print(f"  {results.experiment.question}")
@@ -192,7 +192,7 @@ def show_results(results: Results, command: str) -> None:
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
         out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
-    show_card(card)
+    show_validity(card)
     out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
@@ -200,13 +200,13 @@ def show_results(results: Results, command: str) -> None:
 def _show_outcome(results: Results, name: str) -> None:
     try:
         if results.runs[name].dtype == pl.String:
-            table(results.probabilities(name).drop("seeds"), f"{name}: how often each end came about")
+            table(results.probabilities(name).drop("seeds"), f"{name}: how often each outcome came about")
             return
         table(results.outcome(name).drop("seeds"), name)
         if not results.experiment.design.sampled:
-            shown = results.effects(name).drop("seeds", "mean", "baseline_mean", "standardised", "method")
+            effects = results.effects(name).drop("seeds", "mean", "baseline_mean", "standardised", "method")
             out.print()
-            table(shown, f"Effects on {name}, 95 % intervals")
+            table(effects, f"Effects on {name}, 95 % intervals")
     except PopulaceError as error:
         warn(f"{name}: {error.what}")
 
@@ -214,10 +214,10 @@ def _show_outcome(results: Results, name: str) -> None:
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
     known = ExperimentFolder.find_existing(experiment, place)
     done = len(known.rows()) if known else 0
-    taken: dict[str, Any] = {"calls": None, "cost": None}
+    spending: dict[str, Any] = {"calls": None, "cost": None}
     spends = any(arm.decider == "model" and not model_kind(arm.model).scripted for arm in arms)
     if spends and not done:
-        taken = _estimated(experiment, arms)
+        spending = _estimate(experiment, arms)
     return {
         "name": experiment.label,
         "scenario": experiment.scenario,
@@ -228,25 +228,26 @@ def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: 
         "done": done,
         "keep": default_keep(experiment, arms),
         "workers": workers or default_workers(experiment, arms),
-        **taken,
+        **spending,
     }
 
 
-def _estimated(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
-    """Calls and cost, judged by trial runs of the first arm on stand-in answers."""
+def _estimate(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
+    """Calls and cost, estimated from trial runs of the first arm on random answers."""
     arm = arms[0]
     try:
-        found = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)
+        one_run = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)
     except PopulaceError:
         return {"calls": None, "cost": None}
     runs = len(arms) * experiment.replicates
-    cost = [found.cost.low * runs, found.cost.high * runs] if found.cost else None
-    return {"calls": [found.calls.low, found.calls.high * runs], "cost": cost}
+    cost = [one_run.cost.low * runs, one_run.cost.high * runs] if one_run.cost else None
+    return {"calls": [one_run.calls.low, one_run.calls.high * runs], "cost": cost}
 
 
 def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]) -> None:
     out.print(f"[bold]{design['name']}[/bold]  {experiment.question}")
-    how = f"{design['arms']} arms × {design['replicates']} replicates = {design['runs']:,} runs ({design['design']})"
+    size = f"{plural(design['arms'], 'arm')} × {plural(design['replicates'], 'replicate')}"
+    how = f"{size} = {plural(design['runs'], 'run')} ({design['design']})"
     if experiment.fork_at:
         seeds = f"arms share their history up to step {experiment.fork_at - 1}"
     else:
@@ -298,9 +299,9 @@ def _command(file: str, workspace: str | None) -> str:
 
 
 def _or_none(table_of: Any, name: str) -> pl.DataFrame | None:
-    """A table, or None where there is none to be made."""
+    """A table of an outcome, or None where the runs do not allow one."""
     try:
-        made: pl.DataFrame = table_of(name)
+        result: pl.DataFrame = table_of(name)
     except PopulaceError:
         return None
-    return made
+    return result

@@ -64,6 +64,16 @@ def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
     out.print(table_view, soft_wrap=False)
 
 
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    Example:
+        >>> plural(1, "replicate"), plural(1200, "run")
+        ('1 replicate', '1,200 runs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def cell_text(value: Any) -> str:
     """A value of a table in words; floats are rounded to four digits."""
     if value is None:

@@ -35,18 +35,18 @@ def report_command(
     name: str, to: str | None, reference: str | None, probe: bool, workspace: str | None, as_json: bool
 ) -> None:
     subject, home = _subject(name, Workspace(workspace))
-    made = report(subject, reference=reference, probe=probe)
-    files = made.write(to or home)
+    document = report(subject, reference=reference, probe=probe)
+    files = document.write(to or home)
     if as_json:
-        data = {"name": made.name, "files": [str(file) for file in files], "verdict": made.card.verdict}
-        emit(data | {"checks": made.card.table()}, made.card.warnings)
+        data = {"name": document.name, "files": [str(file) for file in files], "verdict": document.card.verdict}
+        emit(data | {"checks": document.card.table()}, document.card.warnings)
         return
-    show_card(made.card)
+    show_validity(document.card)
     for file in files[:2]:
         out.print(str(file))
 
 
-def show_card(card: ValidityCard) -> None:
+def show_validity(card: ValidityCard) -> None:
     """A card in a few lines: its verdict, what failed, and its warnings."""
     out.print(f"  [dim]validity[/dim]  {card.verdict}")
     for check in card.failed:

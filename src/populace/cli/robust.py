@@ -10,7 +10,7 @@ from populace.base.errors import RunNotFoundError, UnknownNameError
 from populace.cli import COMMANDS
 from populace.cli.experiment import ExperimentDisplay
 from populace.cli.options import json_option, workspace_option
-from populace.cli.output import emit, facts, out, table
+from populace.cli.output import emit, facts, out, plural, table
 from populace.cli.progress import fetch_missing_model
 from populace.engine.workspace import Workspace
 from populace.experiments.results import Results
@@ -48,22 +48,23 @@ def robust_command(
         if name not in STANDARD:
             raise UnknownNameError("variation", name, STANDARD)
     chosen = {name: STANDARD[name] for name in variations or STANDARD}
-    found = _study(study, workspace)
-    again = repetition(found, seeds=seeds)
-    arms = again.arms() if isinstance(found, Results) else again.arms()[:1]
-    times = len(chosen) if isinstance(found, Results) else len(chosen) + 1
-    runs = len(arms) * again.replicates * times
+    source = _study(study, workspace)
+    repeat = repetition(source, seeds=seeds)
+    arms = repeat.arms() if isinstance(source, Results) else repeat.arms()[:1]
+    times = len(chosen) if isinstance(source, Results) else len(chosen) + 1
+    runs = len(arms) * repeat.replicates * times
     if not as_json:
-        how = f"{len(arms)} arms × {again.replicates} seeds × {times} ways of asking: up to {runs:,} runs"
-        facts([("study", found.name), ("model", again.model), ("repeats", how)])
+        size = f"{plural(len(arms), 'arm')} × {plural(repeat.replicates, 'seed')} × {times} ways of asking"
+        how = f"{size}: up to {plural(runs, 'run')}"
+        facts([("study", source.name), ("model", repeat.model), ("repeats", how)])
     if dry_run:
         if as_json:
-            emit({"study": found.name, "variations": list(chosen), "seeds": again.replicates, "runs": runs})
+            emit({"study": source.name, "variations": list(chosen), "seeds": repeat.replicates, "runs": runs})
         return 0
     for model in dict.fromkeys(arm.model for arm in arms if arm.decider == "model"):
         fetch_missing_model(model)
-    made = check_robustness(
-        found,
+    result = check_robustness(
+        source,
         variations=chosen,
         seeds=seeds,
         calls=max_calls,
@@ -72,9 +73,9 @@ def robust_command(
         observer=ExperimentDisplay(),
     )
     if as_json:
-        emit(_robustness_document(made))
+        emit(_robustness_document(result))
     else:
-        _show_robustness(made)
+        _show_robustness(result)
     return 0
 
 
@@ -92,26 +93,26 @@ def _study(name: str, workspace: str | None) -> Results | RunReader:
             ) from no_run
 
 
-def _robustness_document(found: Robustness) -> dict[str, Any]:
-    """The report as plain data."""
+def _robustness_document(result: Robustness) -> dict[str, Any]:
+    """The result as the data of a JSON document."""
     return {
-        "study": found.study,
-        "kind": found.kind,
-        "survived": found.survived,
-        "conclusions": found.conclusions,
-        "spread": found.spread,
-        "variations": found.variations,
-        "left_out": list(found.left_out),
-        "seeds": found.seeds,
-        "level": found.level,
+        "study": result.study,
+        "kind": result.kind,
+        "survived": result.survived,
+        "conclusions": result.conclusions,
+        "spread": result.spread,
+        "variations": result.variations,
+        "left_out": list(result.left_out),
+        "seeds": result.seeds,
+        "level": result.level,
     }
 
 
-def _show_robustness(found: Robustness) -> None:
-    """Which conclusions survive, and by how much the others moved."""
+def _show_robustness(result: Robustness) -> None:
+    """Print which conclusions survive, and by how much the others moved."""
     out.print()
-    table(found.table(), "Conclusions")
-    if found.spread.height:
+    table(result.table(), "Conclusions")
+    if result.spread.height:
         out.print()
-        table(found.spread, "Where metrics end: spread over seeds and over ways of asking")
-    out.print(f"\n{found}")
+        table(result.spread, "Where metrics end: spread over seeds and over ways of asking")
+    out.print(f"\n{result}")

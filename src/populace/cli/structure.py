@@ -103,12 +103,17 @@ def structure_command(
 
 
 def _design_document(design: StructureDesign) -> dict[str, Any]:
-    told = {"design": str(design), "runs": design.runs, "models": design.models, "structure": list(design.structure)}
-    return told | {"asking": design.asking}
+    document = {
+        "design": str(design),
+        "runs": design.runs,
+        "models": design.models,
+        "structure": list(design.structure),
+    }
+    return document | {"asking": design.asking}
 
 
 def _study_document(study: StructureStudy) -> dict[str, Any]:
-    """A study as plain data."""
+    """A study as the data of a JSON document."""
     return {
         "experiment": study.results.name,
         "folder": str(study.results.folder.path),
@@ -130,7 +135,7 @@ def _study_document(study: StructureStudy) -> dict[str, Any]:
 
 
 def _show_structure(study: StructureStudy) -> None:
-    """The verdict on each outcome, then what it rests on."""
+    """Print the verdict on each outcome, then what it rests on."""
     for name, finding in study.findings.items():
         out.print(f"\n[bold]{name}[/bold]")
         for sentence in finding.verdict.sentences:
@@ -140,19 +145,21 @@ def _show_structure(study: StructureStudy) -> None:
         out.print()
         table(finding.means, "Means")
         out.print()
-        shown = finding.orderings.select("mind", "arm", "versus", "effect", "low", "high", "p_adjusted", "direction")
-        table(shown, "Structure arms compared within each model")
+        orderings = finding.orderings.select(
+            "mind", "arm", "versus", "effect", "low", "high", "p_adjusted", "direction"
+        )
+        table(orderings, "Structure arms compared within each model")
     for note in study.notes:
         out.print(f"  [yellow]note[/yellow]  {note}")
     out.print(f"\n  [dim]folder[/dim]  {study.results.folder.path}")
 
 
-def _pair(written: str) -> tuple[str, str]:
-    name, equals, value = written.partition("=")
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise UsageError(f"{written!r} is no NAME=VALUE.")
+        raise UsageError(f"{text!r} is not NAME=VALUE.")
     return name.strip(), value
 
 
-def _levels(written: str) -> list[Any]:
-    return [yaml.safe_load(part) for part in written.split(",")]
+def _levels(text: str) -> list[Any]:
+    return [yaml.safe_load(part) for part in text.split(",")]

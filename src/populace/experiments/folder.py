@@ -133,6 +133,11 @@ class ExperimentFolder:
         return held(self.path / LOCK)
 
     @staticmethod
+    def changing_folders(path: Path) -> list[Path]:
+        """The folders in which files change while the experiment of a folder runs."""
+        return [path, path / "rows"]
+
+    @staticmethod
     def activity(path: Path) -> tuple[bool, int]:
         """Whether a process runs the experiment of a folder now, and when it was last written, in nanoseconds.
 
@@ -202,7 +207,7 @@ def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:
     if len(matches) == 1:
         return ExperimentFolder.open(experiments_folder(workspace) / matches[0])
     if matches:
-        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write more of it.")
+        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write the full name.")
     guess = nearest(str(name), known)
     raise RunNotFoundError(
         f"there is no experiment {str(name)!r} in {experiments_folder(workspace)}.",

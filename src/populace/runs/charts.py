@@ -30,26 +30,26 @@ def available() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def draw_run(run: RunReader, path: Path, wanted: Sequence[str] = ()) -> Path:
-    """The metrics of a run over its steps, one panel for each.
+def draw_run(run: RunReader, path: Path, chosen: Sequence[str] = ()) -> Path:
+    """Draw the metrics of a run over its steps, one panel for each; returns the path.
 
     Args:
         run: The run.
-        path: The picture to write; its ending says in which format.
-        wanted: The metrics to draw; all of them by default.
+        path: The picture to write; its suffix is its format.
+        chosen: The metrics to draw; all of them by default.
     """
     metrics = run.metrics
     names = [name for name in metrics.columns if name != "step" and metrics[name].dtype.is_numeric()]
-    names = [name for name in names if name in wanted] or names
+    names = [name for name in names if name in chosen] or names
     names = [name for name in names if metrics[name].null_count() < metrics.height]
     if not names:
         raise UsageError(f"{run.name} has no numeric metric to draw.")
     figure, panels = new_figure(len(names))
     for index, (name, axes) in enumerate(zip(names, panels, strict=True)):
-        shown = metrics.select("step", name).drop_nulls()
-        axes.plot(shown["step"], shown[name], marker="o", markersize=4, color=PALETTE[index % len(PALETTE)])
+        points = metrics.select("step", name).drop_nulls()
+        axes.plot(points["step"], points[name], marker="o", markersize=4, color=PALETTE[index % len(PALETTE)])
         axes.set_ylabel(name.replace("_", " "))
-        low, high = float(shown[name].min() or 0), float(shown[name].max() or 0)  # type: ignore[arg-type]
+        low, high = float(points[name].min() or 0), float(points[name].max() or 0)  # type: ignore[arg-type]
         if low >= 0 and high <= 1:
             axes.set_ylim(-0.03, 1.03)
         axes.grid(alpha=0.3)

@@ -52,36 +52,36 @@ def export(run: RunReader, target: str | Path, form: Format = "parquet") -> list
     try:
         if form == "sqlite":
             target.parent.mkdir(parents=True, exist_ok=True)
-            return [_to_sqlite(tables(run), target)]
+            return [_to_sqlite(export_tables(run), target)]
         target.mkdir(parents=True)
-        return [_to_file(table, target / f"{name}.{form}", form) for name, table in tables(run).items()]
+        return [_to_file(table, target / f"{name}.{form}", form) for name, table in export_tables(run).items()]
     except OSError as error:
         raise StorageError(f"{target} cannot be written: {error.strerror or error}.") from error
 
 
-def tables(run: RunReader) -> dict[str, pl.DataFrame]:
+def export_tables(run: RunReader) -> dict[str, pl.DataFrame]:
     """Every table of a run over all steps, by name, each with a `step` column."""
     people = [run.record.people(step).select(pl.lit(step).alias("step"), pl.all()) for step in run.steps]
-    found = {
+    tables = {
         "answers": run.answers(),
         "prompts": run.prompts(),
         "people": pl.concat(people, how="diagonal_relaxed"),
         "metrics": run.metrics,
     }
     if (events := run.events).height:
-        found["events"] = events
+        tables["events"] = events
     for name in sorted(_world_tables(run)):
         parts = [(step, run.record.table(step, f"tables/{name}")) for step in run.steps]
         stacked = [part.select(pl.lit(step).alias("step"), pl.all()) for step, part in parts if part is not None]
-        found[name if name not in found else f"table_{name}"] = pl.concat(stacked, how="diagonal_relaxed")
-    if "posts" in found and "origin" in found["posts"].columns:
-        found["posts"] = found["posts"].with_columns(generated=pl.col("origin") != "hand")
-    found["note"] = _note(run)
-    return {name: table for name, table in found.items() if table.width}
+        tables[name if name not in tables else f"table_{name}"] = pl.concat(stacked, how="diagonal_relaxed")
+    if "posts" in tables and "origin" in tables["posts"].columns:
+        tables["posts"] = tables["posts"].with_columns(generated=pl.col("origin") != "hand")
+    tables["note"] = _note(run)
+    return {name: table for name, table in tables.items() if table.width}
 
 
 def _note(run: RunReader) -> pl.DataFrame:
-    """What the files are, for whoever meets them elsewhere."""
+    """What the files are, for readers who meet them elsewhere."""
     manifest = run.manifest
     return pl.DataFrame(
         {
@@ -108,10 +108,10 @@ def _to_file(table: pl.DataFrame, path: Path, form: Format) -> Path:
     return path
 
 
-def _to_sqlite(found: dict[str, pl.DataFrame], path: Path) -> Path:
+def _to_sqlite(tables: dict[str, pl.DataFrame], path: Path) -> Path:
     kinds = {True: "REAL", False: "TEXT"}
     with sqlite3.connect(path) as database:
-        for name, table in found.items():
+        for name, table in tables.items():
             flat = _flat(table)
             columns = ", ".join(
                 f'"{column}" {"INTEGER" if dtype.is_integer() else kinds[dtype.is_numeric()]}'
@@ -125,7 +125,7 @@ def _to_sqlite(found: dict[str, pl.DataFrame], path: Path) -> Path:
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """Lists and categories as text, for formats that have no better."""
+    """Lists and categories as text, for formats that have no such columns."""
     columns = []
     for name, dtype in table.schema.items():
         column = pl.col(name)

@@ -111,8 +111,10 @@ class ChangeNotifier:
         runs, experiments = self._library.workspace.runs, experiments_folder(self._library.workspace)
         runs.mkdir(parents=True, exist_ok=True)
         names = {name for name, listeners in self._listeners.items() if listeners and name}
-        watched = {self._library.workspace.folder / name for name in names if name.startswith("experiments/")}
-        watched |= {folder / "rows" for folder in watched}
+        watched: set[Path] = set()
+        for name in names:
+            if name.startswith("experiments/"):
+                watched |= set(ExperimentFolder.changing_folders(self._library.workspace.folder / name))
         watched |= {
             runs / name for name in names | set(self._library.under_way()) if not name.startswith("experiments/")
         }

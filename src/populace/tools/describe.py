@@ -1,6 +1,6 @@
-"""A scenario in words and plain data: what it is for, what it measures, and every parameter with its bounds.
+"""A scenario as data: what it is for, what it measures, and every parameter with its bounds.
 
-Forms, options and listings are all made from this, so they say the same.
+Forms, options and listings are built from this, so they say the same.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Parameter:
 
     Attributes:
         name: Its name.
-        kind: What is written for it; `json` for lists, mappings and whatever else has parts.
+        kind: The kind of its value; `json` for lists, mappings and other values with parts.
         default: Its value where none is given, as plain data.
         required: Whether there is no default.
-        optional: Whether it may be nothing.
+        optional: Whether it may be None.
         ge: The least that it may be.
         gt: What it must be above.
         le: The most that it may be.
@@ -90,7 +90,7 @@ def fields_of(model: type[pydantic.BaseModel]) -> list[Parameter]:
 
 
 def describe_scenario(scenario: type[Scenario]) -> dict[str, Any]:
-    """A scenario as plain data: name, title, purpose, card, metrics, and every parameter.
+    """A scenario as data for JSON: name, title, purpose, card, metrics, and every parameter.
 
     `name` is what `populace run` takes; `purpose` is the docstring and `summary` its first sentence; `chart` are the
     main metrics; `card` is the file that says more, where there is one beside the scenario.
@@ -104,11 +104,11 @@ def describe_scenario(scenario: type[Scenario]) -> dict[str, Any]:
         "card": _card(scenario),
         "metrics": metrics,
         "chart": list(scenario.chart) or metrics,
-        "parameters": [_plain(each) for each in parameters_of(scenario)],
+        "parameters": [_parameter_document(each) for each in parameters_of(scenario)],
     }
 
 
-def _plain(parameter: Parameter) -> dict[str, Any]:
+def _parameter_document(parameter: Parameter) -> dict[str, Any]:
     return dataclasses.asdict(parameter) | {"choices": list(parameter.choices)}
 
 
@@ -144,14 +144,14 @@ def _kind(annotation: Any) -> tuple[Kind, tuple[Any, ...]]:
         return "choice", tuple(member.value for member in origin)
     if getattr(origin, "metavar", "") == "FILE":
         return "file", ()
-    parted = issubclass(origin, (*_CONTAINERS, pydantic.BaseModel)) or dataclasses.is_dataclass(origin)
-    return ("json" if parted else "text"), ()
+    has_parts = issubclass(origin, (*_CONTAINERS, pydantic.BaseModel)) or dataclasses.is_dataclass(origin)
+    return ("json" if has_parts else "text"), ()
 
 
 def _bounds(field: FieldInfo) -> dict[str, float]:
     kinds = (annotated_types.Ge, annotated_types.Gt, annotated_types.Le, annotated_types.Lt)
-    found = [each for each in field.metadata if isinstance(each, kinds)]
-    return {(name := type(each).__name__.lower()): getattr(each, name) for each in found}
+    bounds = [each for each in field.metadata if isinstance(each, kinds)]
+    return {(name := type(each).__name__.lower()): getattr(each, name) for each in bounds}
 
 
 def _card(scenario: type[Scenario]) -> str | None:

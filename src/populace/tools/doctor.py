@@ -1,4 +1,4 @@
-"""Is a scenario deterministic, and if not, why not?
+"""Checks whether a scenario is deterministic, and finds likely causes where it is not.
 
 It is run twice in fresh processes that differ in everything that must not matter: concurrency,
 the order in which replies arrive, the hash seed and the time zone. Then the journals are compared.
@@ -59,7 +59,7 @@ class Diagnosis:
         deterministic: Whether both journals are equal, byte for byte.
         digests: The digests of both.
         steps: How many steps were compared.
-        comparison: Where they part, where they do.
+        comparison: How the two runs differ.
         suspects: Lines of the source that may be the cause.
     """
 
@@ -94,16 +94,17 @@ def _run(
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "TZ": zone}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     try:
-        said = json.loads(done.stdout)
+        document = json.loads(done.stdout)
     except ValueError:
         raise ScenarioError(f"the trial run of {name} broke off: {done.stderr.strip()[-500:]}") from None
-    if said["status"] != "ok":
-        raise ScenarioError(f"the trial run of {name} failed: {said['error']['message']}", said["error"]["hint"])
-    return RunReader.open(said["data"]["folder"])
+    if document["status"] != "ok":
+        error = document["error"]
+        raise ScenarioError(f"the trial run of {name} failed: {error['message']}", error["hint"])
+    return RunReader.open(document["data"]["folder"])
 
 
 def suspects(scenario: type[Scenario]) -> list[Suspect]:
-    """Lines in the file of a scenario that use the clock, foreign randomness or an order that is none."""
+    """Lines in the file of a scenario that use the clock, other randomness than `self.rng`, or an undefined order."""
     try:
         path = inspect.getsourcefile(scenario)
         source = Path(path).read_text() if path else ""
@@ -111,12 +112,12 @@ def suspects(scenario: type[Scenario]) -> list[Suspect]:
     except (OSError, SyntaxError, TypeError):
         return []
     lines = source.splitlines()
-    found = []
+    result = []
     for node in ast.walk(tree):
         why = _suspicion(node)
         if why:
-            found.append(Suspect(node.lineno, lines[node.lineno - 1].strip(), why))  # type: ignore[attr-defined]
-    return sorted(found, key=lambda suspect: suspect.line)
+            result.append(Suspect(node.lineno, lines[node.lineno - 1].strip(), why))  # type: ignore[attr-defined]
+    return sorted(result, key=lambda suspect: suspect.line)
 
 
 def _suspicion(node: ast.AST) -> str | None:
@@ -133,7 +134,7 @@ def _suspicion(node: ast.AST) -> str | None:
             return "hash() differs between processes"
     if isinstance(node, ast.For | ast.comprehension):
         iterated = node.iter
-        made = isinstance(iterated, ast.Set | ast.SetComp)
-        if made or (isinstance(iterated, ast.Call) and ast.unparse(iterated.func) in ("set", "frozenset")):
+        is_set = isinstance(iterated, ast.Set | ast.SetComp)
+        if is_set or (isinstance(iterated, ast.Call) and ast.unparse(iterated.func) in ("set", "frozenset")):
             return None if isinstance(node, ast.comprehension) else "the order of a set; sort it"
     return None

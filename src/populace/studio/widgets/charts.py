@@ -175,7 +175,7 @@ def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "
     }
 
 
-def sparkline(values: Sequence[float | None]) -> ui.element:
+def sparkline_chart(values: Sequence[float | None]) -> ui.element:
     """A metric as a line without axes, for a list."""
     points = [[index, value] for index, value in enumerate(values)]
     numbers = [value for value in values if value is not None]

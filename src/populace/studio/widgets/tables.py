@@ -163,6 +163,38 @@ class PagedTable:
             self._on_query(query)
 
 
+class FrameTable(PagedTable):
+    """A paged table of a data frame, which `show` sets.
+
+    Args:
+        columns: The columns to show: names, or names with headings.
+        key: The column that identifies a row.
+        link: The address that the key of a row links to.
+        search: The placeholder of the search field; empty for a table without one.
+        size: How many rows a page has.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str | tuple[str, str]],
+        *,
+        key: str,
+        link: Callable[[dict[str, Any]], str] | None = None,
+        search: str = "",
+        size: int = PAGE_SIZE,
+    ) -> None:
+        self.frame = pl.DataFrame()
+        super().__init__(self._page, columns, key=key, link=link, search=search, query=TableQuery(size=size))
+
+    def show(self, frame: pl.DataFrame) -> None:
+        """Show another data frame."""
+        self.frame = frame
+        self.refresh()
+
+    def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
+        return page_rows(self.frame, query)
+
+
 def _cell(value: Any) -> Any:
     """A value as a cell shows it."""
     if value is None:

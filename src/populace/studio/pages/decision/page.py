@@ -19,8 +19,8 @@ from populace.studio.pages.decision.ask_again import AskAgain
 from populace.studio.pages.decision.panels import (
     show_answer,
     show_calls,
-    show_distribution,
     show_memories,
+    show_probabilities,
     show_prompts,
     show_situation,
 )
@@ -95,7 +95,7 @@ def _show(studio: Studio, name: str, view: _DecisionView) -> None:
             show_situation(details)
             show_memories(details)
         with ui.column().classes("gap-4"):
-            show_distribution(details)
+            show_probabilities(details)
             show_prompts(details.decision)
             show_calls(details)
     AskAgain(studio, name, details)

@@ -124,7 +124,7 @@ def show_prompt(prompt: dict[str, Any], marker: str) -> None:
                 prose(text, 3000, fixed=True)
 
 
-def show_distribution(details: DecisionDetails) -> None:
+def show_probabilities(details: DecisionDetails) -> None:
     """The distribution before and after temperature and the draw; or the reply in words and how it was cleaned."""
     decision = details.decision
     if decision.distribution is None:

@@ -18,8 +18,8 @@ _STILL = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def get_experiment(studio: Studio, name: str, reference: str | None = None) -> dict[str, Any]:
     """An experiment: where it stands, its arms, outcomes, effects and validity."""
-    results = data.opened(studio.workspace, name)
-    overview = data.overview(results)
+    results = data.open_results(studio.workspace, name)
+    overview = data.experiment_overview(results)
     card = data.card(results)
     found = asdict(overview) | {
         "arms": results.arms.to_dicts(),

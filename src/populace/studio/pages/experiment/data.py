@@ -78,7 +78,7 @@ class ResultTable:
     note: str = ""
 
 
-def opened(workspace: Workspace, name: str) -> Results:
+def open_results(workspace: Workspace, name: str) -> Results:
     """An experiment by its whole name; nothing outside the workspace can be named."""
     known = experiment_names(workspace)
     if name not in known:
@@ -90,7 +90,7 @@ def opened(workspace: Workspace, name: str) -> Results:
     return Results(ExperimentFolder.open(experiments_folder(workspace) / name))
 
 
-def overview(results: Results) -> ExperimentOverview:
+def experiment_overview(results: Results) -> ExperimentOverview:
     """Where an experiment stands."""
     experiment, manifest = results.experiment, results.folder.manifest
     replicates = manifest.replicates or experiment.replicates
@@ -208,7 +208,7 @@ def kept(results: Results) -> pl.DataFrame:
 
 def report_file(workspace: Workspace, name: str) -> Path:
     """Where `populace report` writes the page of an experiment."""
-    return opened(workspace, name).folder.path / f"{name}.html"
+    return open_results(workspace, name).folder.path / f"{name}.html"
 
 
 def _stop(results: Results) -> str:

@@ -13,7 +13,7 @@ from populace.experiments import Results
 from populace.studio.jobs import command
 from populace.studio.pages.experiment import data as view
 from populace.studio.pages.experiment.findings import show_distribution, show_effects, show_over_time, show_precision
-from populace.studio.pages.experiment.validity_card import show_card
+from populace.studio.pages.experiment.validity_card import show_validity
 from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -40,7 +40,7 @@ def register(studio: Studio) -> None:
     async def experiment(name: str, outcome: str = "", reference: str = "") -> None:
         crumbs = [("Runs", "/")]
         with frame(name, command=command("report", name), crumbs=crumbs) as page:
-            results = await asyncio.to_thread(view.opened, studio.workspace, name)
+            results = await asyncio.to_thread(view.open_results, studio.workspace, name)
             shown_experiment = _Showing(studio, page, name, _Choice(outcome, reference))
             await shown_experiment.build(results)
             studio.changes.listen(f"experiments/{name}", Redrawer(shown_experiment.follow))
@@ -64,12 +64,12 @@ class _Showing:
 
     async def follow(self) -> None:
         """The folder changed; what changes while that is being shown is shown after a breath."""
-        await self.show(await asyncio.to_thread(view.opened, self.studio.workspace, self.name))
+        await self.show(await asyncio.to_thread(view.open_results, self.studio.workspace, self.name))
         await asyncio.sleep(_BREATH_S)
 
     async def show(self, results: Results) -> None:
         """Show it as it is now."""
-        overview = await asyncio.to_thread(view.overview, results)
+        overview = await asyncio.to_thread(view.experiment_overview, results)
         card = await asyncio.to_thread(view.card, results)
         if self.choice.outcome not in overview.outcomes:
             self.choice.outcome = overview.primary
@@ -88,7 +88,7 @@ class _Showing:
         self.worth.clear()
         with self.worth:
             _arms(results)
-            show_card(card, self.name)
+            show_validity(card, self.name)
             _failures(results)
             _kept(results, self.name)
 

@@ -13,7 +13,7 @@ from populace.studio.shell.text import display_text
 _COLOURS = {"pass": "var(--good)", "fail": "var(--bad)", "inform": "var(--ink)", "not measured": "var(--ink-soft)"}
 
 
-def show_card(card: ValidityCard | None, name: str) -> None:
+def show_validity(card: ValidityCard | None, name: str) -> None:
     """What a result is worth: every check with its verdict, and what would measure the rest."""
     with section("Validity card"):
         if card is None:

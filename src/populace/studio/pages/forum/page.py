@@ -16,7 +16,7 @@ from populace.studio.jobs import command
 from populace.studio.pages.forum.about import Judging, about, masthead
 from populace.studio.pages.forum.data import ForumView, thread_facts
 from populace.studio.pages.forum.member import member_panel, members_panel
-from populace.studio.pages.forum.post import STYLE, Reader, opened, post_card, tag, votes
+from populace.studio.pages.forum.post import STYLE, Reader, post_card, start_time, tag, votes
 from populace.studio.pages.whatif.data import continuations, counted, fork_manifests
 from populace.studio.pages.whatif.dialog import Turning
 from populace.studio.shell.frame import Page, empty_state, frame, page_at, run_address, test_id
@@ -88,7 +88,7 @@ class ForumPage:
 
     def __init__(self, studio: Studio, page: Page, name: str, wanted: Wanted) -> None:
         self.studio, self.page, self.name, self.wanted = studio, page, name, wanted
-        self.reader = Reader(name, opened(studio.library.run(name)), wanted.kept())
+        self.reader = Reader(name, start_time(studio.library.run(name)), wanted.kept())
         self.view: ForumView
         self.read_at: list[int] | None = None
 

@@ -49,7 +49,7 @@ class Reader:
         return forum_address(self.run, **{**self.query, **parts})
 
 
-def opened(run: RunReader) -> datetime:
+def start_time(run: RunReader) -> datetime:
     """When a run began, by its own clock."""
     return datetime.fromisoformat(run.record.facts(0)["now"])
 

@@ -18,7 +18,7 @@ from populace.studio.pages.home import example
 from populace.studio.shell.frame import chip, empty_state, frame, notify_errors, page_at, run_link, section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import line_chart, sparkline
+from populace.studio.widgets.charts import line_chart, sparkline_chart
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.start_dialog import show_start
 
@@ -101,7 +101,7 @@ def _row(studio: Studio, card: RunCard, refresh: Refresh) -> None:
                     )
             if card.trend:
                 with ui.column().classes("gap-0 items-center"):
-                    sparkline(card.trend)
+                    sparkline_chart(card.trend)
                     last = card.trend[-1]
                     value = "–" if last is None else f"{last:.3g}"
                     ui.label(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
@@ -205,7 +205,7 @@ def _welcome(studio: Studio) -> None:
     """What an empty workspace shows: a finished example, and a button that starts a run."""
 
     def open_example() -> None:
-        ui.navigate.to(f"/run/{example.install(studio.workspace)}")
+        ui.navigate.to(f"/run/{example.install_example(studio.workspace)}")
 
     @notify_errors
     async def start() -> None:
@@ -218,7 +218,7 @@ def _welcome(studio: Studio) -> None:
         ).classes("foreign")
         with tempfile.TemporaryDirectory() as folder:
             workspace = Workspace(folder)
-            metrics = Run(workspace.open(example.install(workspace))).metrics
+            metrics = Run(workspace.open(example.install_example(workspace))).metrics
         line_chart(
             "A finished example: share in blue, by day (norms, embedded 135M model, seed 1)",
             metrics,

@@ -12,9 +12,9 @@ from populace.studio.studio import Studio
 def get_person(studio: Studio, name: str, who: str, step: int | None = None) -> dict[str, Any]:
     """One person, at a step or at the last in which they are there."""
     run = studio.library.run(name)
-    found = biography(run, who)
-    at = found.steps[-1] if step is None else step
-    return json_data(biography_document(found, at, memory_stream(run, found, at)))  # type: ignore[no-any-return]
+    person = biography(run, who)
+    at = person.steps[-1] if step is None else step
+    return json_data(biography_document(person, at, memory_stream(run, person, at)))  # type: ignore[no-any-return]
 
 
 ROUTES = {

@@ -9,13 +9,15 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
+from populace.people import Id
 from populace.runs.biography import Biography, changing_columns, memory_stream
 from populace.runs.clock import time_text
+from populace.runs.reader import RunReader
 from populace.studio.shell.frame import empty_state, run_address, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_options
-from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
+from populace.studio.widgets.tables import FrameTable
 
 Panel = Callable[[Biography, int], None]
 """Shows a person at a step."""
@@ -37,7 +39,7 @@ def panels(studio: Studio, name: str, interview: Callable[[], Panel]) -> list[Pa
         with ui.column().classes("gap-4"):
             left = [_profile(), interview(), _memories(studio, name)]
         with ui.column().classes("gap-4"):
-            right = [_states(), _decisions(studio, name), _happenings(studio, name), _talk(studio, name)]
+            right = [_states(), _decisions(studio, name), _events(studio, name), _talk(studio, name)]
     return [*left, *right]
 
 
@@ -66,22 +68,22 @@ def _states() -> Panel:
         box = ui.element("div").classes("charts")
         rest = ui.label("").classes("soft small")
     charts: dict[str, Chart] = {}
-    held: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
 
     def build(person: Biography) -> None:
         numbers, words = changing_columns(person.states)
-        held.update(
+        shown.update(
             states=person.states, numbers=numbers[:_MAX_CHARTS], words=words[: _MAX_CHARTS - len(numbers[:_MAX_CHARTS])]
         )
         box.clear()
         charts.clear()
         with box:
-            for column in [*held["numbers"], *held["words"]]:
+            for column in [*shown["numbers"], *shown["words"]]:
                 chart = Chart(
                     column.replace("_", " "), {}, person.states.select("step", column), f"{person.id}-{column}"
                 )
                 charts[column] = chart
-                if column in held["words"]:
+                if column in shown["words"]:
                     values = min(person.states[column].n_unique(), _MAX_LEVELS)
                     chart.chart.style(f"height: {70 + 22 * values}px")
         left = len(numbers) + len(words) - len(charts)
@@ -92,11 +94,11 @@ def _states() -> Panel:
                 empty_state("Nothing about them changed in this run.")
 
     def show(person: Biography, step: int) -> None:
-        if held.get("states") is not person.states:
+        if shown.get("states") is not person.states:
             build(person)
         for column, chart in charts.items():
             table = person.states.select("step", column)
-            if column in held["numbers"]:
+            if column in shown["numbers"]:
                 plain = table.with_columns(pl.col(column).cast(pl.Float64))
                 chart.show(line_options(plain, "step", [column], mark=step), table)
             else:
@@ -136,94 +138,80 @@ def _word_options(table: pl.DataFrame, column: str, mark: int) -> dict[str, Any]
 
 
 def _decisions(studio: Studio, name: str) -> Panel:
-    held: dict[str, Any] = {"frame": pl.DataFrame(), "person": ""}
+    person_id: Id = ""
 
     def link(row: dict[str, Any]) -> str:
-        return run_address(name, "decision", step=row["step"], person=held["person"], path=row["path"])
+        return run_address(name, "decision", step=row["step"], person=person_id, path=row["path"])
 
     with section("Decisions", note="up to the step, the latest first; open one by its path"):
         columns: list[str | tuple[str, str]] = ["path", ("clock", "when"), "question", ("value", "answer"), "status"]
-        paged = PagedTable(
-            lambda query: page_rows(held["frame"], query), columns, key="path", link=link, query=TableQuery(size=10)
-        )
-        test_id(paged.element.classes("decisions"), "decisions")
+        table = FrameTable(columns, key="path", link=link, search="Search", size=10)
+        test_id(table.element.classes("decisions"), "decisions")
 
     def show(person: Biography, step: int) -> None:
-        run = studio.library.run(name)
-        frame = person.decisions.filter(pl.col("step") <= step).reverse()
-        clocks = {each: time_text(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
-        clock = [clocks[each] for each in frame["step"].to_list()]
-        held.update(frame=frame.with_columns(pl.Series("clock", clock, dtype=pl.String)), person=person.id)
-        paged.refresh()
+        nonlocal person_id
+        person_id = person.id
+        decisions = person.decisions.filter(pl.col("step") <= step).reverse()
+        table.show(_with_clock(studio.library.run(name), decisions))
 
     return show
 
 
-def _happenings(studio: Studio, name: str) -> Panel:
-    held: dict[str, Any] = {"frame": pl.DataFrame()}
+def _with_clock(run: RunReader, frame: pl.DataFrame) -> pl.DataFrame:
+    """A data frame with the simulated time of its steps as `clock`."""
+    clocks = {step: time_text(run.record.facts(step)["now"]) for step in frame["step"].unique().to_list()}
+    return frame.with_columns(clock=pl.Series([clocks[step] for step in frame["step"]], dtype=pl.String))
+
+
+def _events(studio: Studio, name: str) -> Panel:
     with section("Plans and actions", note="up to the step, the latest first"):
-        with ui.column().classes("w-full") as filled:
+        with ui.column().classes("w-full") as content:
             columns: list[str | tuple[str, str]] = ["step", ("clock", "when"), "what", "detail"]
-            paged = PagedTable(
-                lambda query: page_rows(held["frame"], query), columns, key="row", query=TableQuery(size=10)
-            )
-            test_id(paged.element.classes("events"), "events")
+            table = FrameTable(columns, key="row", search="Search", size=10)
+            test_id(table.element.classes("events"), "events")
         with ui.column() as nothing:
             empty_state("No event is about this person up to this step.")
 
     def show(person: Biography, step: int) -> None:
-        run = studio.library.run(name)
-        frame = person.events_until(step).with_row_index("row")
-        clocks = {each: time_text(run.record.facts(each)["now"]) for each in frame["step"].unique().to_list()}
-        clock = [clocks[each] for each in frame["step"].to_list()]
-        held["frame"] = frame.with_columns(pl.Series("clock", clock, dtype=pl.String))
-        filled.set_visibility(frame.height > 0)
-        nothing.set_visibility(not frame.height)
-        paged.refresh()
+        events = person.events_until(step).with_row_index("row")
+        content.set_visibility(events.height > 0)
+        nothing.set_visibility(not events.height)
+        table.show(_with_clock(studio.library.run(name), events))
 
     return show
 
 
 def _memories(studio: Studio, name: str) -> Panel:
-    held: dict[str, Any] = {"frame": pl.DataFrame(), "kinds": []}
-
-    def source(query: TableQuery) -> tuple[pl.DataFrame, int]:
-        frame = held["frame"]
-        return page_rows(frame.filter(pl.col("kind").is_in(held["kinds"])) if held["kinds"] else frame, query)
-
     with section("Memory stream", note="what they remember after the step; scores of the memories recalled in it"):
-        with ui.column().classes("w-full") as filled:
+        with ui.column().classes("w-full") as content:
             kinds = ui.select([], multiple=True, label="Kinds", value=[]).props("dense outlined use-chips clearable")
             test_id(kinds.classes("w-full max-w-xs"), "memory-kinds")
-            paged = PagedTable(
-                source, ["memory"], key="memory", search="Search what they remember", query=TableQuery(size=10)
-            )
-            test_id(paged.element.classes("memories"), "memories")
+            table = FrameTable(["memory"], key="memory", search="Search what they remember", size=10)
+            test_id(table.element.classes("memories"), "memories")
         with ui.column() as nothing:
             empty_state("There are no memories: the scenario has none, or nothing has happened yet.")
+    memories = pl.DataFrame()
 
-    def on_kinds() -> None:
-        held["kinds"] = list(kinds.value or [])
-        paged.refresh()
+    def filter_kinds() -> None:
+        table.show(memories.filter(pl.col("kind").is_in(kinds.value)) if kinds.value else memories)
 
-    kinds.on_value_change(on_kinds)
+    kinds.on_value_change(filter_kinds)
 
     def show(person: Biography, step: int) -> None:
-        frame = memory_stream(studio.library.run(name), person, step)
-        held["frame"] = frame
-        filled.set_visibility(frame.height > 0)
-        nothing.set_visibility(not frame.height)
-        if not frame.height:
+        nonlocal memories
+        memories = memory_stream(studio.library.run(name), person, step)
+        content.set_visibility(memories.height > 0)
+        nothing.set_visibility(not memories.height)
+        if not memories.height:
             return
-        all_kinds = frame["kind"].unique(maintain_order=True).to_list()
+        all_kinds = memories["kind"].unique(maintain_order=True).to_list()
         if kinds.options != all_kinds:
-            held["kinds"] = [kind for kind in held["kinds"] if kind in all_kinds]
-            kinds.set_options(all_kinds, value=held["kinds"])
-        scores = ["score", "recency", "relevance"] if frame["score"].count() else []
-        paged.columns(
+            kinds.set_options(all_kinds, value=[kind for kind in kinds.value or [] if kind in all_kinds])
+        scores = ["score", "recency", "relevance"] if memories["score"].count() else []
+        table.columns(
             ["text", "kind", "when", "importance", *scores, ("last_used", "last used, step"), ("used", "times used")]
         )
-        paged.refresh()
+        filter_kinds()
 
     return show
 
@@ -235,28 +223,28 @@ def _talk(studio: Studio, name: str) -> Panel:
 
     def show(person: Biography, step: int) -> None:
         run = studio.library.run(name)
-        held = person.talk_until(step)
-        if (held, state["most"]) == state["shown"]:
+        talks = person.talk_until(step)
+        if (talks, state["most"]) == state["shown"]:
             return
-        state["shown"] = (held, state["most"])
+        state["shown"] = (talks, state["most"])
         box.clear()
         with box:
-            if not held:
+            if not talks:
                 empty_state("There are no conversations up to this step.")
-            for number, lines in held[: state["most"]]:
+            for number, lines in talks[: state["most"]]:
                 with ui.column().classes("talk gap-1"):
                     ui.label(f"step {number} · {time_text(run.record.facts(number)['now'])}").classes("soft small")
-                    for who, said in lines:
+                    for who, text in lines:
                         with ui.column().classes("gap-0 w-full"):
                             ui.label(display_text(who, 120)).classes("small").style("font-weight: 600")
-                            prose(said, 600)
-            if len(held) > state["most"]:
+                            prose(text, 600)
+            if len(talks) > state["most"]:
 
                 def more() -> None:
                     state["most"] += 4 * _CONVERSATIONS
                     show(person, step)
 
-                ui.button(f"Show earlier ({len(held) - state['most']} steps)", on_click=more).props(
+                ui.button(f"Show earlier ({len(talks) - state['most']} steps)", on_click=more).props(
                     "flat no-caps dense"
                 )
 

@@ -16,7 +16,7 @@ from populace.studio.pages.run.panels import Panel
 from populace.studio.shell.frame import empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.charts import bar_chart, bar_options, line_chart, line_options
-from populace.studio.widgets.tables import PagedTable, page_rows
+from populace.studio.widgets.tables import FrameTable
 
 _BARS = ["share", "predicted"]
 _MAX_CHARTS = 6
@@ -68,7 +68,6 @@ class _Question:
     """One question with its answers."""
 
     def __init__(self, question: step_answers.QuestionSummary, panel: AnswersPanel, with_chart: bool) -> None:
-        self._rows = question.values
         self._bars = [name for name in _BARS if name == "share" or question.values["predicted"].null_count() == 0]
         with ui.column().classes("w-full gap-1 min-w-0"):
             ui.label(display_text(question.text, 300)).classes("panel-title foreign").props(
@@ -83,14 +82,11 @@ class _Question:
                 )
             columns = [("value", "answer"), ("people", "people"), ("interval", "share of the valid, 95 % interval")]
             columns += [("predicted", "predicted")] if len(self._bars) > 1 else []
-            self._table = PagedTable(
-                lambda query: page_rows(self._table_rows(), query), columns, key="value", link=panel.decision, search=""
-            )
+            self._table = FrameTable(columns, key="value", link=panel.decision)
             self._table.table.props("hide-pagination")
 
     def show(self, question: step_answers.QuestionSummary) -> None:
         """Show the answers of another step."""
-        self._rows = question.values
         statuses = ", ".join(f"{count:,} {status}" for status, count in question.statuses.items())
         summary = f"{question.kind} · {question.purpose} · asked {question.asked:,}: {statuses}"
         if question.mean is not None:
@@ -100,14 +96,11 @@ class _Question:
         self._summary.set_text(display_text(summary, 500))
         if self._chart is not None:
             self._chart.show(bar_options(question.values, "value", self._bars), question.values)
-        self._table.refresh()
-
-    def _table_rows(self) -> pl.DataFrame:
         intervals = [
             "–" if share is None else f"{share:.1%} ({low:.1%} to {high:.1%})"
-            for share, low, high in self._rows.select("share", "low", "high").iter_rows()
+            for share, low, high in question.values.select("share", "low", "high").iter_rows()
         ]
-        return self._rows.with_columns(interval=pl.Series(intervals, dtype=pl.String))
+        self._table.show(question.values.with_columns(interval=pl.Series(intervals, dtype=pl.String)))
 
 
 class InvalidPanel(Panel):
@@ -117,7 +110,6 @@ class InvalidPanel(Panel):
 
     def build(self) -> None:
         """A chart over time, tables by question, and raw replies."""
-        self._tables = [pl.DataFrame(), pl.DataFrame(), pl.DataFrame()]
         self._summary = test_id(ui.label().classes("foreign"), "invalid-told")
         self._chart = line_chart(
             "Share of invalid answers, by step",
@@ -128,22 +120,17 @@ class InvalidPanel(Panel):
         )
         columns = [("question", "question"), ("status", "status"), ("answers", "answers")]
         with ui.row().classes("w-full gap-6"):
-            self._by_question = [
-                self._table(place, name, columns, "question")
-                for place, name in enumerate(("At this step", "Up to this step"))
-            ]
+            by_question = [self._table(name, columns, "question") for name in ("At this step", "Up to this step")]
         columns = [("who", "who"), ("question", "question"), ("status", "status"), ("reply", "what the model replied")]
-        self._samples = self._table(2, "Some of the replies at this step", columns, "who", self._decision)
+        samples = self._table("Some of the replies at this step", columns, "who", self._decision)
+        self._tables = [*by_question, samples]
 
     def _table(
-        self, place: int, title: str, columns: list[tuple[str, str]], key: str, link: Any = None
-    ) -> tuple[ui.column, PagedTable]:
+        self, title: str, columns: list[tuple[str, str]], key: str, link: Any = None
+    ) -> tuple[ui.column, FrameTable]:
         with ui.column().classes("min-w-0 gap-1").style("flex: 1 1 320px") as column:
             ui.label(title).classes("panel-title").props("role=heading aria-level=3")
-            table = PagedTable(
-                lambda query: page_rows(self._tables[place], query), columns, key=key, link=link, search=""
-            )
-        return column, table
+            return column, FrameTable(columns, key=key, link=link)
 
     def load(self, run: RunReader, step: int) -> Any:
         """Counts and a sample."""
@@ -159,7 +146,7 @@ class InvalidPanel(Panel):
 
     def draw(self, data: Any) -> None:
         """The counts, or that every answer was valid."""
-        by_step, self._tables, now, so_far = data
+        by_step, frames, now, so_far = data
         at_step = ", ".join(f"{count:,} {status}" for status, count in now.items()) or "nothing was asked"
         until = ", ".join(f"{count:,} {status}" for status, count in so_far.items()) or "nothing was asked"
         invalid = int(by_step["invalid"].sum()) if by_step.height else 0
@@ -171,9 +158,9 @@ class InvalidPanel(Panel):
             line_options(shares, "step", ["share"], bands={"share": ("low", "high")}, mark=self.step), shares
         )
         self._chart.element.set_visibility(invalid > 0)
-        for (column, table), rows in zip([*self._by_question, self._samples], self._tables, strict=True):
-            column.set_visibility(rows.height > 0)
-            table.refresh()
+        for (column, table), frame in zip(self._tables, frames, strict=True):
+            column.set_visibility(frame.height > 0)
+            table.show(frame)
 
     def _decision(self, row: dict[str, Any]) -> str:
         return run_address(self.name, "decision", step=self.step, person=row["person"], path=row["path"])
@@ -186,7 +173,6 @@ class UsagePanel(Panel):
 
     def build(self) -> None:
         """Totals, a table by purpose, a chart by step, and cleanings."""
-        self._purposes, self._cleaned = pl.DataFrame(), pl.DataFrame()
         self._summary = test_id(ui.label().classes("foreign"), "usage-told")
         columns: list[str | tuple[str, str]] = [
             "purpose",
@@ -200,7 +186,7 @@ class UsagePanel(Panel):
             ("completion_tokens", "tokens written"),
             ("worth", "at list price"),
         ]
-        self._table = PagedTable(lambda query: page_rows(self._purposes, query), columns, key="purpose", search="")
+        self._table = FrameTable(columns, key="purpose")
         test_id(self._table.table, "usage")
         ui.label(
             "Tokens and list price count all prompts behind the answers. Calls are those that this run made; the "
@@ -215,7 +201,7 @@ class UsagePanel(Panel):
                 "role=heading aria-level=3"
             )
             columns = ["outcome", ("rule", "rule or reason"), "replies"]
-            self._rules = PagedTable(lambda query: page_rows(self._cleaned, query), columns, key="rule", search="")
+            self._rules = FrameTable(columns, key="rule")
 
     def load(self, run: RunReader, step: int) -> Any:
         """The usage and the cleanings so far."""
@@ -223,19 +209,18 @@ class UsagePanel(Panel):
 
     def draw(self, data: Any) -> None:
         """The numbers so far, and those of the step."""
-        usage, self._cleaned = data
+        usage, cleanings = data
         total, step = usage.total, usage.step
         self._summary.set_text(
             f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, cost "
             f"{total.cost:,.4g}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: {step.calls:,} "
             f"calls, {step.reused:,} reused, {step.tokens:,} tokens, cost {step.cost:,.4g}."
         )
-        self._purposes = usage.purposes
         self._table.element.set_visibility(usage.purposes.height > 0)
-        self._table.refresh()
+        self._table.show(usage.purposes)
         self._chart.show(line_options(usage.steps, "step", ["calls", "reused"], mark=self.step), usage.steps)
-        self._cleanings.set_visibility(self._cleaned.height > 0)
-        self._rules.refresh()
+        self._cleanings.set_visibility(cleanings.height > 0)
+        self._rules.show(cleanings)
 
 
 class SettingsPanel(Panel):
@@ -245,13 +230,7 @@ class SettingsPanel(Panel):
 
     def build(self) -> None:
         """A table, and commands."""
-        self._settings = pl.DataFrame()
-        self._table = PagedTable(
-            lambda query: page_rows(self._settings, query),
-            [("name", "name"), ("value", "value")],
-            key="name",
-            search="Search",
-        )
+        self._table = FrameTable(["name", "value"], key="name", search="Search")
         test_id(self._table.table, "settings")
         ui.label("Export").classes("panel-title").props("role=heading aria-level=3")
         commands = [
@@ -270,5 +249,4 @@ class SettingsPanel(Panel):
 
     def draw(self, data: list[tuple[str, str]]) -> None:
         """The rows."""
-        self._settings = pl.DataFrame(data, schema={"name": pl.String, "value": pl.String}, orient="row")
-        self._table.refresh()
+        self._table.show(pl.DataFrame(data, schema={"name": pl.String, "value": pl.String}, orient="row"))

@@ -16,16 +16,16 @@ def metrics_at(table: pl.DataFrame, step: int) -> pl.DataFrame:
         before = then[0].get(name) if then else None
         numbers = isinstance(value, float | int) and isinstance(before, float | int)
         if name != "step":
-            rows.append((name, value_text(value), value_text(before), value - before if numbers else None))
+            rows.append((name, metric_text(value), metric_text(before), value - before if numbers else None))
     schema = {"metric": pl.String, "value": pl.String, "before": pl.String, "change": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def value_text(value: Any) -> str:
+def metric_text(value: Any) -> str:
     """A value as it is displayed.
 
     Example:
-        >>> value_text(0.123456), value_text(1500.0), value_text(None)
+        >>> metric_text(0.123456), metric_text(1500.0), metric_text(None)
         ('0.1235', '1,500', '–')
     """
     if value is None:

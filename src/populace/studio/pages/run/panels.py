@@ -15,7 +15,7 @@ from populace.studio.metrics import metric_info
 from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.shell.frame import Page, empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
-from populace.studio.widgets.tables import PagedTable, TableQuery, page_rows
+from populace.studio.widgets.tables import FrameTable, PagedTable, TableQuery
 
 _CELL_LENGTH = 60
 """The most characters of a text in a row of people."""
@@ -242,14 +242,13 @@ class MetricsPanel(Panel):
 
     def build(self) -> None:
         """The table."""
-        self._rows = pl.DataFrame()
         columns = [
             ("metric", "metric"),
             ("value", "value"),
             ("change", "change since the step before"),
             ("about", "what"),
         ]
-        self._table = PagedTable(lambda query: page_rows(self._rows, query), columns, key="metric", search="")
+        self._table = FrameTable(columns, key="metric")
         test_id(self._table.table, "metrics")
         self._nothing = ui.column()
         with self._nothing:
@@ -268,7 +267,6 @@ class MetricsPanel(Panel):
 
     def draw(self, data: Any) -> None:
         """The rows."""
-        self._rows = data
         self._nothing.set_visibility(not data.height)
         self._table.element.set_visibility(bool(data.height))
-        self._table.refresh()
+        self._table.show(data)

@@ -13,7 +13,7 @@ from populace.engine.run import Run
 from populace.studio.jobs import CommandJob, command
 from populace.studio.pages.forum.data import ForumView
 from populace.studio.pages.forum.page import whole
-from populace.studio.pages.forum.post import STYLE, Reader, forum_address, opened, post_card
+from populace.studio.pages.forum.post import STYLE, Reader, forum_address, post_card, start_time
 from populace.studio.pages.whatif.data import (
     Continuation,
     Side,
@@ -86,7 +86,7 @@ class Beside:
     async def build(self) -> None:
         """Draw all, and again whenever a fork goes on."""
         run = self.studio.library.run(self.name)
-        self.reader = Reader(self.name, opened(run))
+        self.reader = Reader(self.name, start_time(run))
         self.original = await asyncio.to_thread(lambda: ForumView(run).loaded())
         self.turning = Turning(self.studio, self.name, lambda: self.original)
         self.place = ui.column().classes("w-full gap-4")

@@ -14,7 +14,7 @@ NAME = "norms-example"
 _ARCHIVE = Path(__file__).with_name(f"{NAME}.zip")
 
 
-def install(workspace: Workspace) -> str:
+def install_example(workspace: Workspace) -> str:
     """Copy the example into the runs of a workspace, unless it is there, and return its name."""
     if not (workspace.runs / NAME).exists():
         workspace.runs.mkdir(parents=True, exist_ok=True)
