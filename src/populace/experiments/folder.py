@@ -207,7 +207,7 @@ def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:
     if len(matches) == 1:
         return ExperimentFolder.open(experiments_folder(workspace) / matches[0])
     if matches:
-        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write more of it.")
+        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write the full name.")
     guess = nearest(str(name), known)
     raise RunNotFoundError(
         f"there is no experiment {str(name)!r} in {experiments_folder(workspace)}.",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from populace.statistics import adjust, difference, equivalence
+from populace.statistics import Effect, adjust, difference, equivalence
 
 Direction = Literal["up", "down", "undecided"]
 Holds = Literal["holds", "does not hold", "undecided"]
@@ -39,9 +39,7 @@ def orderings(frame: pl.DataFrame, outcome: str, by: str, arms: Sequence[str], l
             if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
                 continue
             effect = difference(wide[two], wide[one], paired=True, level=level)
-            row = {by: group, "arm": two, "versus": one, "effect": effect.estimate.value}
-            row |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
-            group_rows.append(row)
+            group_rows.append({by: group, "arm": two, "versus": one} | _effect_fields(effect))
         for row, p in zip(group_rows, adjust([row["p"] for row in group_rows]) if group_rows else (), strict=True):
             significant = p < 1 - level and row["effect"] != 0
             way: Direction = "undecided" if not significant else "up" if row["effect"] > 0 else "down"
@@ -62,9 +60,10 @@ _ORDER_SCHEMA: dict[str, Any] = {
 }
 
 
-def _p(p: float) -> float:
-    """The p value, or 0 for a difference without any variation, which has none."""
-    return 0.0 if math.isnan(p) else p
+def _effect_fields(effect: Effect) -> dict[str, Any]:
+    """An effect as columns; p is 0 for a difference without any variation, which has none."""
+    estimate, p = effect.estimate, 0.0 if math.isnan(effect.p) else effect.p
+    return {"effect": estimate.value, "low": estimate.low, "high": estimate.high, "p": p, "n": effect.n}
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,7 @@ def model_differences(
             if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
                 continue
             effect = difference(wide[two], wide[one], paired=True, level=level)
-            row = {"arm": arm, "model": two, "versus": one, "effect": effect.estimate.value}
-            row |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
+            row = {"arm": arm, "model": two, "versus": one} | _effect_fields(effect)
             if margin is not None:
                 row["verdict"] = equivalence(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
             rows.append(row)
@@ -149,9 +147,7 @@ def asking_shifts(
             base = means.filter(pl.col(name) == first)[outcome]
             for other in others:
                 effect = difference(means.filter(pl.col(name) == other)[outcome], base, paired=False, level=level)
-                row = {"part": part, "way": str(other), "versus": str(first), "effect": effect.estimate.value}
-                row |= {"low": effect.estimate.low, "high": effect.estimate.high, "p": _p(effect.p), "n": effect.n}
-                rows.append(row)
+                rows.append({"part": part, "way": str(other), "versus": str(first)} | _effect_fields(effect))
     table = pl.DataFrame(rows, schema={"part": pl.String, "way": pl.String, **{n: _ORDER_SCHEMA[n] for n in _SHIFT}})
     return table.with_columns(p_adjusted=pl.Series(adjust(table["p"]), dtype=pl.Float64)) if rows else table
 

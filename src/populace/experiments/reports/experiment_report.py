@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -21,8 +21,8 @@ from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
 from populace.statistics.bands import mean_band
 
-_MOST_ROWS_DRAWN = 24
-_MOST_SENTENCES = 6
+_MAX_ROWS_DRAWN = 24
+_MAX_SENTENCES = 6
 
 
 class ReportParts(NamedTuple):
@@ -63,7 +63,7 @@ def _findings(results: Results) -> list[str]:
         if results.experiment.design.sampled:
             return [f"{name} over {len(results.folder.arms)} points: {_spread(results.runs[name])}."]
         if results.runs[name].dtype == pl.String:
-            rows = results.probabilities(name).sort("probability", descending=True).head(_MOST_SENTENCES)
+            rows = results.probabilities(name).sort("probability", descending=True).head(_MAX_SENTENCES)
             return [f"{row['arm']}: {name} is {row[name]} in {_share(row)}" for row in rows.iter_rows(named=True)]
         effects = results.effects(name)
     except PopulaceError as error:
@@ -73,8 +73,8 @@ def _findings(results: Results) -> list[str]:
     sentences = [
         f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"
     ]
-    sentences += [_sentence(row) for row in effects.head(_MOST_SENTENCES).iter_rows(named=True)]
-    left = effects.height - _MOST_SENTENCES
+    sentences += [_sentence(row) for row in effects.head(_MAX_SENTENCES).iter_rows(named=True)]
+    left = effects.height - _MAX_SENTENCES
     return [*sentences, f"{left} further comparisons stand below."] if left > 0 else sentences
 
 
@@ -112,7 +112,7 @@ def _design(results: Results) -> Iterator[Block]:
     ]
     rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, experiment)) for outcome in experiment.outcomes]
     yield Facts(rows)
-    yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MOST_ROWS_DRAWN)
+    yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MAX_ROWS_DRAWN)
 
 
 def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
@@ -151,17 +151,8 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
             svg = figures.scatter(results.runs, factor, name, axis, name=f"{key}-{factor}")
             yield Figure(f"{key}-{factor}", svg, f"{name} against {factor}. A dot is a run; n = {results.runs.height}.")
         return
-    rows = [
-        figures.IntervalRow(
-            row["arm"],
-            row["mean"],
-            row["low"],
-            row["high"],
-            _interval(row["mean"], row["low"], row["high"], f"n = {row['n']}"),
-            results.runs.filter(pl.col("arm") == row["arm"])[name].drop_nulls().to_list(),
-        )
-        for row in table.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
-    ]
+    dots = {arm: results.runs.filter(pl.col("arm") == arm)[name].drop_nulls().to_list() for arm in table["arm"]}
+    rows = _interval_rows(table, "mean", dots=dots)
     caption = f"{name} by arm. A dot is a run (a seed); the diamond is the mean, the bar its 95 % interval."
     yield Figure(key, figures.intervals(rows, axis, name=key), caption)
     yield Table(table.drop("seeds"), f"{name} by arm: mean, 95 % interval, standard deviation, runs, share failed")
@@ -172,16 +163,7 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
 def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block]:
     effects = results.effects(name)
     first = effects["baseline"][0]
-    rows = [
-        figures.IntervalRow(
-            row["arm"],
-            row["effect"],
-            row["low"],
-            row["high"],
-            _interval(row["effect"], row["low"], row["high"], f"n = {row['n']}"),
-        )
-        for row in effects.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
-    ]
+    rows = _interval_rows(effects, "effect")
     how = "paired by replicate" if effects["paired"][0] else "independent runs"
     caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
     caption += "where it includes 0, chance alone would do."
@@ -192,16 +174,7 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
 
 def _text_outcome(results: Results, name: str, key: str) -> Iterator[Block]:
     table = results.probabilities(name)
-    rows = [
-        figures.IntervalRow(
-            f"{row['arm']}: {row[name]}",
-            row["probability"],
-            row["low"],
-            row["high"],
-            _interval(row["probability"], row["low"], row["high"], f"n = {row['n']}"),
-        )
-        for row in table.head(_MOST_ROWS_DRAWN).iter_rows(named=True)
-    ]
+    rows = _interval_rows(table.with_columns(pl.format("{}: {}", "arm", name).alias("arm")), "probability")
     caption = "How often a run ended so. The bar is the 95 % interval (Wilson)."
     yield Figure(key, figures.intervals(rows, "share of runs", name=key), caption)
     yield Table(table.drop("seeds"), f"{name}: how often each end came about")
@@ -300,6 +273,23 @@ def _unit(values: pl.Series) -> str:
     if known.len() and known.is_between(0, 1).all():
         return "from 0 to 1"
     return "in the scenario's own unit"
+
+
+def _interval_rows(
+    table: pl.DataFrame, value: str, dots: Mapping[str, Sequence[float]] | None = None
+) -> list[figures.IntervalRow]:
+    """The first rows of a table as rows of a figure; `value` is the column of the estimate."""
+    return [
+        figures.IntervalRow(
+            row["arm"],
+            row[value],
+            row["low"],
+            row["high"],
+            _interval(row[value], row["low"], row["high"], f"n = {row['n']}"),
+            (dots or {}).get(row["arm"], ()),
+        )
+        for row in table.head(_MAX_ROWS_DRAWN).iter_rows(named=True)
+    ]
 
 
 def _interval(value: float | None, low: float | None, high: float | None, n: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,14 @@ class ValidityBasis(ResultBasis):
             mine = [(value, weight) for arm, value, weight in values if arm == number]
             means[self.arms[number]] = float(np.average([v for v, _ in mine], weights=[w for _, w in mine]))
         return means
+
+    def worst_arm(
+        self, values: list[tuple[int, float, float]], badness: Callable[[float], float]
+    ) -> tuple[float, str, int]:
+        """The mean of the worst arm, a phrase that names this arm if there are several, and the sum of the weights."""
+        arm, value = max(self.mean_by_arm(values).items(), key=lambda item: badness(item[1]))
+        where = f" in the arm where it is worst ({arm})" if len(self.arms) > 1 else ""
+        return value, where, int(sum(weight for _, _, weight in values))
 
 
 def validity_basis(subject: RunReader | Results) -> ValidityBasis:

@@ -5,6 +5,7 @@ Thresholds are conventions; a card always shows the value beside its threshold.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,11 @@ def mass_check(basis: ValidityBasis) -> Check:
     if not scored:
         return unmeasured_check(name, "No answer was drawn from a distribution.")
     low = basis.counts["low_mass"] / scored
-    means = basis.mean_by_arm([(a, s["mass"], s["asked"]) for a, s in basis.witnesses if s.get("mass") is not None])
+    masses = [(arm, each["mass"], each["asked"]) for arm, each in basis.witnesses if each.get("mass") is not None]
     result = f"{percent(low)} of answers on little mass"
-    if means:
-        where, least = min(means.items(), key=lambda item: item[1])
-        result = f"mean {least:.2f}{_in_arm(basis, where)}, {result}"
+    if masses:
+        least, where, _ = basis.worst_arm(masses, badness=operator.neg)
+        result = f"mean {least:.2f}{where}, {result}"
     reason = (
         "In these the model was hardly answering the question."
         if low
@@ -86,12 +87,9 @@ def position_check(basis: ValidityBasis) -> Check:
     if not shifts:
         why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
-    means = basis.mean_by_arm(shifts)
-    where, shift = max(means.items(), key=lambda item: abs(item[1]))
-    n = int(sum(weight for _, _, weight in shifts))
-    labelled = any(q["labels"] for _, q in basis.questions())
-    reason = f"The change in an option's probability when it is shown first{_in_arm(basis, where)}."
-    if labelled:
+    shift, where, n = basis.worst_arm(shifts, badness=abs)
+    reason = f"The change in an option's probability when it is shown first{where}."
+    if any(q["labels"] for _, q in basis.questions()):
         reason += " Options had letters, so place and letter cannot be told apart."
     verdict = _at_most(abs(shift), PLACE) if n >= _ENOUGH else "inform"
     return Check(name, verdict, points(shift), reason, f"within ±{PLACE * 100:.0f} points", shift, n)
@@ -112,9 +110,7 @@ def label_check(basis: ValidityBasis) -> Check:
             n += sum(sum(q["counts"]) for group in wordings.values() for q in group)
     if not shifts:
         return unmeasured_check(name, "Options had the same words in all runs. Vary them, such as with swap in norms.")
-    reason = (
-        "So much the share of an option changes when its word is exchanged, over arms that may differ otherwise too."
-    )
+    reason = "The change in the share of an option when its word is exchanged; arms may differ in other ways too."
     worst = max(shifts)
     return Check(name, _at_most(worst, PLACE), points(worst), reason, f"at most {PLACE * 100:.0f} points", worst, n)
 
@@ -138,18 +134,19 @@ def persona_check(basis: ValidityBasis) -> Check:
     shifts = [(arm, each["shift"], each["n"]) for arm, each in personas if each["shift"] is not None]
     if not shifts:
         kinds = {each["kind"] for _, each in personas}
-        why = "No two personas were ever in the same situation." if "apart" in kinds else "No persona was told."
+        why = (
+            "No two personas were ever in the same situation."
+            if "apart" in kinds
+            else "The prompts describe no persona."
+        )
         if kinds == {"name"}:
             why = "Personas consist of a name alone."
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
-    means = basis.mean_by_arm(shifts)
-    where, least = min(means.items(), key=lambda item: item[1])
-    reason = f"The mean distance of an answer from those of others in the same situation{_in_arm(basis, where)}."
-    reason += " This may be due to a name alone." if least >= PERSONA else " Personas hardly reach the answers."
-    n = int(sum(weight for _, _, weight in shifts))
-    return Check(
-        name, _at_least(least, PERSONA), points(least), reason, f"at least {PERSONA * 100:.0f} point", least, n
-    )
+    least, where, n = basis.worst_arm(shifts, badness=operator.neg)
+    reason = f"The mean distance of an answer from those of others in the same situation{where}."
+    reason += " This may be due to a name alone." if least >= PERSONA else " Personas hardly affect the answers."
+    bar = f"at least {PERSONA * 100:.0f} point"
+    return Check(name, _at_least(least, PERSONA), points(least), reason, bar, least, n)
 
 
 def homogeneity_check(basis: ValidityBasis) -> Check:
@@ -157,11 +154,9 @@ def homogeneity_check(basis: ValidityBasis) -> Check:
     name = "people differ"
     shares = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in basis.witnesses if s.get("alike")]
     if not shares:
-        return unmeasured_check(name, "Never were five people asked the same at once.")
-    means = basis.mean_by_arm(shares)
-    where, most = max(means.items(), key=lambda item: item[1])
-    reason = f"The share of the commonest answer when several people were first asked the same{_in_arm(basis, where)}."
-    n = int(sum(weight for _, _, weight in shares))
+        return unmeasured_check(name, "Five people were never asked the same question at once.")
+    most, where, n = basis.worst_arm(shares, badness=float)
+    reason = f"The share of the commonest answer when several people were first asked the same{where}."
     return Check(name, _at_most(most, ALIKE), percent(most), reason, _up_to(ALIKE), most, n)
 
 
@@ -171,12 +166,8 @@ def drift_check(basis: ValidityBasis) -> Check:
     correlations = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in basis.witnesses if s.get("lasting")]
     if not correlations:
         return unmeasured_check(name, "No difference between personas could be followed over the steps.")
-    means = basis.mean_by_arm(correlations)
-    where, least = min(means.items(), key=lambda item: item[1])
-    reason = (
-        f"Correlation of how people differ from others in the first and second half of a run{_in_arm(basis, where)}."
-    )
-    n = int(sum(weight for _, _, weight in correlations))
+    least, where, n = basis.worst_arm(correlations, badness=operator.neg)
+    reason = f"Correlation of how people differ from others in the first and second half of a run{where}."
     return Check(name, _at_least(least, LASTING), f"{least:.2f}", reason, f"at least {LASTING:g}", least, n)
 
 
@@ -247,7 +238,3 @@ def _at_least(value: float, limit: float) -> CheckVerdict:
 
 def _up_to(limit: float) -> str:
     return f"at most {limit * 100:.0f} %"
-
-
-def _in_arm(basis: ValidityBasis, arm: str) -> str:
-    return f" in the arm where it is worst ({arm})" if len(basis.arms) > 1 else ""

@@ -65,9 +65,7 @@ def _position_check(prompts: pl.DataFrame, calls: int) -> Check:
             "position bias", "The model gives no distributions, so a probe of one question shows nothing."
         )
     shift = effect["shift"]
-    reason = (
-        f"So much an option of the first question gains when it is shown first; probed with {calls:,} further calls."
-    )
+    reason = f"What an option of the first question gains by being shown first; probed with {calls:,} further calls."
     verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"
     bar = f"within ±{PLACE * 100:.0f} points"
     return Check("position bias", verdict, points(shift), reason, bar, shift, known.height)
