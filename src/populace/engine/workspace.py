@@ -21,6 +21,12 @@ class Workspace:
 
     Args:
         folder: The folder; without one, POPULACE_WORKSPACE, else the current folder.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Workspace(folder).names()
+        []
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
