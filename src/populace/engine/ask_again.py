@@ -40,6 +40,10 @@ class DecisionChanges:
         temperature: Applied to the distribution, and to sampling.
         system: The whole system text, word for word.
         text: The whole user text, word for word.
+
+    Example:
+        >>> DecisionChanges(order="reversed").order
+        'reversed'
     """
 
     wording: str | None = None

@@ -45,7 +45,20 @@ _A_MOMENT = 0.1
 
 
 class Observer:
-    """Receives the progress of a run; every method may be left out."""
+    """Receives the progress of a run; every method may be left out.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> class StepCounter(Observer):
+        ...     steps = 0
+        ...     def stepped(self, simulation):
+        ...         self.steps += 1
+        >>> counter = StepCounter()
+        >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing", observer=counter)
+        >>> counter.steps
+        3
+    """
 
     def began(self, simulation: Simulation) -> None:
         """The run begins."""

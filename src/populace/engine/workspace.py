@@ -23,6 +23,12 @@ class Workspace:
     Args:
         folder: The folder; without one, POPULACE_WORKSPACE, else the current folder.
         store: The file of the call store; `calls.sqlite` in the folder by default.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Workspace(folder).names()
+        []
     """
 
     def __init__(self, folder: str | Path | None = None, *, store: Path | None = None) -> None:
