@@ -19,7 +19,7 @@ from populace.cli import COMMANDS
 from populace.cli.options import json_option, workspace_option
 from populace.cli.output import emit, err, facts, out, plural, table, warn
 from populace.cli.progress import fetch_missing_model
-from populace.cli.report import show_validity
+from populace.cli.report import print_validity
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
@@ -192,7 +192,7 @@ def show_results(results: Results, command: str) -> None:
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
         out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
-    show_validity(card)
+    print_validity(card)
     out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 

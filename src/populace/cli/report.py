@@ -41,12 +41,12 @@ def report_command(
         data = {"name": document.name, "files": [str(file) for file in files], "verdict": document.card.verdict}
         emit(data | {"checks": document.card.table()}, document.card.warnings)
         return
-    show_validity(document.card)
+    print_validity(document.card)
     for file in files[:2]:
         out.print(str(file))
 
 
-def show_validity(card: ValidityCard) -> None:
+def print_validity(card: ValidityCard) -> None:
     """A card in a few lines: its verdict, what failed, and its warnings."""
     out.print(f"  [dim]validity[/dim]  {card.verdict}")
     for check in card.failed:

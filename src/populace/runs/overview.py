@@ -147,7 +147,7 @@ def overview(run: RunReader) -> RunOverview:
     regime, status = manifest.regime, manifest.status
     counts = run.statuses
     statuses: dict[str, int] = {name: counts[name] for name in STATUSES if counts[name]}
-    asked = sum(statuses.values())
+    answers = sum(statuses.values())
     return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
@@ -167,7 +167,7 @@ def overview(run: RunReader) -> RunOverview:
         price=price_of(regime.model),
         seconds=run.seconds,
         statuses=statuses,
-        invalid=proportion(asked - sum(counts[name] for name in VALID), asked) if asked else None,
+        invalid=proportion(answers - sum(counts[name] for name in VALID), answers) if answers else None,
         scored=run.count("scored"),
         sampled=run.count("sampled"),
         low_mass=run.count("low_mass"),
