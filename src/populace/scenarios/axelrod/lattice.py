@@ -18,7 +18,8 @@ from populace.people import People
 from populace.questions import Choice
 from populace.runs.reader import RunReader
 from populace.scenarios.axelrod.pictures import draw_lattice
-from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
+from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, Words, move_words, moves
+from populace.scenarios.wordings import WordingName
 from populace.worlds.grid import Grid
 
 Floats = npt.NDArray[np.float64]
@@ -85,8 +86,8 @@ class AxelrodLattice(Scenario):
         word = pl.Series([words["defect"], words["cooperate"]])
         self.people["move"] = await self.ask(
             people,
-            Choice(wording.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
-            given=wording.neighbours + wording.result,
+            Choice(wording["question"], options=MOVES, wordings=words, order=self.order, reason=self.reason),
+            given=wording["neighbours"] + wording["result"],
             rule=self.copy_the_best,
             c=words["cooperate"],
             d=words["defect"],

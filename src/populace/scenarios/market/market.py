@@ -21,10 +21,16 @@ from populace.runs.reader import RunReader
 from populace.scenarios.market.coordination import MARGIN, coordination, following
 from populace.scenarios.market.pictures import draw_prices
 from populace.scenarios.market.sellers import Learners, Trial, Twin
-from populace.scenarios.market.wordings import BUYERS, SHOPS, WORDINGS, WordingName
+from populace.scenarios.wordings import WordingName, read_wordings
 from populace.worlds.market import LogitMarket
 
 Floats = npt.NDArray[np.float64]
+
+WORDINGS = read_wordings(__file__)
+SHOPS = ("Alder", "Birch", "Cedar", "Damson", "Elm", "Fir")
+"""The names of the shops, chosen to mean nothing."""
+BUYERS = 100
+"""The number of buyers that sellers are told, which makes profits easy to read."""
 
 
 class Market(Scenario):
@@ -107,16 +113,16 @@ class Market(Scenario):
             options = [f"{price:.4f}" for price in self.grid]
             option_words = {option: f"{float(option) * self.scale:.2f}" for option in options}
             question: Any = Choice(
-                wording.question, options=tuple(options), wordings=option_words, order=self.order, reason=self.reason
+                wording["question"], options=tuple(options), wordings=option_words, order=self.order, reason=self.reason
             )
         else:
             bounds = np.round(self.grid[[0, -1]] * self.scale, 2)
-            question = Number(wording.question, low=float(bounds[0]), high=float(bounds[1]), reason=self.reason)
+            question = Number(wording["question"], low=float(bounds[0]), high=float(bounds[1]), reason=self.reason)
         self.twin_prices = self._twin_prices()
         answers = await self.ask(
             self.people,
             question,
-            given=wording.setting + (wording.past if self.recall else ""),
+            given=wording["setting"] + (wording["past"] if self.recall else ""),
             rule=self.follow_twin,
             rivals=self._rivals(),
             buyers=BUYERS,
@@ -145,11 +151,11 @@ class Market(Scenario):
         parts: list[pl.Expr] = []
         for prices, profit in self.past[-self.recall :]:
             price, total_profit = prices * self.scale, profit * self.scale * BUYERS
-            results = [pl.format(wording.own, _money(price, 2), _money(total_profit, 1))]
+            results = [pl.format(wording["own"], _money(price, 2), _money(total_profit, 1))]
             for ahead in range(1, self.sellers):
                 other = (seat + ahead) % self.sellers
                 names = self.shops.gather(np.tile(other, self.markets))
-                results.append(pl.format(wording.other, names, _money(price[:, other], 2)))
+                results.append(pl.format(wording["other"], names, _money(price[:, other], 2)))
             parts.append(pl.concat_str(results, separator=", "))
         return pl.select(pl.concat_str(parts, separator="; ")).to_series()
 
