@@ -17,9 +17,10 @@ from populace.base.errors import ParameterError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Number
+from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import decider_text
 from populace.scenarios.market.coordination import MARGIN, coordination, following
-from populace.scenarios.market.pictures import draw_prices
 from populace.scenarios.market.sellers import Learners, Trial, Twin
 from populace.scenarios.wordings import WordingName, read_wordings
 from populace.worlds.market import LogitMarket
@@ -247,8 +248,31 @@ class Market(Scenario):
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
-        """Prices over the rounds."""
-        return [draw_prices(run, _logit_of(run), folder / "prices.png")] if run.steps[-1] else []
+        """The price of every seller in every market over the rounds, between the two known prices."""
+        from matplotlib.figure import Figure
+
+        if not run.steps[-1]:
+            return []
+        logit = _logit_of(run)
+        figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+        axes = figure.subplots()
+        prices = run.history("prices")
+        faint = max(0.15, 1 / prices["market"].n_unique())
+        for (_, seller), part in prices.group_by("market", "seller", maintain_order=True):
+            axes.plot(part["step"], part["price"], color=PALETTE[int(seller) % len(PALETTE)], linewidth=1, alpha=faint)
+        mean = prices.group_by("step").agg(pl.col("price").mean()).sort("step")
+        axes.plot(mean["step"], mean["price"], color="#000000", linewidth=2, label="mean price")
+        axes.axhline(logit.competitive, color="#666666", linestyle="--", linewidth=1, label="competitive price")
+        axes.axhline(logit.joint, color="#666666", linestyle=":", linewidth=1.4, label="joint (cartel) price")
+        axes.set_xlabel("round")
+        axes.set_ylabel("price")
+        axes.legend(fontsize=8)
+        axes.grid(alpha=0.3)
+        regime = run.manifest.regime
+        who = decider_text(regime.decider, regime.model)
+        axes.set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
+        figure.savefig(folder / "prices.png", dpi=150)
+        return [folder / "prices.png"]
 
 
 def _logit(scenario: Market) -> LogitMarket:

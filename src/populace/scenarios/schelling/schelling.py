@@ -16,8 +16,9 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Rating
+from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
-from populace.scenarios.schelling.pictures import draw_grids
+from populace.scenarios.pictures import draw_cells
 from populace.scenarios.schelling.report_tables import (
     before_and_after,
     leaving_by_likeness,
@@ -220,4 +221,11 @@ class Schelling(Scenario):
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """The grid at the beginning and at the end."""
-        return [draw_grids(run, folder / "grid.png")]
+        parameters = run.manifest.regimes[0].parameters
+        panels = []
+        for at in (0, run.steps[-1]):
+            people, cells = run.people(at), np.zeros(parameters["width"] * parameters["height"])
+            cells[people["cell"].to_numpy()] = people["group"].to_numpy() + 1
+            panels.append((f"step {at}", cells))
+        colours = ["#f2f2f2", *PALETTE[: parameters["groups"]]]
+        return [draw_cells(run, folder / "grid.png", panels, colours, size=(8, 4.4))]
