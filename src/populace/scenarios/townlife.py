@@ -162,7 +162,7 @@ class TownLife(Scenario):
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     async def _rise(self, now: int) -> None:
-        """Let people get up, who then plan their day, and go to bed."""
+        """Wake people, who then plan their day, and send others to bed."""
         of_day = now % DAY
         up = (self.wakes <= of_day) & (of_day < self.sleeps) | (of_day + DAY < self.sleeps)
         rising = [who for who in self.ids if self.asleep[self.row[who]] and up[self.row[who]]]

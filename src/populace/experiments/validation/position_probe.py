@@ -28,13 +28,13 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
     if isinstance(subject, Results):
         arm = next(arm for arm in subject.folder.arms if arm.decider == "model")
         scenario, parameters, model = arm.scenario, arm.parameters, arm.model
-        seed, folder = subject.experiment.seed_of(0, arm), subject.folder.path.parent.parent
+        seed, workspace = subject.experiment.seed_of(0, arm), Workspace(subject.folder.path.parent.parent)
     else:
         regime = subject.manifest.regimes[0]
         scenario, parameters, model = subject.manifest.scenario, regime.parameters, regime.model
-        seed, folder = regime.seed, subject.folder.parent.parent
+        seed, workspace = regime.seed, Workspace.of(subject.journal)
 
-    session = Session(Workspace(folder).store())
+    session = Session(workspace.store())
 
     async def ask() -> Check:
         inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed, session)
