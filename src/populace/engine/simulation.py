@@ -29,7 +29,7 @@ from populace.base.errors import (
 )
 from populace.base.randomness import stream
 from populace.broker import Usage
-from populace.deciders import Decided, RecordedStep, replay
+from populace.deciders import Decisions, RecordedStep, replay
 from populace.engine import step_tables
 from populace.engine.scenario import Scenario, Stage, plain_metric
 from populace.engine.scopes import Driver, Scope
@@ -81,7 +81,7 @@ class _Step:
     """What a step has gathered so far."""
 
     number: int
-    asks: list[tuple[Inquiry, Decided]] = field(default_factory=list)
+    asks: list[tuple[Inquiry, Decisions]] = field(default_factory=list)
     began: float = 0.0
 
 
@@ -252,7 +252,7 @@ class Simulation:
             self.statuses.update(decisions.answers.statuses())
         return [decisions.answers for decisions in decided]
 
-    def _replayed(self, inquiry: Inquiry) -> Decided:
+    def _replayed(self, inquiry: Inquiry) -> Decisions:
         if self.source is None:
             raise ReplayMismatchError("there is nothing to replay.", step=self._current.number)
         step = self._recorded(self.source, self._current.number)

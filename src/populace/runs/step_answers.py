@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.deciders import tempered
+from populace.deciders import apply_temperature
 from populace.questions import STATUSES, VALID
 from populace.runs import step_cache
 from populace.runs.reader import RunReader
@@ -216,7 +216,7 @@ def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> l
     total = np.zeros(options)
     for degree in np.unique(degrees):
         rows = degrees == degree
-        total += (tempered(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
+        total += (apply_temperature(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
     predicted: list[float] = (total / weight.sum()).tolist() if weight.any() else []
     return predicted or None
 
