@@ -85,7 +85,7 @@ def experiment_command(
             workspace=workspace, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
         )
     except InterruptedRunError as stop:
-        stop.hint = f"Runs that ended are kept. Go on with: {_command(file, workspace)}"
+        stop.hint = f"Runs that ended are kept. Continue with: {_command(file, workspace)}"
         raise
     if as_json:
         emit(results_document(results) | {"design": design}, result_caveats(results))
@@ -191,7 +191,7 @@ def show_results(results: Results, command: str) -> None:
     out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
-        out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+        out.print(f"  [dim]continue:[/dim]  {command}{' --retry' if results.failures.height else ''}")
     print_validity(card)
     out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
