@@ -85,7 +85,7 @@ def experiment_command(
             workspace=workspace, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
         )
     except InterruptedRunError as stop:
-        stop.hint = f"Runs that ended are kept. Go on with: {_command(file, workspace)}"
+        stop.hint = f"Runs that ended are kept. Continue with: {_command(file, workspace)}"
         raise
     if as_json:
         emit(results_document(results) | {"design": design}, result_caveats(results))
@@ -102,7 +102,7 @@ class ExperimentDisplay(ExperimentObserver):
         self._done = self._failed = self._before = self._total = 0
         self._began = self._last_line = 0.0
 
-    def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
+    def on_start(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Begin to show."""
         self._began = self._last_line = time.monotonic()
         self._done = self._before = done
@@ -115,7 +115,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._bar.add_task("runs", total=total, completed=done, state="")
             self._bar.start()
 
-    def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+    def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
         """Show runs that ended."""
         self._done += len(rows)
         self._total = total
@@ -127,7 +127,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._last_line = now
             err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         """Stop showing."""
         if self._bar is not None:
             self._bar.stop()
@@ -191,7 +191,7 @@ def show_results(results: Results, command: str) -> None:
     out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
-        out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+        out.print(f"  [dim]continue:[/dim]  {command}{' --retry' if results.failures.height else ''}")
     print_validity(card)
     out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")

@@ -44,17 +44,17 @@ def list_command(workspace: str | None, as_json: bool) -> None:
 
 
 def _row(run: RunReader) -> dict[str, Any]:
-    seen, metrics = overview(run), run.metrics
+    summary, metrics = overview(run), run.metrics
     numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
     return {
         "run": run.name,
-        "state": seen.state,
-        "steps": f"{seen.steps} of {seen.planned}" if seen.planned else str(seen.steps),
-        "model": seen.decided_by,
-        "seed": seen.regime.seed,
-        "invalid": percent(seen.invalid_share),
-        "calls": seen.usage.calls,
-        "parent": f"{seen.parent.run} at {seen.parent.at}" if seen.parent else "",
+        "state": summary.state,
+        "steps": f"{summary.steps} of {summary.planned}" if summary.planned else str(summary.steps),
+        "model": summary.decided_by,
+        "seed": summary.regime.seed,
+        "invalid": percent(summary.invalid_share),
+        "calls": summary.usage.calls,
+        "parent": f"{summary.parent.run} at {summary.parent.at}" if summary.parent else "",
         "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
-        "created": seen.created,
+        "created": summary.created,
     }

@@ -21,4 +21,4 @@ def pause_command(run: str, workspace: str | None, as_json: bool) -> None:
     if as_json:
         emit({"run": journal.name, "asked": "pause"})
         return
-    out.print(f"{journal.name} waits after the step under way. Go on with: populace resume {journal.name}")
+    out.print(f"{journal.name} waits after the step under way. Continue with: populace resume {journal.name}")

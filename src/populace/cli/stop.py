@@ -21,4 +21,4 @@ def stop_command(run: str, workspace: str | None, as_json: bool) -> None:
     if as_json:
         emit({"run": journal.name, "asked": "stop"})
         return
-    out.print(f"{journal.name} stops once the calls under way are stored. Go on with: populace resume {journal.name}")
+    out.print(f"{journal.name} stops after the calls under way. Continue with: populace resume {journal.name}")

@@ -191,7 +191,7 @@ async def _so_far(studio: Studio) -> None:
         ]
         made = ui.table(columns=columns, rows=rows, row_key="rater").props("flat dense wrap-cells").classes("w-full")
         test_id(made, "raters")
-        found = accord.found
+        found = accord.measures
         if found is not None and found.alpha.value == found.alpha.value:
             said = f"Agreement: Krippendorff's alpha for ordered scores {found.alpha} answers, 95 % interval."
             test_id(ui.label(display_text(said, 300)), "agreement")
