@@ -100,7 +100,7 @@ class ExperimentDisplay(ExperimentObserver):
         self._done = self._failed = self._before = self._total = 0
         self._began = self._last_line = 0.0
 
-    def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
+    def on_start(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Begin to show."""
         self._began = self._last_line = time.monotonic()
         self._done = self._before = done
@@ -113,7 +113,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._bar.add_task("runs", total=total, completed=done, state="")
             self._bar.start()
 
-    def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+    def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
         """Show runs that ended."""
         self._done += len(rows)
         self._total = total
@@ -125,7 +125,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._last_line = now
             err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         """Stop showing."""
         if self._bar is not None:
             self._bar.stop()

@@ -71,16 +71,16 @@ def feedback_command(
 
 def _agreement_document(agreement: RaterAgreement) -> dict[str, Any]:
     """How far raters agree, as the data of a JSON document."""
-    measures = agreement.found
+    measures = agreement.measures
     items = measures.items if measures else 0
     return {"note": agreement.note, "measures": measures.table() if measures else None, "items": items}
 
 
 def _agreement_text(agreement: RaterAgreement) -> str:
     """How far raters agree, in a sentence or two."""
-    if agreement.found is None or math.isnan(agreement.found.alpha.value):
+    if agreement.measures is None or math.isnan(agreement.measures.alpha.value):
         return agreement.note
-    return f"alpha {agreement.found.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {agreement.note}"
+    return f"alpha {agreement.measures.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {agreement.note}"
 
 
 def _queue(place: Workspace, queue: Queue, seed: int, as_json: bool) -> None:

@@ -102,6 +102,10 @@ def _option(field: Parameter, inherit: bool) -> dict[str, Any]:
         return options | {"type": int if low is None else click.IntRange(min=int(low), min_open=open_low)}
     if field.kind == "number":
         return options | {"type": float if low is None else click.FloatRange(min=low, min_open=open_low)}
+    if field.kind == "bool":
+        return options | {"type": bool}
+    if field.kind != "json":
+        return options | {"metavar": field.kind.upper()}
     return options | {"metavar": "JSON", "default": None, "show_default": False, "callback": _json_value}
 
 

@@ -96,7 +96,7 @@ def _robustness_document(result: Robustness) -> dict[str, Any]:
     return {
         "study": result.study,
         "kind": result.kind,
-        "survived": result.survived,
+        "survived": result.survival,
         "conclusions": result.conclusions,
         "spread": result.spread,
         "variations": result.variations,

@@ -168,7 +168,7 @@ class _Catch(Observer):
     person: Id
     inquiry: Inquiry | None = field(default=None, init=False)
 
-    def asked(self, simulation: Simulation, inquiry: Inquiry) -> None:
+    def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
         """Keep it where it is the one: the people of a scenario change after they have answered."""
         if inquiry.path == self.path:
             row = inquiry.people.ids.index_of(self.person)

@@ -229,7 +229,7 @@ class _Comparing:
 
     def _switched(self, event: events.ValueChangeEventArguments[bool | None]) -> None:
         self.bands = bool(event.value)
-        self.page.address(bands=None if self.bands else "false")
+        self.page.update_address(bands=None if self.bands else "false")
         self.draw()
         self.show_list()
 
@@ -276,7 +276,7 @@ class _Comparing:
     def _moved(self, event: events.ValueChangeEventArguments[float | None]) -> None:
         if int(event.value or 0) != self._at():
             self.at = int(event.value or 0)
-            self.page.address(at=self._at())
+            self.page.update_address(at=self._at())
             self.follow_step()
 
     async def show_partings(self) -> None:

@@ -170,7 +170,7 @@ class _Showing:
         def chosen() -> None:
             self.choice.outcome = outcome.value or self.choice.outcome
             self.choice.reference = reference.value or self.choice.reference
-            self.page.address(
+            self.page.update_address(
                 outcome=None if self.choice.outcome == overview.primary else self.choice.outcome,
                 reference=None if self.choice.reference == arms[0] else self.choice.reference,
             )

@@ -242,8 +242,8 @@ class _ForkPage:
             test_id(button, f"change-remove-{number}")
 
     def _tell(self) -> None:
-        self.page.command(command(*self.fork.command()))
-        self.page.address(**self.fork.query())
+        self.page.show_command(command(*self.fork.command()))
+        self.page.update_address(**self.fork.query())
         self._hindered.clear()
 
     async def _begin(self) -> None:
