@@ -89,6 +89,17 @@ def test_every_module_and_file_that_a_page_names_exists(page: Path) -> None:
         assert (ROOT / path).exists() or path.startswith("benchmarks/results"), f"{name_of(page)} names {path}"
 
 
+@pytest.mark.parametrize("path", ["README.md", "docs/tutorial.md", "docs/howto.md", "docs/notebooks"])
+def test_one_import_is_enough_to_begin(path: str) -> None:
+    pages = sorted((ROOT / path).glob("*.ipynb")) if (ROOT / path).is_dir() else [ROOT / path]
+    assert pages
+    for page in pages:
+        imports = re.findall(r"(?:^|\")((?:from|import) populace[^\n\"\\]*)", page.read_text(), re.MULTILINE)
+        assert "import populace as pc" in imports
+        others = {line for line in imports if not line.startswith("from populace.scenarios.")}
+        assert others <= {"import populace as pc", "from populace.statistics import difference"}
+
+
 def test_an_entry_of_the_changelog_has_at_most_25_words() -> None:
     entries = re.findall(r"^\* (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert entries

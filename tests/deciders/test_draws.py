@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from populace.base.randomness import path_key, uniforms
-from populace.deciders.draws import drawn, tempered
+from populace.deciders.draws import apply_temperature, draw_options
 
 WEIGHTS = st.lists(st.floats(0, 1), min_size=2, max_size=6).filter(lambda weights: sum(weights) > 0.01)
 
@@ -21,7 +21,7 @@ def people(count: int) -> np.ndarray:
 
 
 def one(probabilities: np.ndarray, numbers: list[float]) -> list[int]:
-    return drawn(probabilities, np.zeros(len(numbers), np.int32), np.array(numbers)).tolist()
+    return draw_options(probabilities, np.zeros(len(numbers), np.int32), np.array(numbers)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -36,17 +36,17 @@ def one(probabilities: np.ndarray, numbers: list[float]) -> list[int]:
 def test_a_distribution_is_sharpened_or_flattened_by_temperature(
     temperature: float, expected: tuple[float, ...]
 ) -> None:
-    assert tempered(row(0.8, 0.2, 0.0), temperature)[0] == pytest.approx(expected)
+    assert apply_temperature(row(0.8, 0.2, 0.0), temperature)[0] == pytest.approx(expected)
 
 
 def test_at_temperature_zero_the_first_of_equally_likely_options_is_taken() -> None:
     distributions = np.array([[0.4, 0.4, 0.2], [0.1, 0.45, 0.45]])
-    assert tempered(distributions, 0.0).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    assert apply_temperature(distributions, 0.0).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 0.01, 100.0])
 def test_extreme_temperatures_stay_distributions(temperature: float) -> None:
-    result = tempered(row(1e-12, 0.3, 0.7, 0.0), temperature)
+    result = apply_temperature(row(1e-12, 0.3, 0.7, 0.0), temperature)
     assert result.sum() == pytest.approx(1.0)
     assert np.isfinite(result).all()
     assert result[0, 3] == 0.0
@@ -56,7 +56,7 @@ def test_extreme_temperatures_stay_distributions(temperature: float) -> None:
 @settings(max_examples=100, deadline=None)
 def test_temperature_keeps_the_order_of_options_and_the_sum(weights: list[float], temperature: float) -> None:
     before = np.array([weights]) / sum(weights)
-    after = tempered(before, temperature)
+    after = apply_temperature(before, temperature)
     assert after.sum() == pytest.approx(1.0)
     assert (after[before == 0.0] == 0.0).all()
     order = np.argsort(before[0], kind="stable")
@@ -67,8 +67,8 @@ def test_temperature_keeps_the_order_of_options_and_the_sum(weights: list[float]
 
 def test_tempering_leaves_what_it_was_given_alone() -> None:
     before = row(0.8, 0.2)
-    tempered(before, 0.0)
-    tempered(before, 2.0)
+    apply_temperature(before, 0.0)
+    apply_temperature(before, 2.0)
     assert before.tolist() == [[0.8, 0.2]]
 
 
@@ -104,8 +104,8 @@ def test_whatever_is_drawn_has_some_probability(weights: list[float], number: fl
 @pytest.mark.parametrize("probabilities", [(0.5, 0.5), (0.7, 0.2, 0.1), (0.05, 0.0, 0.9, 0.05)])
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_frequencies_follow_the_distribution(probabilities: tuple[float, ...], temperature: float) -> None:
-    distribution = tempered(row(*probabilities), temperature)
-    options = drawn(distribution, np.zeros(50_000, np.int32), people(50_000))
+    distribution = apply_temperature(row(*probabilities), temperature)
+    options = draw_options(distribution, np.zeros(50_000, np.int32), people(50_000))
     likely = distribution[0] > 0
     counts = np.bincount(options, minlength=len(probabilities))[likely]
     assert stats.chisquare(counts, distribution[0][likely] * 50_000).pvalue > 1e-4
@@ -113,12 +113,12 @@ def test_frequencies_follow_the_distribution(probabilities: tuple[float, ...], t
 
 def test_everybody_draws_from_the_distribution_of_their_own_prompt() -> None:
     of_person = np.array([0, 1, 1, 0], np.int32)
-    options = drawn(np.array([[1.0, 0.0], [0.0, 1.0]]), of_person, np.array([0.1, 0.1, 0.9, 0.9]))
+    options = draw_options(np.array([[1.0, 0.0], [0.0, 1.0]]), of_person, np.array([0.1, 0.1, 0.9, 0.9]))
     assert options.tolist() == [0, 1, 1, 0]
 
 
 def test_a_colder_distribution_moves_draws_only_towards_the_likelier_option() -> None:
     numbers = people(5000)
-    warm, cold = (one(tempered(row(0.7, 0.3), t), numbers.tolist()) for t in (1.0, 0.5))
+    warm, cold = (one(apply_temperature(row(0.7, 0.3), t), numbers.tolist()) for t in (1.0, 0.5))
     assert all(c <= w for c, w in zip(cold, warm, strict=True))
     assert sum(cold) < sum(warm)

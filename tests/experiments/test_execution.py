@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 import yaml
 
+from populace import Run
 from populace.base.errors import InterruptedRunError, RunBusyError, RunNotFoundError
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, Results
@@ -53,6 +54,20 @@ def test_every_run_is_a_row_with_levels_seed_status_outcomes_and_cost() -> None:
     assert runs["answers_ok"].to_list() == [6] * 6
     assert runs["calls"].min() > 0  # type: ignore[operator]
     assert runs["share_blue"].null_count() == 0
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_runs_that_an_experiment_keeps_share_the_call_store_of_the_workspace(tmp_path: Path, linked: bool) -> None:
+    made = experiment(keep="run", replicates=2).run(workers=1, workspace=tmp_path)
+    folder = made.folder.path
+    assert not (folder / "calls.sqlite").exists()
+    if linked:  # as earlier versions left it
+        (folder / "calls.sqlite").symlink_to(tmp_path / "calls.sqlite")
+    run = Run.open(folder / "runs" / made.runs["run"][0])
+    assert Workspace.of(run.journal).calls_file == tmp_path / "calls.sqlite"
+    fork = run.fork(2)
+    assert (fork.usage().calls, fork.folder.parent) == (0, folder / "runs")
+    assert fork.answers().equals(run.answers())
 
 
 @pytest.mark.slow
@@ -119,7 +134,7 @@ class StopAfter(ExperimentObserver):
     def __init__(self, runs: int) -> None:
         self.left = runs
 
-    def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+    def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
         self.left -= len(rows)
         if self.left <= 0:
             raise KeyboardInterrupt

@@ -12,7 +12,7 @@ import pytest
 
 from populace import People, Scenario, simulate
 from populace.base.errors import ParameterError
-from populace.minds import Action, Asker, Memory, MemoryPart, Mind, PlanningPart, Recollection, Reflection
+from populace.minds import Action, Asker, Capacity, Memory, MemoryPart, Mind, PlanningPart, Recollection, Reflection
 from populace.models import HashingEmbedder
 from populace.people import Id
 from populace.questions import Choice
@@ -83,6 +83,18 @@ def test_the_shipped_reflection_says_what_memory_it_needs() -> None:
     scenario = Simpler()
     with pytest.raises(ParameterError, match=r"Reflection cannot work on LastThree.*ReflectiveMemory.*of your own"):
         asyncio.run(Reflection().think(scenario, LastThree(), [1], 0))
+
+
+def test_a_memory_that_is_forgotten_in_the_step_that_stored_it_is_recorded() -> None:
+    memory = Memory(HashingEmbedder(32), forgetting=Capacity(1))
+    memory.store([0, 0], ["It rains.", "A party!"], kind="observation", now=0, importance=[1, 9])
+    tables = asyncio.run(Mind("", memory=memory).finish_step(Simpler(), [0], 60))
+    assert tables["memories"]["text"].to_list() == ["It rains.", "A party!"]
+    assert memory.of(0)["text"].to_list() == ["A party!"]
+
+
+def test_without_a_memory_a_step_ends_with_no_tables() -> None:
+    assert asyncio.run(Mind("").finish_step(Simpler(), [0], 60)) == {}
 
 
 def test_a_scenario_asks_with_the_profile_of_the_mind_that_it_made() -> None:

@@ -13,9 +13,9 @@ from populace.runs.decision_details import (
     _cleaning,
     decision_details,
     details_document,
-    fields_of,
     form_fields,
     neighbours,
+    prompt_fields,
 )
 from populace.scenarios.discussion import Discussion
 from support.models import Counting
@@ -73,7 +73,7 @@ def test_the_distribution_is_shown_before_and_after_temperature() -> None:
 def test_fields_are_read_back_only_where_the_text_is_that_of_the_templates(
     given: str, wording: str, text: str, fields: dict[str, str]
 ) -> None:
-    assert fields_of(given, wording, text) == fields
+    assert prompt_fields(given, wording, text) == fields
 
 
 def test_what_came_to_mind_stands_beside_the_decision() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from populace import Run, simulate
+from populace import Announce, Run, simulate
 from populace.base.errors import UsageError
 from populace.engine.workspace import Workspace
 from populace.models import Scripted
@@ -32,6 +32,15 @@ def test_runs_that_differ_in_their_seed_only_are_one_group() -> None:
     assert [len(group.runs) for group in side.groups] == [3, 1]
     assert side.groups[0].label == "groups=3: 3 seeds"
     assert side.groups[1].label == side.runs[3].name
+
+
+def test_forks_with_the_same_intervention_are_one_group() -> None:
+    parent = made()
+    told = [Announce(at=3, text="Wear green.")]
+    forks = [parent.fork(3, seed=seed, interventions=told).name for seed in (8, 9)]
+    other = parent.fork(3, seed=9, interventions=[Announce(at=3, text="Wear blue.")]).name
+    side = opened(parent.name, *forks, other)
+    assert [len(group.runs) for group in side.groups] == [1, 2, 1]
 
 
 def test_a_group_is_a_mean_with_an_interval_that_holds_it() -> None:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from populace import Run
 from populace.engine.workspace import Workspace
-from populace.tools.scaffold import starter
+from populace.tools.scaffold import scenario_file
 from support.studio import Visit, visiting
 
 SMALL = "/new?scenario=norms&workers=5&days=2&model=scripted:uniform"
@@ -122,7 +122,7 @@ def test_a_scenario_of_a_file_is_offered_and_its_edits_are_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(starter("mine"))
+    file.write_text(scenario_file("mine"))
 
     async def story(visit: Visit) -> None:
         await visit.open("/new")
@@ -167,7 +167,7 @@ def test_hostile_text_in_the_address_is_shown_as_text(tmp_path: Path) -> None:
 
 
 def test_scenarios_are_told_to_programs(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(starter("mine"))
+    (tmp_path / "mine.py").write_text(scenario_file("mine"))
 
     async def story(visit: Visit) -> None:
         listed = (await visit.user.http_client.get("/api/scenarios")).json()

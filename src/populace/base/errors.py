@@ -42,11 +42,19 @@ from collections.abc import Iterable
 
 
 class PopulaceError(Exception):
-    """Base of the family.
+    """Base of every error that Populace raises on purpose.
 
     Args:
         what: What happened and where.
         hint: What to do next, as a sentence or a command.
+
+    Example:
+        >>> from populace import People
+        >>> try:
+        ...     People.named(0)
+        ... except PopulaceError as error:
+        ...     print(error.what)
+        a population needs at least one person, not 0.
     """
 
     code = "P000"

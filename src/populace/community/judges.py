@@ -56,7 +56,7 @@ def judge_posts(
     store: CallStore = MemoryCallStore()
     record = community.run.record
     if isinstance(record, Journal):
-        store = Workspace(record.folder.parent.parent).store()
+        store = Workspace.of(record).store()
     answers, fingerprint = caller.ask(
         rows,
         Choice("{wording}", options=("yes", "no")),

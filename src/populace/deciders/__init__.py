@@ -1,19 +1,17 @@
 """Who answers: a model, a rule, a recording, mixed in one population by a column."""
 
 from populace.deciders.decide import decide
-from populace.deciders.decision import PROMPT_SCHEMA, Decided
-from populace.deciders.draws import drawn, tempered
+from populace.deciders.decision import PROMPT_SCHEMA, Decisions
+from populace.deciders.draws import apply_temperature, draw_options
 from populace.deciders.recorded import RecordedAsk, RecordedStep, replay
-from populace.deciders.split import DECIDERS
 
 __all__ = [
-    "DECIDERS",
     "PROMPT_SCHEMA",
-    "Decided",
+    "Decisions",
     "RecordedAsk",
     "RecordedStep",
+    "apply_temperature",
     "decide",
-    "drawn",
+    "draw_options",
     "replay",
-    "tempered",
 ]

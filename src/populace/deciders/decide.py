@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from populace.base.errors import InvalidAnswerError, QuestionError
 from populace.broker import Broker
-from populace.deciders.decision import Decided, merged
+from populace.deciders.decision import Decisions, merge
 from populace.deciders.recorded import RecordedStep, decide_recorded
 from populace.deciders.rule import decide_by_rule
 from populace.deciders.sampled import decide_sampled
 from populace.deciders.scored import decide_scored
-from populace.deciders.split import by_decider, by_model
 from populace.prompting import Inquiry
 from populace.questions import Finite
 
 
-async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | None = None) -> Decided:
+async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | None = None) -> Decisions:
     """Answer an inquiry by model, by rule and from a recording, as the population says.
 
     Args:
@@ -25,21 +24,21 @@ async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | Non
     if not len(inquiry.people):
         raise QuestionError(f"{inquiry.question.text!r} was put to nobody.", "Check first whether anybody is selected.")
     parts = []
-    for rows, decider, part in by_decider(inquiry):
+    for rows, decider, part in inquiry.by_decider():
         if decider == "rule":
             parts.append((rows, decide_by_rule(part)))
         elif decider == "replay":
             parts.append((rows, decide_recorded(part, recording)))
-    for rows, spec, part in by_model(inquiry):
+    for rows, spec, part in inquiry.by_model():
         parts.append((rows, await decide_by_model(part, spec, broker)))
-    decided = merged(inquiry, parts)
+    decided = merge(inquiry, parts)
     broker.usage.decisions += len(inquiry.people)
     if inquiry.invalid == "raise":
         _insist(inquiry, decided)
     return decided
 
 
-async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> Decided:
+async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> Decisions:
     """Answer by one model: with a distribution where the question and the model allow it."""
     model = await broker.model(spec)
     question = inquiry.question
@@ -48,7 +47,7 @@ async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> Decide
     return await decide_sampled(inquiry, model, broker)
 
 
-def _insist(inquiry: Inquiry, decided: Decided) -> None:
+def _insist(inquiry: Inquiry, decided: Decisions) -> None:
     bad = decided.answers.frame.filter(~decided.answers.valid)
     if bad.height:
         raise InvalidAnswerError(

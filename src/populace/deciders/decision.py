@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.prompting import Inquiry
+from populace.base.templates import FEW
+from populace.models import Failure, Model, ReplyOrFailure
+from populace.prompting import Conversations, Inquiry
 from populace.questions import STATUS_DTYPE, STATUSES, Answers
 
 PROMPT_SCHEMA: dict[str, pl.DataType] = {
@@ -34,14 +39,14 @@ PROMPT_SCHEMA: dict[str, pl.DataType] = {
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decisions:
     """The answers to an inquiry, and the prompts behind them as the journal keeps them."""
 
     answers: Answers
     prompts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROMPT_SCHEMA))
 
 
-def merged(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decided]]) -> Decided:
+def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decisions]]) -> Decisions:
     """Put the answers of parts of the people together again, in the order in which all were asked."""
     if len(parts) == 1:
         return parts[0][1]
@@ -68,10 +73,10 @@ def merged(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decided]])
         np.concatenate(probabilities) if options else None,
         np.concatenate(masses) if options else None,
     )
-    return Decided(answers, pl.concat(prompts))
+    return Decisions(answers, pl.concat(prompts))
 
 
-def statuses(codes: npt.NDArray[np.uint8]) -> pl.Series:
+def status_column(codes: npt.NDArray[np.uint8]) -> pl.Series:
     """Status codes as a column."""
     if len(codes) and (codes == codes[0]).all():
         return _STATUSES.new_from_index(int(codes[0]), len(codes))
@@ -79,3 +84,63 @@ def statuses(codes: npt.NDArray[np.uint8]) -> pl.Series:
 
 
 _STATUSES = pl.Series("status", STATUSES, dtype=STATUS_DTYPE)
+
+
+def prompt_table(rows: Conversations, model: Model, method: str, lead: str, outcomes: dict[str, Any]) -> pl.DataFrame:
+    """The journal's rows for these conversations.
+
+    Args:
+        rows: The conversations.
+        model: Who answered.
+        method: How: scored or sampled.
+        lead: How replies were made to begin.
+        outcomes: The columns that replies fill: replies, status, mass, probabilities, call, tokens.
+    """
+    count = len(rows)
+    order_texts = {order: " ".join(map(str, order)) for order in set(rows.arrangements)}
+    same = {"model": model.spec, "method": method, "labels": rows.mode == "labels", "lead": lead}
+    same |= dict.fromkeys(("reasoning", "mass", "probabilities", "fields"))
+    columns = {
+        "prompt": np.arange(count, dtype=np.int32) // rows.orders,
+        "arrangement": [order_texts[order] for order in rows.arrangements],
+        "system": rows.system,
+        "user": rows.user,
+        **outcomes,
+    }
+    if rows.fields.width:
+        columns["fields"] = _json(rows.fields)
+    if rows.reasoning:
+        columns["reasoning"] = rows.reasoning
+    return pl.DataFrame(
+        [
+            _column(name, columns[name]) if name in columns else _single(name, same[name]).new_from_index(0, count)
+            for name in PROMPT_SCHEMA
+        ]
+    )
+
+
+def _json(fields: pl.DataFrame) -> pl.Series | list[str]:
+    """Each row as a JSON object; polars is far quicker for many rows, Python for a few."""
+    if fields.height <= FEW:
+        return [json.dumps(row, ensure_ascii=False, default=str) for row in fields.iter_rows(named=True)]
+    return fields.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+
+
+def _column(name: str, values: Any) -> pl.Series:
+    dtype = PROMPT_SCHEMA[name]
+    if isinstance(values, pl.Series):
+        return values.cast(dtype).alias(name)
+    return pl.Series(name, values, dtype, strict=False)
+
+
+@functools.lru_cache(maxsize=256)
+def _single(name: str, value: str | bool | None) -> pl.Series:
+    """A column of one row, to be repeated."""
+    return pl.Series(name, [value], PROMPT_SCHEMA[name])
+
+
+def final_status(outcome: ReplyOrFailure) -> int | None:
+    """The status of an outcome that cannot be read any further, or None where it can."""
+    if isinstance(outcome, Failure):
+        return STATUSES.index(outcome.status)
+    return STATUSES.index("refused") if outcome.finish == "refusal" else None

@@ -12,15 +12,15 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def tempered(probabilities: Floats, temperature: float) -> Floats:
+def apply_temperature(probabilities: Floats, temperature: float) -> Floats:
     """Distributions, one in each row, at a temperature: 1 leaves them, 0 leaves only the most likely.
 
     At 0 the first of several equally likely options is taken.
 
     Example:
-        >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
+        >>> apply_temperature(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
         [[0.941, 0.059]]
-        >>> tempered(np.array([[0.2, 0.8]]), 0.0).tolist()
+        >>> apply_temperature(np.array([[0.2, 0.8]]), 0.0).tolist()
         [[0.0, 1.0]]
     """
     if temperature == 1.0:
@@ -36,7 +36,7 @@ def tempered(probabilities: Floats, temperature: float) -> Floats:
     return scaled
 
 
-def drawn(probabilities: Floats, of_person: npt.NDArray[np.int32], uniforms: Floats) -> npt.NDArray[np.uint8]:
+def draw_options(probabilities: Floats, of_person: npt.NDArray[np.int32], uniforms: Floats) -> npt.NDArray[np.uint8]:
     """The option that each person draws: the first whose cumulative probability exceeds the person's number."""
     bounds = np.cumsum(probabilities, axis=1)
     option = np.zeros(len(of_person), np.uint8)

@@ -1,13 +1,14 @@
-"""Thinking aloud before the answer, and what an outcome means for the rest of a conversation."""
+"""Thinking aloud before the answer."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from populace.broker import Broker
-from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
+from populace.deciders.decision import final_status
+from populace.models import ChatMessage, Failure, Model, Request
 from populace.prompting import Conversations, Inquiry, rows_for_sampling
-from populace.questions import STATUSES, Finite
+from populace.questions import Finite
 
 _REASONING_TOKENS = 120
 
@@ -27,10 +28,3 @@ async def think_aloud(inquiry: Inquiry, rows: Conversations, model: Model, broke
     second = ("user", f"Now give your answer. {instruction}")
     turns: list[tuple[ChatMessage, ...]] = [(("assistant", thought or "…"), second) for thought in thoughts]
     return replace(rows, turns=turns, reasoning=thoughts, failures=[final_status(outcome) for outcome in outcomes])
-
-
-def final_status(outcome: ReplyOrFailure) -> int | None:
-    """The status of an outcome that cannot be read any further, or None where it can."""
-    if isinstance(outcome, Failure):
-        return STATUSES.index(outcome.status)
-    return STATUSES.index("refused") if outcome.finish == "refusal" else None

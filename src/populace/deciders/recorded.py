@@ -17,10 +17,9 @@ import polars as pl
 
 from populace.base.errors import ReplayMismatchError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import PROMPT_SCHEMA, Decided, statuses
-from populace.deciders.draws import drawn, tempered
+from populace.deciders.decision import PROMPT_SCHEMA, Decisions, status_column
+from populace.deciders.draws import apply_temperature, draw_options
 from populace.deciders.scored import option_values
-from populace.deciders.split import by_model
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling
 from populace.questions import STATUS_DTYPE, STATUSES, Answers, Finite, Question
 
@@ -75,7 +74,7 @@ class RecordedStep:
         return RecordedAsk(row, prompts, self._answers[row["ask"]])
 
 
-def replay(inquiry: Inquiry, recorded: RecordedStep, run: str, *, redraw: bool = False) -> Decided:
+def replay(inquiry: Inquiry, recorded: RecordedStep, run: str, *, redraw: bool = False) -> Decisions:
     """The recorded answers to an inquiry, or ReplayMismatchError where it is another inquiry.
 
     Args:
@@ -102,16 +101,16 @@ def replay(inquiry: Inquiry, recorded: RecordedStep, run: str, *, redraw: bool =
             person=inquiry.people.ids[0],
         )
     _same_people(inquiry, found, where, run, recorded.step)
-    for rows, spec, part in by_model(inquiry):
+    for rows, spec, part in inquiry.by_model():
         _same_prompts(part, rows, spec, found, where, run, recorded.step)
     answers = found.restore(inquiry.question)
     if redraw:
         _same_draws(inquiry, answers, where, run, recorded.step)
     prompts = found.prompts.select(PROMPT_SCHEMA.keys()) if found.prompts.height else found.prompts
-    return Decided(answers, prompts)
+    return Decisions(answers, prompts)
 
 
-def decide_recorded(inquiry: Inquiry, recorded: RecordedStep | None) -> Decided:
+def decide_recorded(inquiry: Inquiry, recorded: RecordedStep | None) -> Decisions:
     """For people whose decider is a recording of another run: what they answered there, at the same path."""
     found = recorded.get(inquiry.path) if recorded else None
     count = len(inquiry.people)
@@ -119,12 +118,12 @@ def decide_recorded(inquiry: Inquiry, recorded: RecordedStep | None) -> Decided:
     if found is None or found.row["question"] != inquiry.question.canonical():
         empty = pl.Series("value", [None] * count, dtype=inquiry.question.dtype)
         codes = np.full(count, STATUSES.index("unanswered"), np.uint8)
-        return Decided(Answers(inquiry.question, inquiry.people.ids, empty, statuses(codes), none))
+        return Decisions(Answers(inquiry.question, inquiry.people.ids, empty, status_column(codes), none))
     theirs = found.answers.select(pl.col("person").alias("id"), "value", "status")
     mine = inquiry.people.ids.to_frame().join(theirs, on="id", how="left", maintain_order="left")
     status = mine["status"].fill_null("unanswered").cast(STATUS_DTYPE)
     values = inquiry.question.decode(mine["value"])
-    return Decided(Answers(inquiry.question, inquiry.people.ids, values, status, none))
+    return Decisions(Answers(inquiry.question, inquiry.people.ids, values, status, none))
 
 
 def _complete(prompts: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -232,8 +231,8 @@ def _same_draws(inquiry: Inquiry, answers: Answers, where: str, run: str, step: 
     rows = np.flatnonzero((answers.prompt >= 0) & (answers.status.to_physical().to_numpy() == _OK))
     usable = rows[~np.isnan(answers.probabilities[answers.prompt[rows]]).any(axis=1)]
     numbers = uniforms(inquiry.key, inquiry.person_keys())[usable]
-    table = tempered(answers.probabilities, inquiry.temperature)
-    again = option_values(question, drawn(table, answers.prompt[usable], numbers))
+    table = apply_temperature(answers.probabilities, inquiry.temperature)
+    again = option_values(question, draw_options(table, answers.prompt[usable], numbers))
     was = answers.values.gather(usable)
     differ = (again != was).to_numpy()
     if differ.any():

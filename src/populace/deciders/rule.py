@@ -9,14 +9,14 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import Decided, statuses
-from populace.deciders.draws import drawn
+from populace.deciders.decision import Decisions, status_column
+from populace.deciders.draws import draw_options
 from populace.deciders.scored import option_values
 from populace.prompting import Inquiry
 from populace.questions import Answers, Choice, Finite
 
 
-def decide_by_rule(inquiry: Inquiry) -> Decided:
+def decide_by_rule(inquiry: Inquiry) -> Decisions:
     """Give the rule the people, with what they are told as further columns, and take its word.
 
     A rule returns a value for each person, or for a finite question a table of probabilities with
@@ -33,7 +33,9 @@ def decide_by_rule(inquiry: Inquiry) -> Decided:
     values = _drawn(inquiry, made) if isinstance(made, np.ndarray) and made.ndim == 2 else _taken(inquiry, made)
     count = len(inquiry.people)
     codes = np.zeros(count, np.uint8)
-    return Decided(Answers(inquiry.question, inquiry.people.ids, values, statuses(codes), np.full(count, -1, np.int32)))
+    return Decisions(
+        Answers(inquiry.question, inquiry.people.ids, values, status_column(codes), np.full(count, -1, np.int32))
+    )
 
 
 def _taken(inquiry: Inquiry, made: Any) -> pl.Series:
@@ -72,4 +74,4 @@ def _drawn(inquiry: Inquiry, probabilities: np.ndarray[Any, Any]) -> pl.Series:
             f"the rule for {question.text!r} gave person {inquiry.people.ids[row]!r} {table[row].tolist()}."
         )
     rows = np.arange(count, dtype=np.int32)
-    return option_values(question, drawn(table, rows, uniforms(inquiry.key, inquiry.person_keys())))
+    return option_values(question, draw_options(table, rows, uniforms(inquiry.key, inquiry.person_keys())))

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from populace.broker import Broker
-from populace.deciders.decision import Decided, statuses
-from populace.deciders.prompt_table import prompt_table
-from populace.deciders.reasoning import final_status, think_aloud
+from populace.deciders.decision import Decisions, final_status, prompt_table, status_column
+from populace.deciders.reasoning import think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode
 from populace.questions import STATUSES, Answer, Answers, Finite, Question
@@ -45,7 +44,7 @@ class _Row:
     tokens: tuple[int, int] = (0, 0)
 
 
-async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Decided:
+async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Decisions:
     """Let the model write an answer for each person and read it."""
     question = inquiry.question
     opening = conversations(inquiry, mode=scoring_mode(question, model), scored=False)
@@ -144,7 +143,7 @@ async def _resample(inquiry: Inquiry, opening: Conversations, rows: list[_Row], 
             return
 
 
-def _decided(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model) -> Decided:
+def _decided(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model) -> Decisions:
     question = inquiry.question
     status = np.array([row.status for row in rows], np.uint8)
     written = [question.encode(row.value) if row.value is not None else None for row in rows]
@@ -157,8 +156,8 @@ def _decided(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: 
         "completion_tokens": [row.tokens[1] for row in rows],
     }
     table = prompt_table(opening, model, "sampled", "", columns)
-    answers = Answers(question, inquiry.people.ids, values, statuses(status[opening.of_person]), opening.of_person)
-    return Decided(answers, table)
+    answers = Answers(question, inquiry.people.ids, values, status_column(status[opening.of_person]), opening.of_person)
+    return Decisions(answers, table)
 
 
 def _replies(rows: list[_Row]) -> pl.Series:

@@ -12,10 +12,9 @@ import polars as pl
 
 from populace.base.randomness import uniforms
 from populace.broker import Broker
-from populace.deciders.decision import Decided, statuses
-from populace.deciders.draws import drawn, tempered
-from populace.deciders.prompt_table import prompt_table
-from populace.deciders.reasoning import final_status, think_aloud
+from populace.deciders.decision import Decisions, final_status, prompt_table, status_column
+from populace.deciders.draws import apply_temperature, draw_options
+from populace.deciders.reasoning import think_aloud
 from populace.models import Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, scoring_mode
 from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, tally, token_owner
@@ -30,7 +29,7 @@ _OK = STATUSES.index("ok")
 _UNPARSEABLE = STATUSES.index("unparseable")
 
 
-async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> Decided:
+async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> Decisions:
     """Ask for distributions and draw from them."""
     rows = conversations(inquiry, mode=scoring_mode(question, model), scored=True)
     if question.reason:
@@ -113,7 +112,7 @@ def _draw(
     masses: Floats,
     status: Codes,
     table: pl.DataFrame,
-) -> Decided:
+) -> Decisions:
     """Average over orders where several were shown, temper, and draw for each person."""
     masses = np.nan_to_num(masses)
     if rows.orders > 1:
@@ -122,15 +121,15 @@ def _draw(
         status = status.reshape(-1, rows.orders).max(axis=1)
     certain = np.where((status == _OK)[:, None], each, 1.0 / each.shape[1])
     numbers = uniforms(inquiry.key, inquiry.person_keys())
-    option = drawn(tempered(certain, inquiry.temperature), rows.of_person, numbers)
+    option = draw_options(apply_temperature(certain, inquiry.temperature), rows.of_person, numbers)
     values = option_values(question, option)
     of_people = status[rows.of_person]
     if (status != _OK).any():
         values = pl.select(pl.when(pl.Series(of_people == _OK)).then(values)).to_series()
     answers = Answers(
-        question, inquiry.people.ids, values.alias("value"), statuses(of_people), rows.of_person, each, masses
+        question, inquiry.people.ids, values.alias("value"), status_column(of_people), rows.of_person, each, masses
     )
-    return Decided(answers, table)
+    return Decisions(answers, table)
 
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
@@ -150,7 +149,7 @@ def _columns(scored: _Scored, each: Floats, masses: Floats, status: Codes) -> di
         probabilities = probabilities.zip_with(pl.Series(~unknown), pl.Series([None], dtype=probabilities.dtype))
     return {
         "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).cast(pl.List(pl.String)),
-        "status": statuses(status).cast(pl.String),
+        "status": status_column(status).cast(pl.String),
         "mass": pl.Series(masses, nan_to_null=True),
         "probabilities": probabilities,
         "call": scored.calls,

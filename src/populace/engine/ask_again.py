@@ -40,6 +40,10 @@ class DecisionChanges:
         temperature: Applied to the distribution, and to sampling.
         system: The whole system text, word for word.
         text: The whole user text, word for word.
+
+    Example:
+        >>> DecisionChanges(order="reversed").order
+        'reversed'
     """
 
     wording: str | None = None
@@ -164,7 +168,7 @@ class _Catch(Observer):
     person: Id
     inquiry: Inquiry | None = field(default=None, init=False)
 
-    def asked(self, simulation: Simulation, inquiry: Inquiry) -> None:
+    def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
         """Keep it where it is the one: the people of a scenario change after they have answered."""
         if inquiry.path == self.path:
             row = inquiry.people.ids.index_of(self.person)

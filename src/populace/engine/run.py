@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +14,6 @@ from typing import Any, Literal
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import CallSettings
 from populace.engine.discovery import find_scenario, reference
-from populace.engine.event_loop import run_until_stopped
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
@@ -28,6 +30,7 @@ from populace.journal import (
     Regime,
     RunSettings,
     Status,
+    Stop,
     author,
     environment,
     git_revision,
@@ -80,7 +83,7 @@ class Run(RunReader):
                 recording=_recording(journal),
                 observer=observer,
             )
-            session.finish(run_until_stopped(simulation))
+            session.finish(_run_until_stopped(simulation))
         return self
 
     def replay(self, *, verify: bool = False, into: str | Path | None = None, observer: Observer | None = None) -> Run:
@@ -110,7 +113,7 @@ class Run(RunReader):
             verify=verify,
             observer=observer,
         )
-        session.finish(run_until_stopped(simulation, until=self.steps[-1]))
+        session.finish(_run_until_stopped(simulation, until=self.steps[-1]))
         status = self.manifest.status
         record.set_status(state=status.state, reason=status.reason, stop=status.stop)
         return Run(record)
@@ -279,10 +282,34 @@ def _start(
                 recording=recording,
                 observer=observer,
             )
-            await run_until_stopped(simulation)
+            await _run_until_stopped(simulation)
         return Run(record)
 
     return session.finish(go())
+
+
+async def _run_until_stopped(simulation: Simulation, until: int | None = None) -> None:
+    """Run, and turn Ctrl-C into a clean stop; pressed again, it stops at once."""
+    loop = asyncio.get_running_loop()
+    main = threading.current_thread() is threading.main_thread()
+    task = asyncio.current_task()
+
+    def interrupt() -> None:
+        if simulation.stopping and task is not None:
+            task.cancel()
+        simulation.halt()
+
+    if main:
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        await simulation.run(until)
+    except asyncio.CancelledError:
+        reason = "interrupted twice; calls under way were dropped"
+        simulation.record.set_status(state="stopped", reason=reason, stop=Stop(kind="interrupted"))
+        raise KeyboardInterrupt from None
+    finally:
+        if main:
+            loop.remove_signal_handler(signal.SIGINT)
 
 
 @contextlib.contextmanager

@@ -49,6 +49,14 @@ def metric(function: MetricT) -> MetricT:
     """Mark a method as a metric: it is computed after the beginning and after every step.
 
     It returns a number, a truth value, a text, or None where there is nothing to measure yet.
+
+    Example:
+        >>> class Office(Scenario):
+        ...     @metric
+        ...     def share_blue(self) -> float:
+        ...         return self.people.share(shirt="blue")
+        >>> list(Office.metrics())
+        ['share_blue']
     """
     function.__populace_metric__ = True  # type: ignore[attr-defined]
     return function
@@ -56,7 +64,12 @@ def metric(function: MetricT) -> MetricT:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table that a scenario shows at the end of a run, with a sentence about how to read it."""
+    """A table that a scenario shows at the end of a run, with a sentence about how to read it.
+
+    Example:
+        >>> ReportTable("Days in blue", pl.DataFrame({"person": [0], "days": [3]}), "Out of seven days.").title
+        'Days in blue'
+    """
 
     title: str
     table: pl.DataFrame

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Usage
-from populace.deciders import Decided, RecordedStep, decide
+from populace.deciders import Decisions, RecordedStep, decide
 from populace.models import Embedder, Model, open_embedder, open_model
 from populace.prompting import Inquiry
 
@@ -67,7 +67,7 @@ class Session:
             )
         return self._embedders[spec]
 
-    async def decide(self, inquiry: Inquiry, recording: RecordedStep | None = None) -> Decided:
+    async def decide(self, inquiry: Inquiry, recording: RecordedStep | None = None) -> Decisions:
         """The answers to an inquiry, from models, rules and a recording as the population says."""
         return await decide(inquiry, self.broker, recording)
 

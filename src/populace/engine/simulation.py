@@ -29,7 +29,7 @@ from populace.base.errors import (
 )
 from populace.base.randomness import stream
 from populace.broker import Usage
-from populace.deciders import Decided, RecordedStep, replay
+from populace.deciders import Decisions, RecordedStep, replay
 from populace.engine import step_tables
 from populace.engine.scenario import Scenario, Stage, plain_metric
 from populace.engine.scopes import Driver, Scope
@@ -45,21 +45,34 @@ _A_MOMENT = 0.1
 
 
 class Observer:
-    """Receives the progress of a run; every method may be left out."""
+    """Receives the progress of a run; every method may be left out.
 
-    def began(self, simulation: Simulation) -> None:
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> class StepCounter(Observer):
+        ...     steps = 0
+        ...     def on_step(self, simulation):
+        ...         self.steps += 1
+        >>> counter = StepCounter()
+        >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing", observer=counter)
+        >>> counter.steps
+        3
+    """
+
+    def on_start(self, simulation: Simulation) -> None:
         """The run begins."""
 
-    def stepped(self, simulation: Simulation) -> None:
+    def on_step(self, simulation: Simulation) -> None:
         """A step was committed or replayed."""
 
-    def asked(self, simulation: Simulation, inquiry: Inquiry) -> None:
+    def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
         """A question is put, as the scenario words it; its people are as they are at this moment."""
 
-    def moved(self, simulation: Simulation) -> None:
+    def on_replies(self, simulation: Simulation) -> None:
         """Replies arrived."""
 
-    def ended(self, simulation: Simulation) -> None:
+    def on_end(self, simulation: Simulation) -> None:
         """The run is over, well or not."""
 
 
@@ -68,7 +81,7 @@ class _Step:
     """What a step has gathered so far."""
 
     number: int
-    asks: list[tuple[Inquiry, Decided]] = field(default_factory=list)
+    asks: list[tuple[Inquiry, Decisions]] = field(default_factory=list)
     began: float = 0.0
 
 
@@ -121,13 +134,13 @@ class Simulation:
         self._variation = Variation.read(first.variation)
         self._current = _Step(0)
         self._used = Usage()
-        self.broker.on_replies = lambda: self.observer.moved(self)
+        self.broker.on_replies = lambda: self.observer.on_replies(self)
         self._tables: dict[str, pl.DataFrame] = {}
         self._metrics = scenario.metrics()
 
     async def run(self, until: int | None = None) -> str:
         """Go to the end, or only to a step; returns why the run ended."""
-        self.observer.began(self)
+        self.observer.on_start(self)
         ending: tuple[str, StopKind] | None = None
         thresholds = gc.get_threshold()
         # A step makes very many small objects that live until it ends; the collector would walk them again and again.
@@ -147,7 +160,7 @@ class Simulation:
             raise
         finally:
             gc.set_threshold(*thresholds)
-            self.observer.ended(self)
+            self.observer.on_end(self)
         reason, kind = ending
         if until is None:
             self._set_status(state="complete", reason=reason, stop=Stop(kind=kind))
@@ -220,7 +233,7 @@ class Simulation:
     async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
         """Answer the open questions of a wave together."""
         for inquiry in inquiries:
-            self.observer.asked(self, inquiry)
+            self.observer.on_question(self, inquiry)
         inquiries = [self._variation.apply(inquiry) for inquiry in inquiries]
         if self.replaying:
             decided = [self._replayed(inquiry) for inquiry in inquiries]
@@ -239,7 +252,7 @@ class Simulation:
             self.statuses.update(decisions.answers.statuses())
         return [decisions.answers for decisions in decided]
 
-    def _replayed(self, inquiry: Inquiry) -> Decided:
+    def _replayed(self, inquiry: Inquiry) -> Decisions:
         if self.source is None:
             raise ReplayMismatchError("there is nothing to replay.", step=self._current.number)
         step = self._recorded(self.source, self._current.number)
@@ -289,7 +302,7 @@ class Simulation:
         if not (self.replaying and self.record is self.source):
             self.record.commit(number, tables, facts, self._usage_since())
             self.record.set_status(steps=number, planned=self.planned, notes=self._notes())
-        self.observer.stepped(self)
+        self.observer.on_step(self)
         # A step that never waited would keep signals and displays from their turn.
         await asyncio.sleep(0)
 

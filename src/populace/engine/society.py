@@ -28,6 +28,13 @@ class Society:
     Attributes:
         run: The run.
         step: The step after which it is seen.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing")
+        >>> run.at(1).people.count()
+        3
     """
 
     def __init__(self, run: Run, step: int) -> None:

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from populace.base.formatting import compact_json
-from populace.deciders import Decided
+from populace.deciders import Decisions
 from populace.engine.scenario import Event
 from populace.prompting import Inquiry
 from populace.questions import LOW_MASS
 
 
-def asked(asks: list[tuple[Inquiry, Decided]]) -> dict[str, pl.DataFrame]:
+def asked(asks: list[tuple[Inquiry, Decisions]]) -> dict[str, pl.DataFrame]:
     """Questions, distinct prompts and answers of a step as tables.
 
     The answers have a column `memories` where people were shown memories before at least one of the questions.
@@ -85,7 +85,7 @@ def metrics(step: int, measured: Mapping[str, float | str | None]) -> pl.DataFra
     return pl.DataFrame([{"step": step, **measured}], schema={"step": pl.Int64(), **types})
 
 
-def counts(asks: list[tuple[Inquiry, Decided]]) -> dict[str, Any]:
+def counts(asks: list[tuple[Inquiry, Decisions]]) -> dict[str, Any]:
     """How many answers had which status, and how many rested on little probability."""
     statuses: Counter[str] = Counter()
     scored = low = sampled = 0

@@ -12,6 +12,7 @@ from populace.base.errors import RunNotFoundError, UsageError, nearest
 from populace.broker import CallStore
 from populace.journal import Journal, Manifest
 
+_EXPERIMENTS = "experiments"
 _TAGS = "tags.json"
 _REMOVED = ".removed"
 
@@ -21,15 +22,31 @@ class Workspace:
 
     Args:
         folder: The folder; without one, POPULACE_WORKSPACE, else the current folder.
+        store: The file of the call store; `calls.sqlite` in the folder by default.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Workspace(folder).names()
+        []
     """
 
-    def __init__(self, folder: str | Path | None = None) -> None:
+    def __init__(self, folder: str | Path | None = None, *, store: Path | None = None) -> None:
         self.folder = Path(folder or os.environ.get("POPULACE_WORKSPACE") or ".")
+        self.calls_file = store or self.folder / "calls.sqlite"
+        """The file of the call store, which may not exist yet."""
 
     @classmethod
     def of(cls, journal: Journal) -> Workspace:
-        """The workspace that a run lies in."""
-        return cls(journal.folder.parent.parent)
+        """The workspace that a run lies in.
+
+        Runs of an experiment lie in its folder and share the call store of the workspace around it.
+        """
+        home = journal.folder.parent.parent
+        for folder in (home, *home.parents[:2]):
+            if folder.parent.name == _EXPERIMENTS and (folder / "manifest.json").is_file():
+                return cls(home, store=cls(folder.parent.parent).calls_file)
+        return cls(home)
 
     @property
     def runs(self) -> Path:
@@ -37,9 +54,9 @@ class Workspace:
         return self.folder / "runs"
 
     @property
-    def calls_file(self) -> Path:
-        """The file of the call store, which may not exist yet."""
-        return self.folder / "calls.sqlite"
+    def experiments(self) -> Path:
+        """The folder of the experiment folders."""
+        return self.folder / _EXPERIMENTS
 
     def store(self) -> CallStore:
         """The call store, opened."""

@@ -8,9 +8,9 @@ from typing import Any
 import pydantic
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.deciders import DECIDERS
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import SETTINGS, Level
+from populace.journal import DECIDERS
 from populace.journal.interventions import read_interventions
 from populace.models import open_model
 from populace.prompting.variation import Variation

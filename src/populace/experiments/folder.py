@@ -62,13 +62,13 @@ class ExperimentFolder:
     @classmethod
     def find_existing(cls, experiment: ExperimentPlan, workspace: Workspace) -> ExperimentFolder | None:
         """The folder of this experiment if it was started before, else None."""
-        path = experiments_folder(workspace) / experiment.label
+        path = workspace.experiments / experiment.label
         return cls.open(path) if (path / "manifest.json").is_file() else None
 
     @classmethod
     def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """Create the folder of an experiment."""
-        path = experiments_folder(workspace) / experiment.label
+        path = workspace.experiments / experiment.label
         versions = dict(environment())
         revision = git_revision(Path.cwd())
         if revision:
@@ -187,14 +187,9 @@ class RowWriter:
         os.close(self._file)
 
 
-def experiments_folder(workspace: Workspace) -> Path:
-    """The folder of the experiments of a workspace."""
-    return workspace.folder / "experiments"
-
-
 def experiment_names(workspace: Workspace) -> list[str]:
     """The experiments of a workspace."""
-    place = experiments_folder(workspace)
+    place = workspace.experiments
     return sorted(each.parent.name for each in place.glob("*/manifest.json"))
 
 
@@ -205,11 +200,11 @@ def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:
     known = experiment_names(workspace)
     matches = [each for each in known if each == str(name)] or [each for each in known if each.startswith(str(name))]
     if len(matches) == 1:
-        return ExperimentFolder.open(experiments_folder(workspace) / matches[0])
+        return ExperimentFolder.open(workspace.experiments / matches[0])
     if matches:
         raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write the full name.")
     guess = nearest(str(name), known)
     raise RunNotFoundError(
-        f"there is no experiment {str(name)!r} in {experiments_folder(workspace)}.",
+        f"there is no experiment {str(name)!r} in {workspace.experiments}.",
         (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
     )

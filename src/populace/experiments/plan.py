@@ -12,14 +12,13 @@ import pydantic
 import yaml
 
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
-from populace.deciders import DECIDERS
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import Arm, seed_of
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
-from populace.journal import RunSettings
+from populace.journal import DECIDERS, RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from populace.base.errors import BudgetError, InterruptedRunError, PopulaceError
 from populace.broker import CallSettings
 from populace.engine.run import Run, simulate
 from populace.engine.simulation import Observer, Simulation
+from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.evidence import is_witness, run_evidence
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
@@ -58,7 +60,8 @@ class Worker:
     def __init__(self, folder: Path, workspace: Path, keep: Keep, should_stop: Callable[[], bool]) -> None:
         experiment_folder = ExperimentFolder.open(folder)
         self.experiment, self.arms = experiment_folder.experiment, experiment_folder.arms
-        self.folder, self.workspace, self.keep = folder, workspace, keep
+        self.folder, self.workspace, self.keep = folder, Workspace(workspace), keep
+        self._kept_runs = Workspace(folder, store=self.workspace.calls_file)
         self.should_stop = should_stop
         self.lines = RowWriter(folder)
         self._models: dict[str, SharedModel] = {}
@@ -92,18 +95,14 @@ class Worker:
             yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, limits))  # type: ignore[misc]
 
     def _simulate(self, arm: Arm, seed: int, limits: CallSettings | None) -> RunReader:
-        place = self.workspace
-        if self.keep == "run":
-            place = self.folder
-            self._share_calls(place)
+        place = self._kept_runs if self.keep == "run" else self.workspace
         settings = arm.settings() | {"model": self._model(arm)} | _values(limits)
         observer = _StopObserver(self.should_stop)
         return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, observer=observer, **settings)
 
     def _forked_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         """Run the shared history once, then fork every arm; the cost of the history is counted with the first arm."""
-        place = self.folder if self.keep == "run" else self.folder / "scratch" / f"{os.getpid()}-{job.replicate}"
-        with self._scratch(place):
+        with self._fork_workspace(job.replicate) as place:
             trunk: list[Run] = []
             for arm in (self.arms[number] for number in job.arms):
                 shared = not trunk
@@ -120,7 +119,7 @@ class Worker:
                         row[name] += getattr(spent, name)
                 yield row
 
-    def _trunk(self, replicate: int, place: Path, limits: CallSettings | None) -> Run:
+    def _trunk(self, replicate: int, place: Workspace, limits: CallSettings | None) -> Run:
         """The shared history: the first arm with its early interventions only, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
         settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
@@ -132,7 +131,7 @@ class Worker:
         except InterruptedRunError:
             if not observer.reached:
                 raise
-            return Run.open(place / "runs" / observer.name)
+            return Run.open(place.runs / observer.name)
 
     def _fork(self, trunk: Run, arm: Arm, limits: CallSettings | None) -> Run:
         fork_at = self.experiment.fork_at or 1
@@ -143,24 +142,20 @@ class Worker:
         return trunk.fork(fork_at, parameters=changed, observer=_StopObserver(self.should_stop), **settings)
 
     @contextlib.contextmanager
-    def _scratch(self, place: Path) -> Iterator[None]:
-        """A workspace for forks, which need folders; it goes again unless runs are kept."""
-        shutil.rmtree(place, ignore_errors=True) if self.keep != "run" else None
-        if self.keep != "nothing":
-            self._share_calls(place)
-        try:
-            yield
-        finally:
-            if self.keep != "run":
+    def _fork_workspace(self, replicate: int) -> Iterator[Workspace]:
+        """A workspace for the shared history and its forks, which need folders; removed unless runs are kept."""
+        if self.keep == "run":
+            yield self._kept_runs
+        elif self.keep == "nothing":
+            with tempfile.TemporaryDirectory() as folder:
+                yield Workspace(folder)
+        else:
+            place = self.folder / "scratch" / f"{os.getpid()}-{replicate}"
+            shutil.rmtree(place, ignore_errors=True)
+            try:
+                yield Workspace(place, store=self.workspace.calls_file)
+            finally:
                 shutil.rmtree(place, ignore_errors=True)
-
-    def _share_calls(self, place: Path) -> None:
-        """Let a workspace inside the experiment use the call store of the workspace around it."""
-        link = place / "calls.sqlite"
-        if not link.is_symlink():
-            place.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileExistsError):
-                link.symlink_to(os.path.relpath(self.workspace / "calls.sqlite", place))
 
     def _model(self, arm: Arm) -> str | SharedModel:
         """A model that this machine runs is loaded once for all runs; others are only named."""
@@ -210,11 +205,11 @@ class _StopObserver(Observer):
         self.name = ""
         self.reached = False
 
-    def began(self, simulation: Simulation) -> None:
+    def on_start(self, simulation: Simulation) -> None:
         """Store the name of the run."""
         self.name = simulation.record.name
 
-    def stepped(self, simulation: Simulation) -> None:
+    def on_step(self, simulation: Simulation) -> None:
         """Halt the run if it should stop."""
         self.reached = self._until is not None and simulation.step >= self._until
         if self.reached or self._should_stop():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
-from populace.experiments.folder import experiment_names, experiments_folder
+from populace.experiments.folder import experiment_names
 from populace.journal import Journal
 from populace.runs.reader import RunReader
 
@@ -35,7 +35,7 @@ class Source:
         if self.experiment:
             if self.experiment not in experiment_names(workspace):
                 raise RunNotFoundError("an experiment whose runs were to be judged is not there any more.")
-            place = Workspace(experiments_folder(workspace) / self.experiment)
+            place = Workspace(workspace.experiments / self.experiment)
         if self.run not in place.names():
             raise RunNotFoundError("a run whose answers were to be judged is not there any more.")
         return RunReader(Journal(place.runs / self.run))
@@ -64,7 +64,7 @@ def read_sources(workspace: Workspace, names: Sequence[str]) -> tuple[Source, ..
 
 
 def _experiment_sources(workspace: Workspace, experiment: str) -> list[Source]:
-    results = Results.open(experiments_folder(workspace) / experiment)
+    results = Results.open(workspace.experiments / experiment)
     runs = results.runs.filter(results.runs["run"] != "").select("run", "arm", "steps")
     if not runs.height:
         raise UsageError(

@@ -16,9 +16,10 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, MemoryRecord, Record
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, git_revision, now
 from populace.journal.segments import collected
-from populace.journal.settings import Decider, Regime, RunSettings
+from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
 
 __all__ = [
+    "DECIDERS",
     "AddPeople",
     "Announce",
     "AnyIntervention",

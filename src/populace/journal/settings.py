@@ -6,11 +6,13 @@ experiments and the manifest are derived from `RunSettings`. A new setting is on
 
 from __future__ import annotations
 
+import typing
 from typing import Any, Literal
 
 import pydantic
 
 Decider = Literal["model", "rule", "replay"]
+DECIDERS: tuple[str, ...] = typing.get_args(Decider)
 
 
 class RunSettings(pydantic.BaseModel):

@@ -161,7 +161,7 @@ class Memory(MemoryPart):
         """The memories that come to mind about each query, with scores, in the order in which a prompt shows them.
 
         Args:
-            ids: Who recalls; the same person may stand there several times.
+            ids: Who recalls; a person may occur several times.
             queries: What each thinks of.
             now: The simulated time in seconds.
             purpose: What it is for; the purpose of the question that shows the memories.

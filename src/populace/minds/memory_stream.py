@@ -124,7 +124,7 @@ class MemoryStream:
         """The best memories for each query, for many people at once.
 
         Args:
-            owners: Whose memories are searched; the same person may stand there several times.
+            owners: Whose memories are searched; a person may occur several times.
             queries: A vector for each.
             now: The simulated time in seconds; a later memory counts as new.
             how: How memories are ranked, or the name of a preset.

@@ -67,5 +67,7 @@ class Mind:
             return {}
         if self.reflection is not None:
             await self.reflection.think(asker, self.memory, ids, now)
+        # What is forgotten in the step in which it was stored is recorded too.
+        tables = self.memory.drain_tables()
         self.memory.forget(now)
-        return self.memory.drain_tables()
+        return tables

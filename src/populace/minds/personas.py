@@ -125,7 +125,7 @@ async def elaborate(
         table: The people.
         goal: What the community is for.
         rng: Draws names where the table has none.
-        columns: What the model is told of them; all but the id by default.
+        columns: The columns that the model sees; all but the id by default.
         embedder: With one, near repetitions are counted; nobody is left out for it.
         near: The cosine from which on two personas count as near duplicates.
         limit: The most characters of a persona.

@@ -48,7 +48,7 @@ class Recollection:
 
     @classmethod
     def nothing(cls, count: int) -> Recollection:
-        """The recollection of so many people to whose minds nothing comes."""
+        """The recollection of this many people who recall nothing."""
         return cls.of([()] * count)
 
     def __len__(self) -> int:

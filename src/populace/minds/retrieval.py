@@ -130,7 +130,7 @@ class Retrieval:
             units, rate = ages.astype(np.float64), math.log(self.decay) / self.per
             np.maximum(units, 0.0, out=units)
         if self.scaling == "min-max":
-            # A common factor is lost in scaling; without it nothing is ever too old to be told apart.
+            # Scaling removes a common factor; taking it out first keeps very old memories distinguishable.
             units -= (units if among is None else np.where(among, units, np.inf)).min(axis=1, keepdims=True)
             if among is not None:
                 units = np.where(among, units, 0.0)

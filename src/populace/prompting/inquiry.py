@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import UnknownNameError
 from populace.base.randomness import Keys, path_key, person_keys
 from populace.base.templates import Template
+from populace.journal import DECIDERS
 from populace.minds import Mind, Recollection
 from populace.people import People
 from populace.questions import Question
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Invalid = Literal["keep", "resample", "raise"]
 Rule = Callable[[People], Any]
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,34 @@ class Inquiry:
         """The keys of the people asked."""
         return person_keys(self.people.ids)
 
-    def about(self, rows: npt.NDArray[np.int64], **changes: Any) -> Inquiry:
+    def by_decider(self) -> list[tuple[Rows, str, Inquiry]]:
+        """The inquiry split by who decides: rows of the people, the decider, and their part of the inquiry."""
+        return self._split("decider", self.decider)
+
+    def by_model(self) -> list[tuple[Rows, str, Inquiry]]:
+        """The part of the inquiry that models decide, split by model."""
+        parts = []
+        for rows, decider, part in self.by_decider():
+            if decider == "model":
+                parts += [(rows[inner], spec, share) for inner, spec, share in part._split("model", self.model)]
+        return parts
+
+    def _split(self, column: str, default: str) -> list[tuple[Rows, str, Inquiry]]:
+        everybody = np.arange(len(self.people))
+        if column not in self.people:
+            return [(everybody, default, self)]
+        values = self.people[column].cast(pl.String).fill_null(default)
+        names = values.unique(maintain_order=True).to_list()
+        if column == "decider":
+            for name in names:
+                if name not in DECIDERS:
+                    raise UnknownNameError("decider", name, DECIDERS)
+        if len(names) == 1:
+            return [(everybody, names[0], self)]
+        parts = [(np.flatnonzero((values == name).to_numpy()), name) for name in names]
+        return [(rows, name, self.about(rows)) for rows, name in parts]
+
+    def about(self, rows: Rows, **changes: Any) -> Inquiry:
         """The same question to some of the people only."""
         columns = {name: column[rows] for name, column in self.situation.columns.items()}
         memories = None if self.situation.memories is None else self.situation.memories.rows(rows)

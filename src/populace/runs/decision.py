@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.deciders import tempered
+from populace.deciders import apply_temperature
 from populace.questions import VALID
 
 
@@ -56,7 +56,7 @@ class Decision:
         before = self.distribution
         if before is None:
             return None
-        after = tempered(np.array([list(before.values())]), self.temperature)[0]
+        after = apply_temperature(np.array([list(before.values())]), self.temperature)[0]
         return dict(zip(before, after.tolist(), strict=True))
 
     @property

@@ -59,13 +59,13 @@ class DecisionDetails:
 
     Attributes:
         decision: As recorded.
-        who: How the person is called.
-        given: What was told, as a template.
-        fields: What stood in the fields of what was told and asked, read back from the prompt.
+        who: The name of the person, or the id.
+        given: The text before the question, as a template.
+        fields: The values of the fields of that text and of the question, read back from the prompt.
         memories: What was recalled for it and stands in the prompt, with scores, the best first.
-        memories_note: What is said where there are no memories.
-        calls: The replies behind it.
-        cleaning: What was done by rule to each reply, for utterances: the rules, or why nothing was left.
+        memories_note: What to say where there are no memories.
+        calls: The calls of models behind it.
+        cleaning: For utterances, what the cleaning rules did to each reply: the rules, or why nothing was left.
     """
 
     decision: Decision
@@ -105,7 +105,7 @@ def decision_details(
         decision,
         str(decision.person.get("name", decision.person["id"])),
         given,
-        fields_of(given, decision.question["text"], decision.prompts[0]["user"] if decision.prompts else ""),
+        prompt_fields(given, decision.question["text"], decision.prompts[0]["user"] if decision.prompts else ""),
         memories,
         memories_note(run, decision),
         _calls(run, decision, calls),
@@ -146,21 +146,21 @@ def _recalled(run: RunReader, decision: Decision) -> pl.DataFrame:
     return table.filter(pl.col("person") == decision.person["id"], pl.col("purpose") == decision.purpose)
 
 
-def fields_of(given: str, wording: str, text: str) -> dict[str, str]:
+def prompt_fields(given: str, wording: str, text: str) -> dict[str, str]:
     """What stood in the fields of two templates, read back from the text that they became.
 
     Only what is certain is returned: reading ends where the words behind a field stand more than once.
 
     Example:
-        >>> fields_of("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
+        >>> prompt_fields("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
         {'blue': '12', 'name': 'Ann'}
     """
     opening = next(iter(string.Formatter().parse(wording)))[0]
-    asked = text.find(f"\n\n{opening}") if given and opening else -1
-    if asked < 0:
+    start = text.find(f"\n\n{opening}") if given and opening else -1
+    if start < 0:
         return _read_back(f"{given}\n\n{wording}\n" if given else f"{wording}\n", text)
-    fields = _read_back(f"{given}\n\n", text[: asked + 2])
-    return fields | {n: v for n, v in _read_back(f"{wording}\n", text[asked + 2 :]).items() if n not in fields}
+    fields = _read_back(f"{given}\n\n", text[: start + 2])
+    return fields | {n: v for n, v in _read_back(f"{wording}\n", text[start + 2 :]).items() if n not in fields}
 
 
 def _read_back(template: str, text: str) -> dict[str, str]:

@@ -106,11 +106,6 @@ class RunOverview:
         return sum(self.statuses.values())
 
     @property
-    def invalid_answers(self) -> int:
-        """How many of the answers are invalid."""
-        return sum(count for status, count in self.statuses.items() if status not in VALID)
-
-    @property
     def invalid_share(self) -> float:
         """The share of invalid answers; 0 where nothing was asked."""
         return self.invalid.value if self.invalid else 0.0
@@ -147,7 +142,7 @@ def overview(run: RunReader) -> RunOverview:
     regime, status = manifest.regime, manifest.status
     counts = run.statuses
     statuses: dict[str, int] = {name: counts[name] for name in STATUSES if counts[name]}
-    asked = sum(statuses.values())
+    answers = sum(statuses.values())
     return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
@@ -167,7 +162,7 @@ def overview(run: RunReader) -> RunOverview:
         price=price_of(regime.model),
         seconds=run.seconds,
         statuses=statuses,
-        invalid=proportion(asked - sum(counts[name] for name in VALID), asked) if asked else None,
+        invalid=proportion(answers - sum(counts[name] for name in VALID), answers) if answers else None,
         scored=run.count("scored"),
         sampled=run.count("sampled"),
         low_mass=run.count("low_mass"),

@@ -98,7 +98,7 @@ class RunReader:
         if fresh.height:
             table = pl.concat([table, fresh], how="diagonal_relaxed") if table.width else fresh
             self._metrics, self._metrics_digest = table, self._digest_of(int(table["step"][-1]))
-        return table
+        return table.clone()
 
     def _digest_of(self, step: int) -> str:
         return self.record.commit_of(step).digest if isinstance(self.record, Journal) else ""

@@ -305,8 +305,8 @@ def _but_seed(run: RunReader) -> str:
     manifest = run.manifest
     regimes = [regime.model_dump(mode="json", exclude={"seed"}) for regime in manifest.regimes]
     at = manifest.parent.at if manifest.parent else None
-    what = [manifest.scenario, manifest.scenario_hash, regimes, manifest.interventions, manifest.recording, at]
-    return json.dumps(what, sort_keys=True)
+    same = manifest.model_dump(mode="json", include={"scenario", "scenario_hash", "interventions", "recording"})
+    return json.dumps({**same, "regimes": regimes, "at": at}, sort_keys=True)
 
 
 def _label(members: Sequence[RunReader], kinds: Sequence[RunReader], several: bool) -> str:

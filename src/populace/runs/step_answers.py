@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.deciders import tempered
+from populace.deciders import apply_temperature
 from populace.questions import STATUSES, VALID
 from populace.runs import step_cache
 from populace.runs.reader import RunReader
@@ -84,10 +84,10 @@ def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
     rows = []
     for step in range(until + 1):
         statuses: dict[str, int] = run.record.facts(step)["statuses"]
-        asked = sum(statuses.values())
-        bad = asked - sum(statuses.get(status, 0) for status in VALID)
-        share = proportion(bad, asked) if asked else None
-        rows.append((step, asked, bad, *((share.value, share.low, share.high) if share else (None, None, None))))
+        answers = sum(statuses.values())
+        bad = answers - sum(statuses.get(status, 0) for status in VALID)
+        share = proportion(bad, answers) if answers else None
+        rows.append((step, answers, bad, *((share.value, share.low, share.high) if share else (None, None, None))))
     schema = {"step": pl.Int64, "answers": pl.Int64, "invalid": pl.Int64}
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
 
@@ -123,10 +123,10 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt"])
     replies: dict[tuple[int, int], list[str]] = {}
     if prompts is not None:
-        wanted = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
-        said = step_cache.columns(run, step, "prompts", ["replies"])
-        texts = [] if said is None else said["replies"].gather(wanted["row"]).to_list()
-        for ask, prompt, text in zip(wanted["ask"], wanted["prompt"], texts, strict=True):
+        rows = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
+        table = step_cache.columns(run, step, "prompts", ["replies"])
+        texts = [] if table is None else table["replies"].gather(rows["row"]).to_list()
+        for ask, prompt, text in zip(rows["ask"], rows["prompt"], texts, strict=True):
             replies.setdefault((ask, prompt), []).extend(text or [])
     bad = bad.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
     keys = zip(bad["ask"], bad["prompt"], strict=True)
@@ -148,9 +148,9 @@ def _asks(run: RunReader, step: int) -> pl.DataFrame:
     if table is None:
         known = {"ask": pl.Int32, "path": pl.String, "purpose": pl.String, "temperature": pl.Float64}
         return pl.DataFrame(schema={**known, **text})
-    opened = [json.loads(question) for question in table["question"]]
+    questions = [json.loads(question) for question in table["question"]]
     rows = [
-        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in opened
+        (q.get("text") or q["kind"], q["kind"], json.dumps([str(v) for v in q.get("values") or []])) for q in questions
     ]
     return table.drop("question").hstack(pl.DataFrame(rows, schema=text, orient="row"))
 
@@ -204,10 +204,10 @@ def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> l
     # One number for each prompt of each ask: several rows of one prompt are its orders of options, which are averaged.
     width = max(int(scored["prompt"].max()), int(answered["prompt"].max())) + 1  # type: ignore[arg-type]
     keys, place, orders = np.unique(_key(scored, width), return_inverse=True, return_counts=True)
-    asked, counts = np.unique(_key(answered, width), return_counts=True)
+    answered_keys, counts = np.unique(_key(answered, width), return_counts=True)
     weight = np.zeros(len(keys))
-    known = np.isin(asked, keys)
-    weight[np.searchsorted(keys, asked[known])] = counts[known]
+    known = np.isin(answered_keys, keys)
+    weight[np.searchsorted(keys, answered_keys[known])] = counts[known]
     table = scored["probabilities"].list.to_array(options).to_numpy().astype(float)
     sums = np.column_stack([np.bincount(place, table[:, each]) for each in range(options)])
     means = sums / orders[:, None]
@@ -216,7 +216,7 @@ def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> l
     total = np.zeros(options)
     for degree in np.unique(degrees):
         rows = degrees == degree
-        total += (tempered(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
+        total += (apply_temperature(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
     predicted: list[float] = (total / weight.sum()).tolist() if weight.any() else []
     return predicted or None
 

@@ -50,15 +50,15 @@ class TownLife(Scenario):
 
     days: int = Field(2, ge=1, description="How many days.")
     remembers: bool = Field(True, description="Whether people remember anything.")
-    reflects: bool = Field(True, description="Whether people draw conclusions from what happened.")
-    plans: bool = Field(True, description="Whether people plan their days; otherwise they live by their routine.")
-    finer: bool = Field(False, description="Whether what is planned is made finer when it begins.")
+    reflects: bool = Field(True, description="Whether people draw conclusions from their memories.")
+    plans: bool = Field(True, description="Whether people plan their days; otherwise they follow their routine.")
+    finer: bool = Field(False, description="Whether a planned action is made finer when it begins.")
     importance: Literal["rule", "model"] = Field("rule", description="Who rates how important a memory is.")
     retrieval: str = Field("park2023", description="How memories are ranked.")
-    embedder: str = Field("minilm", description="Which embedder judges what is relevant.")
+    embedder: str = Field("minilm", description="The embedder with which relevance is computed.")
     reflection_budget: float = Field(150.0, gt=0, description="The total importance after which people reflect.")
-    cooldown: int = Field(120, ge=0, description="Minutes before a pair thinks of talking again.")
-    utterances: int = Field(6, ge=2, description="How many utterances a conversation has at most.")
+    cooldown: int = Field(120, ge=0, description="Minutes before a pair may talk again.")
+    utterances: int = Field(6, ge=2, description="The most utterances of a conversation.")
 
     start: ClassVar[datetime] = datetime(2026, 2, 13, 5)
     tick: ClassVar[timedelta] = timedelta(seconds=TICK)
@@ -162,7 +162,7 @@ class TownLife(Scenario):
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     async def _rise(self, now: int) -> None:
-        """Let people get up, who then plan their day, and go to bed."""
+        """Wake people, who then plan their day, and send others to bed."""
         of_day = now % DAY
         up = (self.wakes <= of_day) & (of_day < self.sleeps) | (of_day + DAY < self.sleeps)
         rising = [who for who in self.ids if self.asleep[self.row[who]] and up[self.row[who]]]

@@ -16,7 +16,7 @@ from typing import Any
 from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
-from populace.experiments.folder import ExperimentFolder, experiments_folder
+from populace.experiments.folder import ExperimentFolder
 from populace.journal import Journal, Manifest
 from populace.studio.library import Library
 
@@ -108,7 +108,7 @@ class ChangeNotifier:
                 break
 
     def _folders(self) -> list[Path]:
-        runs, experiments = self._library.workspace.runs, experiments_folder(self._library.workspace)
+        runs, experiments = self._library.workspace.runs, self._library.workspace.experiments
         runs.mkdir(parents=True, exist_ok=True)
         names = {name for name, listeners in self._listeners.items() if listeners and name}
         watched: set[Path] = set()

@@ -155,7 +155,7 @@ class Library:
 
     def _experiment(self, name: str) -> ExperimentCard:
         try:
-            folder = experiments.ExperimentFolder.open(experiments.experiments_folder(self.workspace) / name)
+            folder = experiments.ExperimentFolder.open(self.workspace.experiments / name)
             rows = folder.rows().values()
             failed = sum(row["status"] == "failed" for row in rows)
             manifest = folder.manifest

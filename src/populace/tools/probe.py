@@ -16,7 +16,7 @@ import polars as pl
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.deciders import Decided
+from populace.deciders import Decisions
 from populace.engine.scenario import Scenario, Stage
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
@@ -160,7 +160,7 @@ def _with_fields(inquiry: Inquiry, fields: dict[str, Any]) -> Inquiry:
     return replace(inquiry, situation=replace(situation, constants={**situation.constants, **fields}, columns=columns))
 
 
-def _rows(decided: Decided, point: dict[str, Any], model: str) -> pl.DataFrame:
+def _rows(decided: Decisions, point: dict[str, Any], model: str) -> pl.DataFrame:
     """One row for each distinct prompt of one point and model."""
     answers, question = decided.answers, decided.answers.question
     prompts = decided.prompts.group_by("prompt", maintain_order=True).agg(

@@ -19,7 +19,7 @@ from populace.questions import Finite
 from populace.runs.reader import RunReader
 from populace.tools.probe import first_inquiry
 
-_MOST_PEOPLE = 30
+_MAX_PEOPLE = 30
 
 
 def probe_position_bias(subject: RunReader | Results) -> Check:
@@ -28,21 +28,21 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
     if isinstance(subject, Results):
         arm = next(arm for arm in subject.folder.arms if arm.decider == "model")
         scenario, parameters, model = arm.scenario, arm.parameters, arm.model
-        seed, folder = subject.experiment.seed_of(0, arm), subject.folder.path.parent.parent
+        seed, workspace = subject.experiment.seed_of(0, arm), Workspace(subject.folder.path.parent.parent)
     else:
         regime = subject.manifest.regimes[0]
         scenario, parameters, model = subject.manifest.scenario, regime.parameters, regime.model
-        seed, folder = regime.seed, subject.folder.parent.parent
+        seed, workspace = regime.seed, Workspace.of(subject.journal)
 
-    session = Session(Workspace(folder).store())
+    session = Session(workspace.store())
 
     async def ask() -> Check:
         inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed, session)
         question = inquiry.question
         if not isinstance(question, Finite):
             return unmeasured_check(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
-        if len(inquiry.people) > _MOST_PEOPLE:
-            inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
+        if len(inquiry.people) > _MAX_PEOPLE:
+            inquiry = inquiry.about(np.arange(_MAX_PEOPLE))
         rotated = replace(question, order="rotate", reason=False)
         situation = replace(inquiry.situation, question=rotated)
         decided = await session.decide(replace(inquiry, situation=situation, model=model, decider="model"))

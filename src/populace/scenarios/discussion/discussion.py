@@ -36,15 +36,15 @@ class Discussion(Scenario):
     topic: str = Field("The town should close its main street to cars.", description="What is discussed.")
     rounds: int = Field(3, ge=1, description="How many rounds there are; one step each.")
     mode: Literal["script", "agent"] = Field(
-        "script", description="Whether the scenario says who speaks, or what is said wakes the others."
+        "script", description="Whether the scenario says who speaks, or an utterance wakes the others."
     )
     turns: Literal["moderated", "free"] = Field(
-        "moderated", description="Script mode: everybody in turn, or whoever most wants to."
+        "moderated", description="Script mode: everybody in turn, or whoever most wants to speak."
     )
     speakers: int = Field(3, ge=1, description="Script mode with free turns: how many speak in a round.")
-    replies: int = Field(2, ge=1, description="Agent mode: how many waves of replies an utterance may cause.")
+    replies: int = Field(2, ge=1, description="Agent mode: the most waves of replies to an utterance.")
     remembers: bool = Field(True, description="Whether people recall what was said before.")
-    embedder: str = Field("minilm", description="Which embedder judges what is relevant.")
+    embedder: str = Field("minilm", description="The embedder with which relevance is computed.")
 
     chart: ClassVar[tuple[str, ...]] = ("mean_position", "spread")
 
@@ -101,7 +101,7 @@ class Discussion(Scenario):
         return self.t * 600
 
     async def _speak_in_turn(self) -> None:
-        """Script mode: everybody speaks in turn, or whoever most wants to."""
+        """Script mode: everybody speaks in turn, or the person who most wants to."""
         if self.turns == "moderated":
             for who in self.people.ids.to_list():
                 await self._speak(who)

@@ -53,21 +53,23 @@ class Epidemic(Scenario):
     """People in a town under an epidemic decide each day whether to stay at home."""
 
     residents: int = Field(100, ge=3, description="How many people live in the town.")
-    days: int = Field(50, ge=1, description="The longest that a run may take.")
+    days: int = Field(50, ge=1, description="The most days.")
     arm: Literal["none", "health", "news"] = Field(
-        "news", description="What people know: nothing, how they feel, or that and the news."
+        "news", description="What people know: nothing, how they feel, or how they feel and the news."
     )
     infected: int = Field(2, ge=1, description="How many are infected at the beginning.")
-    contacts: int = Field(5, ge=1, description="How many others each person who is out seeks out in a day.")
+    contacts: int = Field(5, ge=1, description="How many others each person who is out meets in a day.")
     infection: float = Field(0.1, ge=0, le=1, description="The chance that a contact infects.")
-    illness: int = Field(6, ge=1, le=6, description="How many days one is infectious.")
-    personas: bool = Field(True, description="Whether name, age and character stand in the prompt.")
+    illness: int = Field(6, ge=1, le=6, description="How many days a person is infectious.")
+    personas: bool = Field(True, description="Whether the prompt has name, age and character.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of yes and no.")
     reason: bool = Field(False, description="Let people think aloud before they answer.")
     stays_with_fever: float = Field(0.8, ge=0, le=1, description="Rule twin: chance to stay at home with a fever.")
     stays_with_cough: float = Field(0.2, ge=0, le=1, description="Rule twin: chance to stay at home with a cough.")
     stays_for_news: float = Field(0.7, ge=0, le=1, description="Rule twin: chance to stay at home for bad news.")
-    alarm: float = Field(3.0, ge=0, description="Rule twin: how soon news is bad; 1 makes 1 per cent 63 % of the way.")
+    alarm: float = Field(
+        3.0, ge=0, description="Rule twin: how strongly news works; with 1, news of 1 % has 63 % of its full effect."
+    )
 
     chart: ClassVar[tuple[str, ...]] = ("infectious", "at_home", "ever_infected")
 

@@ -30,24 +30,26 @@ Floats = npt.NDArray[np.float64]
 class Market(Scenario):
     """Sellers set prices round by round, knowing what all asked before and what they earned; do they coordinate?"""
 
-    sellers: int = Field(2, ge=2, le=len(SHOPS), description="How many sell in a market.")
-    markets: int = Field(1, ge=1, description="How many markets run side by side, knowing nothing of each other.")
+    sellers: int = Field(2, ge=2, le=len(SHOPS), description="The number of sellers in a market.")
+    markets: int = Field(1, ge=1, description="The number of separate markets.")
     rounds: int = Field(40, ge=1, description="How many rounds there are; one step each.")
     rivals: int = Field(0, ge=0, description="How many sellers of each market are always decided by the rule.")
     twin: Twin = Field("best-response", description="How sellers by rule decide.")
-    cost: float = Field(1.0, gt=0, description="What a unit costs to make.")
-    quality: float = Field(2.0, gt=0, le=10, description="What a good is worth to buyers on average.")
-    spread: float = Field(0.25, ge=0.05, description="How much tastes differ; the smaller, the fiercer competition.")
+    cost: float = Field(1.0, gt=0, description="The cost of a unit.")
+    quality: float = Field(2.0, gt=0, le=10, description="The mean value of a good to buyers.")
+    spread: float = Field(
+        0.25, ge=0.05, description="How much tastes differ; the smaller, the stronger the competition."
+    )
     answer: Literal["grid", "number"] = Field("grid", description="One of several prices, or any number.")
     points: int = Field(13, ge=3, le=26, description="How many prices there are to choose from.")
     below: float = Field(1.2, ge=0, description="How far prices reach below the competitive; 1 is as far as the joint.")
     above: float = Field(1.2, gt=0, description="How far they reach above it; 1 is the joint price.")
     recall: int = Field(3, ge=0, description="How many of the last rounds sellers are told of.")
-    scale: float = Field(1.0, gt=0, description="All money is told multiplied by this; nothing else changes.")
+    scale: float = Field(1.0, gt=0, description="All money in prompts is multiplied by this; nothing else changes.")
     jitter: float = Field(0.1, ge=0, description="Random twin: its spread about the competitive price, 1 to the joint.")
     training: int = Field(20_000, ge=0, description="Learning twin: rounds of training before the first.")
-    wording: WordingName = Field("plain", description="In which of several wordings sellers are told and asked.")
-    swap: bool = Field(False, description="Exchange the names of the shops: the first gets the last's.")
+    wording: WordingName = Field("plain", description="Which of several wordings the prompts have.")
+    swap: bool = Field(False, description="Exchange the names of the shops: the first gets that of the last.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the prices on the grid.")
     reason: bool = Field(False, description="Let sellers think aloud before they answer.")
 

@@ -52,7 +52,7 @@ class Norms(Scenario):
     """Office workers choose a blue or a green shirt each morning, knowing what was worn yesterday."""
 
     workers: int = Field(20, ge=2, description="How many people work in the office.")
-    days: int = Field(7, ge=1, description="How many mornings there are after the first day.")
+    days: int = Field(7, ge=1, description="The number of mornings after the first day.")
     initial_share: float = Field(0.5, ge=0, le=1, description="The share in blue on the first day.")
     exact_start: bool = Field(False, description="Make the initial share exact rather than a chance for each person.")
     personas: Literal["graded", "none", "extended"] = Field(

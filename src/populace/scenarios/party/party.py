@@ -50,14 +50,16 @@ class Party(TownLife):
     """A resident plans a party and is told so; nobody else is. Who comes to know, and who comes?"""
 
     residents: int = Field(
-        25, ge=3, description="How many live in the town; other than 25, town and people are made up."
+        25, ge=3, description="The number of residents; for another number than 25, town and people are generated."
     )
-    told: bool = Field(True, description="Whether the host is told of the party; without, nobody should know.")
+    told: bool = Field(True, description="Whether the host is told of the party; otherwise nobody should know.")
     talk_by: Literal["model", "rumour"] = Field(
         "model", description="Whether people talk in their own words, or pass the news on by a rule."
     )
     talk_chance: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that two who meet talk.")
-    pass_chance: float = Field(0.5, ge=0, le=1, description="Rumour rule: the chance that who knows passes it on.")
+    pass_chance: float = Field(
+        0.5, ge=0, le=1, description="Rumour rule: the chance that somebody who knows passes it on."
+    )
 
     chart: ClassVar[tuple[str, ...]] = ("know", "invited", "came")
 

@@ -41,17 +41,18 @@ class Schelling(Scenario):
     height: int = Field(20, ge=2, description="Rows.")
     torus: bool = Field(False, description="Whether the edges of the grid touch.")
     radius: int = Field(1, ge=1, le=5, description="How far the neighbourhood reaches, diagonals included.")
-    density: float = Field(0.8, gt=0, le=1, description="The chance that a cell is lived in at the beginning.")
+    density: float = Field(0.8, gt=0, le=1, description="The chance that a cell is occupied at the beginning.")
     groups: int = Field(2, ge=2, le=4, description="How many groups there are.")
     minority: float = Field(0.5, ge=0, le=1, description="The chance to be of the last group; others share the rest.")
     threshold: float = Field(0.4, ge=0, le=1, description="The share of like neighbours below which one moves.")
     decide_by: Literal["threshold", "asked", "choice"] = Field(
-        "choice", description="The threshold as given; a threshold asked of everybody once; or stay and move as chosen."
+        "choice",
+        description="By the threshold; by a threshold that everybody is asked for once; or by a choice in every step.",
     )
-    days: int = Field(30, ge=1, description="The longest that a run may take, in steps.")
-    words: Words = Field("neutral", description="What the groups are called.")
-    wording: WordingName = Field("plain", description="In which of several wordings people are told and asked.")
-    swap: bool = Field(False, description="Exchange the words for the groups: the first group gets the last's word.")
+    days: int = Field(30, ge=1, description="The most steps.")
+    words: Words = Field("neutral", description="The words for the groups.")
+    wording: WordingName = Field("plain", description="Which of several wordings the prompts have.")
+    swap: bool = Field(False, description="Exchange the words for the groups: the first group gets that of the last.")
     order: Literal["fixed", "random", "rotate"] = Field("fixed", description="The order of the options.")
     names: bool = Field(False, description="Address people by name; without, equal neighbourhoods are asked once.")
     reason: bool = Field(False, description="Let people think aloud before they answer.")
@@ -59,7 +60,7 @@ class Schelling(Scenario):
     chart: ClassVar[tuple[str, ...]] = ("similarity", "unhappy", "moves")
 
     async def setup(self) -> People:
-        """Cells are filled by chance; everybody gets a group, and a threshold, given or asked."""
+        """People in random cells, each with a group and a threshold."""
         self.grid = Grid(self.width, self.height, torus=self.torus, radius=self.radius)
         cells = np.flatnonzero(self.rng.random(len(self.grid)) < self.density)
         others = (1 - self.minority) / (self.groups - 1)
@@ -90,7 +91,7 @@ class Schelling(Scenario):
         return (answers.values.cast(pl.Float64) / 10).fill_null(self.threshold)
 
     def profile(self) -> str:
-        """Who one is: somebody with a name, or nobody in particular."""
+        """The name of the person, or nothing."""
         return "You are {name}." if self.names else ""
 
     def length(self) -> int:

@@ -206,7 +206,7 @@ class _ComparePage:
 
     def _set_bands(self, event: events.ValueChangeEventArguments[bool | None]) -> None:
         self.bands = bool(event.value)
-        self.page.address(bands=None if self.bands else "false")
+        self.page.update_address(bands=None if self.bands else "false")
         self.draw()
         self.show_list()
 
@@ -250,7 +250,7 @@ class _ComparePage:
     def _move(self, event: events.ValueChangeEventArguments[float | None]) -> None:
         if int(event.value or 0) != self._step():
             self.at = int(event.value or 0)
-            self.page.address(at=self._step())
+            self.page.update_address(at=self._step())
             self.follow_step()
 
     async def show_differences(self) -> None:

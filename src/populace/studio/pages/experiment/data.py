@@ -13,7 +13,7 @@ from populace.base.errors import PopulaceError, RunNotFoundError, nearest
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
 from populace.experiments.execution import default_keep
-from populace.experiments.folder import ExperimentFolder, experiment_names, experiments_folder
+from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.reports.experiment_report import experiment_yaml, outcome_meaning
 from populace.experiments.validation import ValidityCard, validity
 from populace.runs.side_by_side import Overlay, joined_lines
@@ -76,10 +76,10 @@ def open_results(workspace: Workspace, name: str) -> Results:
     if name not in known:
         guess = nearest(name, known)
         raise RunNotFoundError(
-            f"there is no experiment {name!r} in {experiments_folder(workspace)}.",
+            f"there is no experiment {name!r} in {workspace.experiments}.",
             (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
         )
-    return Results(ExperimentFolder.open(experiments_folder(workspace) / name))
+    return Results(ExperimentFolder.open(workspace.experiments / name))
 
 
 def experiment_overview(results: Results) -> ExperimentOverview:

@@ -160,7 +160,7 @@ class _ExperimentPage:
 
         def choose() -> None:
             self.outcome, self.reference = outcome.value or self.outcome, reference.value or self.reference
-            self.page.address(
+            self.page.update_address(
                 outcome=None if self.outcome == overview.primary else self.outcome,
                 reference=None if self.reference == arms[0] else self.reference,
             )

@@ -216,8 +216,8 @@ class _ForkPage:
             icon_button("close", "Remove this change", remove, f"change-remove-{number}")
 
     def _update_command(self) -> None:
-        self.page.command(command(*self.fork.command()))
-        self.page.address(**self.fork.query())
+        self.page.show_command(command(*self.fork.command()))
+        self.page.update_address(**self.fork.query())
         self._refusal.clear()
 
     async def _start_fork(self) -> None:

@@ -16,7 +16,6 @@ from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 
 _POLLS_A_SECOND = 10
-_LIMIT_OPTIONS = {"calls": "--max-calls", "tokens": "--max-tokens", "money": "--max-money", "seconds": "--max-seconds"}
 _STATE_TEXTS = {
     "running": "Pause waits after the current step. Stop ends the run soon: calls in progress are finished and stored, "
     "and the run can be resumed.",
@@ -162,7 +161,7 @@ class RunHead:
             value = field.value
             options.clear()
             if value:
-                options[_LIMIT_OPTIONS[facts.limit]] = (
+                options[f"--max-{facts.limit}"] = (
                     f"{value:g}" if facts.limit in ("money", "seconds") else f"{int(value)}"
                 )
             line.set_text(display_text(command("resume", facts.name, *_flat(options)), 300))
