@@ -147,7 +147,7 @@ def _recalled(run: RunReader, decision: Decision) -> pl.DataFrame:
 
 
 def _fields(ask: Mapping[str, Any], decision: Decision) -> dict[str, str]:
-    """The recorded values of the fields of the question and of the text before it; empty in runs of earlier versions."""
+    """The recorded values of the fields of the question and of the text before it; earlier versions recorded none."""
     records = [ask.get("fields"), *(prompt.get("fields") for prompt in decision.prompts[:1])]
     values = {name: value for text in records if text for name, value in json.loads(text).items()}
     templates = f"{ask.get('given', '')} {decision.question['text']}"
