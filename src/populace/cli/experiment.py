@@ -15,8 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, err, facts, out, plural, table, warn
 from populace.cli.progress import fetch_missing_model
 from populace.cli.report import print_validity
@@ -37,7 +36,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 _FEW_ARMS = 12
 
 
-@click.command("experiment", help=COMMANDS["experiment"])
+@command("experiment")
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @click.option(
@@ -49,8 +48,7 @@ _FEW_ARMS = 12
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
 @click.option("--check/--no-check", default=True, help="Rehearse the arms first, to find arms that ask the same.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
-@workspace_option
-@json_option
+@common_options
 def experiment_command(
     file: str | None,
     listing: bool,

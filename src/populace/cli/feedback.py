@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, facts, out, table, warn
 from populace.engine.workspace import Workspace
 from populace.feedback import Feedback, Queue, RaterAgreement
 from populace.feedback.items import KINDS
 
 
-@click.command("feedback", help=COMMANDS["feedback"])
+@command("feedback")
 @click.argument("runs", nargs=-1, metavar="[RUN|EXPERIMENT]…")
 @click.option(
     "--kind",
@@ -33,8 +32,7 @@ from populace.feedback.items import KINDS
     type=click.Choice(["run", "arm", "model", "kind", "purpose"]),
     help="Also show mean scores by this; it is not blind.",
 )
-@workspace_option
-@json_option
+@common_options
 def feedback_command(
     runs: tuple[str, ...],
     kind: str,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import polars as pl
 
 from populace.base.errors import PopulaceError
 from populace.base.formatting import percent
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, table
 from populace.engine.workspace import Workspace
 from populace.runs import charts
@@ -18,9 +16,8 @@ from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 
 
-@click.command("list", help=COMMANDS["list"])
-@workspace_option
-@json_option
+@command("list")
+@common_options
 def list_command(workspace: str | None, as_json: bool) -> None:
     place = Workspace(workspace)
     rows, damaged = [], []

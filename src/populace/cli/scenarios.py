@@ -9,18 +9,16 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, facts, out, table
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.workspace import Workspace
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
 
 
-@click.command("scenarios", help=COMMANDS["scenarios"])
+@command("scenarios")
 @click.argument("scenario", required=False, metavar="[NAME|FILE.py]")
-@workspace_option
-@json_option
+@common_options
 def scenarios_command(scenario: str | None, workspace: str | None, as_json: bool) -> None:
     if scenario is not None:
         scenario_class = find_scenario(scenario)

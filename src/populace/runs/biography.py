@@ -189,15 +189,6 @@ def changing_columns(states: pl.DataFrame) -> tuple[list[str], list[str]]:
     return numbers, [name for name in moving if name not in numbers]
 
 
-def spells(states: pl.DataFrame, column: str) -> pl.DataFrame:
-    """A column of words over the steps as spells of one value: from, to, value."""
-    texts = _texts(states[column])
-    table = pl.DataFrame({"step": states["step"], "value": texts, "spell": texts.rle_id()})
-    return table.group_by("spell", maintain_order=True).agg(
-        pl.col("step").first().alias("from"), pl.col("step").last().alias("to"), pl.col("value").first()
-    )
-
-
 def _texts(column: pl.Series) -> pl.Series:
     if column.dtype.is_nested() or column.dtype == pl.Object:
         return pl.Series(column.name, [None if value is None else str(value) for value in column.to_list()], pl.String)

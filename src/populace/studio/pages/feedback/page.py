@@ -147,8 +147,8 @@ def _follow(
                 f"{which.value or 0:.0f}",
             ]
             arguments += ["--purpose", str(purpose.value)] if purpose.value not in (None, "any") else []
-        page.command(command("feedback", *arguments))
-        page.address(run=",".join(runs.value or []), kind=what.value, seed=f"{which.value or 0:.0f}")
+        page.show_command(command("feedback", *arguments))
+        page.update_address(run=",".join(runs.value or []), kind=what.value, seed=f"{which.value or 0:.0f}")
 
     async def look() -> None:
         found = await asyncio.to_thread(_purposes, studio, list(runs.value or []), str(what.value))
