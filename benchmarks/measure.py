@@ -50,10 +50,10 @@ class Steps(Observer):
     def __init__(self) -> None:
         self.times: list[float] = []
 
-    def began(self, simulation: Simulation) -> None:
+    def on_start(self, simulation: Simulation) -> None:
         self.times.append(time.perf_counter())
 
-    def stepped(self, simulation: Simulation) -> None:
+    def on_step(self, simulation: Simulation) -> None:
         self.times.append(time.perf_counter())
 
     @property

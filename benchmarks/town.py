@@ -35,11 +35,11 @@ class Held(Observer):
     def __init__(self) -> None:
         self.gb: list[float] = []
 
-    def began(self, simulation: Simulation) -> None:
+    def on_start(self, simulation: Simulation) -> None:
         # SQLite's page cache is bounded, but fills for days; a small one is full from the first day on.
         simulation.broker.store._db.execute("PRAGMA cache_size=-1000")
 
-    def stepped(self, simulation: Simulation) -> None:
+    def on_step(self, simulation: Simulation) -> None:
         if simulation.scenario.now.hour == simulation.scenario.now.minute == 0:
             self.gb.append(held_memory_gb())
 

@@ -97,7 +97,7 @@ def test_a_fork_of_a_run_that_is_over_is_not_over_when_it_begins(shirts_run: Run
     states: list[str] = []
 
     class Looking(Observer):
-        def began(self, simulation: Simulation) -> None:
+        def on_start(self, simulation: Simulation) -> None:
             states.append(simulation.record.manifest.status.state)
 
     assert shirts_run.manifest.status.state == "complete"

@@ -134,7 +134,7 @@ class StopAfter(ExperimentObserver):
     def __init__(self, runs: int) -> None:
         self.left = runs
 
-    def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+    def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
         self.left -= len(rows)
         if self.left <= 0:
             raise KeyboardInterrupt

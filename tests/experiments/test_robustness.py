@@ -28,7 +28,7 @@ WIND: dict[str, Any] = {
 
 def test_an_effect_of_the_situation_survives_every_variation() -> None:
     found = check_robustness(Experiment(**WIND).run(workers=1), variations=TURNED, workers=1)
-    assert list(found.survived.values()) == ["yes"]
+    assert list(found.survival.values()) == ["yes"]
     assert set(found.variations) == {"options reversed"}
     assert found.left_out == ("sentences on lines",)
     row = found.conclusions.row(0, named=True)
@@ -52,7 +52,7 @@ def test_an_effect_that_is_only_of_the_position_is_lost() -> None:
         )
     ).run(workers=1)
     found = check_robustness(frail, variations={"polite": {"wording": "polite"}}, workers=1)
-    assert list(found.survived.values()) == ["no"]
+    assert list(found.survival.values()) == ["no"]
     assert "lost under polite" in str(found)
 
 

@@ -246,9 +246,9 @@ def test_agreement_says_when_there_is_too_little() -> None:
     feedback, items = Feedback(), drawn(made(Shirts())).items
     assert feedback.agreement().note == "No scores yet."
     feedback.score(items[0], "ada", 2)
-    assert feedback.agreement().found is None and "needs two" in feedback.agreement().note
+    assert feedback.agreement().measures is None and "needs two" in feedback.agreement().note
     feedback.score(items[0], "ben", 2)
-    assert feedback.agreement().found is None and "1 answers" in feedback.agreement().note
+    assert feedback.agreement().measures is None and "1 answers" in feedback.agreement().note
 
 
 def test_raters_who_agree_have_an_alpha_of_one() -> None:
@@ -257,7 +257,7 @@ def test_raters_who_agree_have_an_alpha_of_one() -> None:
         for rater in ("ada", "ben"):
             feedback.score(item, rater, 1 + number % 5)
     feedback.score(items[7], "ada", 3)
-    found = feedback.agreement().found
+    found = feedback.agreement().measures
     assert found is not None
     assert found.alpha.value == 1.0 and found.items == 6 and found.raters == 2 and found.single == 1
 

@@ -43,10 +43,10 @@ def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes
     seen: list[dict[str, object]] = []
 
     class Look(Observer):
-        def began(self, simulation: object) -> None:
-            self.stepped(simulation)
+        def on_start(self, simulation: object) -> None:
+            self.on_step(simulation)
 
-        def stepped(self, simulation: object) -> None:
+        def on_step(self, simulation: object) -> None:
             folder = next((tmp_path / "runs").iterdir())
             seen.append(json.loads((folder / "manifest.json").read_text()))
 

@@ -14,7 +14,6 @@ from populace.runs.biography import (
     changing_columns,
     decisions_of,
     memory_stream,
-    spells,
     states_of,
 )
 from populace.scenarios.discussion import Discussion
@@ -55,7 +54,6 @@ def test_only_what_changes_is_drawn_and_words_become_spells(shirts_run: Run) -> 
         {"step": [0, 1, 2], "id": [1, 1, 1], "age": [3, 3, 3], "mood": [1, 2, 2], "shirt": ["blue", "blue", "green"]}
     )
     assert changing_columns(states) == (["mood"], ["shirt"])
-    assert spells(states, "shirt").select("from", "to", "value").rows() == [(0, 1, "blue"), (2, 2, "green")]
 
 
 def test_every_decision_of_a_person_is_listed_with_its_question() -> None:

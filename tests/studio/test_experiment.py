@@ -65,11 +65,11 @@ def test_it_grows_as_runs_end(tmp_path: Path) -> None:
     async def story(visit: Visit) -> None:
         await visit.open(f"/experiment/{results.name}")
         await visit.sees("4 of 8")
-        await visit.sees("Its process is gone")
+        await visit.sees("Its process ended without recording an end")
         rows.write_text("".join(lines))
         results.folder.write(state="complete", reason="all done")
         await visit.sees("8 of 8")
-        await visit.until(lambda: "Its process is gone" not in visit.texts())
+        await visit.until(lambda: "Its process ended without recording an end" not in visit.texts())
 
     visiting(tmp_path, story)
 
@@ -98,7 +98,7 @@ def test_failed_runs_are_told_with_their_reasons(tmp_path: Path) -> None:
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/experiment/{results.name}")
-        await visit.sees("No effects can be told")
+        await visit.sees("Effects cannot be computed")
         assert "planned" in visit.one("failures").rows[0]["failure"]
         await visit.sees("--retry")
 
@@ -110,7 +110,7 @@ def test_words_as_outcomes_are_counted(tmp_path: Path) -> None:
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/experiment/{results.name}")
-        await visit.sees("How often each norm came about, by arm")
+        await visit.sees("How often each norm occurred, by arm")
         assert visit.one("ends-table").rows[0]["n"] == 4
 
     visiting(tmp_path, story)

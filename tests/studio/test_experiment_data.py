@@ -90,15 +90,15 @@ def test_failed_runs_are_counted_and_the_command_retries_them() -> None:
 
 def test_kept_runs_come_with_the_command_that_shows_them() -> None:
     results = made(keep="run", replicates=2)
-    kept = view.kept(results)
+    kept = view.kept_runs(results)
     assert kept.height == 4 and all(
         f"populace show {run}" in line for run, line in kept.select("run", "command").rows()
     )
-    assert view.kept(made(name="other")).height == 0
+    assert view.kept_runs(made(name="other")).height == 0
 
 
 def test_the_card_is_made_from_what_runs_left() -> None:
-    card = view.card(made())
+    card = view.validity_card(made())
     assert card is not None and card["replicates"].verdict == "fail"
 
 
@@ -108,14 +108,14 @@ def test_an_experiment_without_a_run_is_shown_all_the_same() -> None:
         Experiment(**(experiment.data() | {"name": "fresh"})), experiment.arms(), Workspace()
     )
     results = Results(folder)
-    assert view.experiment_overview(results).done == 0 and view.card(results) is None
+    assert view.experiment_overview(results).done == 0 and view.validity_card(results) is None
     assert view.effects(results, "share_blue").table is None
     assert view.over_time(results) == {} and view.distribution(results, "share_blue").height == 0
 
 
 def test_a_forest_breaks_between_intervals() -> None:
     table = pl.DataFrame({"arm": ["a", "b"], "effect": [0.5, -1.0], "low": [0.1, None], "high": [0.9, None]})
-    made = forest(table, "arm", "effect", zero=True)
+    made = forest(table, "effect", zero=True)
     lines = next(series for series in made["series"] if series["type"] == "line")
     assert lines["data"] == [[0.1, "a"], [0.9, "a"], [None, None]]
     assert made["yAxis"]["data"] == ["a", "b"]

@@ -7,7 +7,7 @@ import pytest
 from populace import People, Run, simulate
 from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.scenarios.norms import Norms
-from populace.studio.pages.fork.data import Fork, beginning, check_changes
+from populace.studio.pages.fork.data import Fork, check_changes, fork_point
 from populace.studio.pages.fork.selection import ColumnCondition, column_value, columns_of, selection
 from populace.tools.describe import parameters_of
 
@@ -20,18 +20,24 @@ def run() -> Run:
 
 
 def test_the_parent_is_shown_as_the_fork_leaves_it(run: Run) -> None:
-    found = beginning(run, 2)
-    assert (found.at, found.last, found.people, found.seed, found.model) == (2, 4, 6, 1, "scripted:uniform")
+    found = fork_point(run, 2)
+    assert (found.at, found.last, found.people, found.regime.seed, found.regime.model) == (
+        2,
+        4,
+        6,
+        1,
+        "scripted:uniform",
+    )
     assert found.metrics["share_blue"] == run.metrics["share_blue"][1]
     assert found.parameters["days"] == 3
     assert ("shirt", "text") in [(each.name, each.kind) for each in found.columns]
-    assert beginning(run).at == 3
+    assert fork_point(run).at == 3
 
 
 @pytest.mark.parametrize("at", [0, 5, -1])
 def test_a_fork_lies_between_the_first_step_and_the_one_after_the_last(run: Run, at: int) -> None:
     with pytest.raises(UsageError, match="cannot be forked"):
-        beginning(run, at)
+        fork_point(run, at)
 
 
 def change(kind: str, at: int = 2, **more: Any) -> dict[str, Any]:

@@ -8,9 +8,8 @@ import click
 import polars as pl
 from rich.text import Text
 
-from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
-from populace.cli.options import json_option, model_option, workspace_option
+from populace.cli.options import command, common_options, model_option
 from populace.cli.output import emit, facts, out, table
 from populace.cli.progress import fetch_missing_model
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision
@@ -20,7 +19,7 @@ from populace.runs.decision import Decision
 from populace.runs.reader import RunReader
 
 
-@click.command("ask-again", help=COMMANDS["ask-again"])
+@command("ask-again")
 @click.argument("name", metavar="RUN")
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step of the decision.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decision.")
@@ -32,8 +31,7 @@ from populace.runs.reader import RunReader
 @click.option("--system", metavar="TEXT", help="Another system text, whole and word for word.")
 @click.option("--text", metavar="TEXT", help="Another user text, whole and word for word.")
 @model_option(None)
-@workspace_option
-@json_option
+@common_options
 def ask_again_command(
     name: str,
     step: int,

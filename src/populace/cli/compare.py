@@ -7,19 +7,17 @@ import difflib
 import click
 from rich.text import Text
 
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, facts, out, table
 from populace.engine.workspace import Workspace
 from populace.runs.compare import compare
 from populace.runs.reader import RunReader
 
 
-@click.command("compare", help=COMMANDS["compare"])
+@command("compare")
 @click.argument("first")
 @click.argument("second")
-@workspace_option
-@json_option
+@common_options
 def compare_command(first: str, second: str, workspace: str | None, as_json: bool) -> int:
     place = Workspace(workspace)
     one, two = RunReader(place.open(first)), RunReader(place.open(second))

@@ -1,4 +1,4 @@
-"""One decision, opened in the terminal."""
+"""A decision in the terminal: its prompts, distribution, draw and answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from populace.runs.reader import RunReader
 
 
 def show_decision(run: RunReader, decision: Decision) -> None:
-    """Everything behind one answer."""
+    """Print a decision with its prompts and how its answer came about."""
     who = decision.person.get("name", decision.person["id"])
     title = f"[bold]{who}[/bold] in {run.name}, step {decision.step} ({decision.path})"
-    out.print(f"{title}: [bold]{decision.value if decision.value is not None else decision.status}[/bold]")
+    out.print(f"{title}: [bold]{decision.answer_text}[/bold]")
     for number, prompt in enumerate(decision.prompts):
         label = "prompt" if len(decision.prompts) == 1 else f"prompt, order {number + 1} of {len(decision.prompts)}"
         body = Text()
@@ -28,10 +28,10 @@ def show_decision(run: RunReader, decision: Decision) -> None:
             body.append(f"\n\n{prompt['lead']} …", style="dim")
         panel = Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right")
         out.print(panel, soft_wrap=False)
-    facts(_behind(decision))
+    facts(_rows(decision))
 
 
-def _behind(decision: Decision) -> list[tuple[str, str]]:
+def _rows(decision: Decision) -> list[tuple[str, str]]:
     rows = [("status", decision.status)]
     if not decision.prompts:
         return [*rows, ("decided by", "a rule or a recording: there is no prompt")]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 import polars as pl
 
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, table
 from populace.community import Community
 from populace.community.digest import Digest, digest
@@ -17,14 +16,13 @@ from populace.models import open_embedder
 from populace.runs.reader import RunReader
 
 
-@click.command("digest", help=COMMANDS["digest"])
+@command("digest")
 @click.argument("run")
 @click.option(
     "--embedder", "embedder_name", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm."
 )
 @click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
-@workspace_option
-@json_option
+@common_options
 def digest_command(run: str, embedder_name: str, most: int, workspace: str | None, as_json: bool) -> None:
     community = Community(RunReader(Workspace(workspace).open(run)))
     summary = digest(community, read_judgements(community), embedder=open_embedder(embedder_name), most=most)

@@ -11,8 +11,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
-from populace.cli import COMMANDS
-from populace.cli.options import call_options, call_settings, json_option, workspace_option
+from populace.cli.options import call_options, call_settings, command, common_options
 from populace.cli.output import emit, out, table
 from populace.cli.progress import fetch_missing_model
 from populace.community.discrimination import Pair, Ratings
@@ -23,7 +22,7 @@ from populace.community.study import Material, Study, rater_name
 from populace.engine.workspace import Workspace
 
 
-@click.command("discern", help=COMMANDS["discern"])
+@command("discern")
 @click.argument("runs", nargs=-1, metavar="[RUN…]")
 @click.option("--real", metavar="FILE", help="Real threads as JSONL, one a line, or as a CSV with a row for each post.")
 @click.option("--comments", metavar="FILE", help="Comments, where --real is the submissions of a Reddit dump.")
@@ -45,8 +44,7 @@ from populace.engine.workspace import Workspace
 @click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
 @click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
-@workspace_option
-@json_option
+@common_options
 def discern_command(
     runs: tuple[str, ...],
     real: str | None,

@@ -11,8 +11,7 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.cli import COMMANDS
-from populace.cli.options import ScenarioCommand, json_option, workspace_option
+from populace.cli.options import ScenarioCommand, command, common_options
 from populace.cli.output import emit, out, table
 from populace.engine.discovery import find_scenario
 from populace.engine.workspace import Workspace
@@ -20,10 +19,9 @@ from populace.models import SMOLLM2, cache_folder
 from populace.tools.doctor import Diagnosis, diagnose
 
 
-@click.command("doctor", cls=ScenarioCommand, help=COMMANDS["doctor"])
+@command("doctor", cls=ScenarioCommand)
 @click.argument("scenario", required=False)
-@workspace_option
-@json_option
+@common_options
 def doctor_command(scenario: str | None, workspace: str | None, as_json: bool, **options: Any) -> int:
     if scenario is None:
         return _check_machine(Workspace(workspace), as_json)

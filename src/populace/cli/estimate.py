@@ -8,13 +8,12 @@ import click
 
 from populace.base.formatting import duration
 from populace.broker import price_of
-from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
-    json_option,
+    command,
+    common_options,
     model_option,
     parameters,
-    workspace_option,
 )
 from populace.cli.output import emit, out
 from populace.engine.discovery import find_scenario
@@ -22,11 +21,10 @@ from populace.engine.workspace import Workspace
 from populace.tools.estimate import Range, estimate
 
 
-@click.command("estimate", cls=ScenarioCommand, help=COMMANDS["estimate"])
+@command("estimate", cls=ScenarioCommand)
 @click.argument("scenario")
 @model_option()
-@workspace_option
-@json_option
+@common_options
 def estimate_command(scenario: str, model: str, workspace: str | None, as_json: bool, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
     settings = scenario_class(**parameters(options, scenario_class))

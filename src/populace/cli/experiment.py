@@ -15,8 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, err, facts, out, plural, table, warn
 from populace.cli.progress import fetch_missing_model
 from populace.cli.report import print_validity
@@ -37,7 +36,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 _FEW_ARMS = 12
 
 
-@click.command("experiment", help=COMMANDS["experiment"])
+@command("experiment")
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @click.option(
@@ -49,8 +48,7 @@ _FEW_ARMS = 12
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
 @click.option("--check/--no-check", default=True, help="Rehearse the arms first, to find arms that ask the same.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
-@workspace_option
-@json_option
+@common_options
 def experiment_command(
     file: str | None,
     listing: bool,
@@ -85,7 +83,7 @@ def experiment_command(
             workspace=workspace, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
         )
     except InterruptedRunError as stop:
-        stop.hint = f"Runs that ended are kept. Go on with: {_command(file, workspace)}"
+        stop.hint = f"Runs that ended are kept. Continue with: {_command(file, workspace)}"
         raise
     if as_json:
         emit(results_document(results) | {"design": design}, result_caveats(results))
@@ -102,7 +100,7 @@ class ExperimentDisplay(ExperimentObserver):
         self._done = self._failed = self._before = self._total = 0
         self._began = self._last_line = 0.0
 
-    def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
+    def on_start(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Begin to show."""
         self._began = self._last_line = time.monotonic()
         self._done = self._before = done
@@ -115,7 +113,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._bar.add_task("runs", total=total, completed=done, state="")
             self._bar.start()
 
-    def moved(self, rows: Sequence[dict[str, Any]], total: int) -> None:
+    def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
         """Show runs that ended."""
         self._done += len(rows)
         self._total = total
@@ -127,7 +125,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._last_line = now
             err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         """Stop showing."""
         if self._bar is not None:
             self._bar.stop()
@@ -191,7 +189,7 @@ def show_results(results: Results, command: str) -> None:
     out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
     out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
-        out.print(f"  [dim]go on:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+        out.print(f"  [dim]continue:[/dim]  {command}{' --retry' if results.failures.height else ''}")
     print_validity(card)
     out.print(f"  [dim]report:[/dim]  populace report {results.name}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, err, out
 from populace.engine.workspace import Workspace
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
@@ -30,7 +29,7 @@ def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool)
     return write_page(community, target, verdicts=read_judgements(community).verdicts(), word_filter=word_filter)
 
 
-@click.command("export", help=COMMANDS["export"])
+@command("export")
 @click.argument("name", metavar="RUN")
 @click.argument("target")
 @click.option(
@@ -44,8 +43,7 @@ def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool)
 )
 @click.option("--filter", "words", metavar="FILE", help="For html: words that hide a post until a reader opens it.")
 @click.option("--no-filter", is_flag=True, help="For html: hide nothing.")
-@workspace_option
-@json_option
+@common_options
 def export_command(
     name: str, target: str, form: Any, words: str | None, no_filter: bool, workspace: str | None, as_json: bool
 ) -> None:

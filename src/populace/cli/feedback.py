@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, facts, out, table, warn
 from populace.engine.workspace import Workspace
 from populace.feedback import Feedback, Queue, RaterAgreement
 from populace.feedback.items import KINDS
 
 
-@click.command("feedback", help=COMMANDS["feedback"])
+@command("feedback")
 @click.argument("runs", nargs=-1, metavar="[RUN|EXPERIMENT]…")
 @click.option(
     "--kind",
@@ -33,8 +32,7 @@ from populace.feedback.items import KINDS
     type=click.Choice(["run", "arm", "model", "kind", "purpose"]),
     help="Also show mean scores by this; it is not blind.",
 )
-@workspace_option
-@json_option
+@common_options
 def feedback_command(
     runs: tuple[str, ...],
     kind: str,
@@ -73,16 +71,16 @@ def feedback_command(
 
 def _agreement_document(agreement: RaterAgreement) -> dict[str, Any]:
     """How far raters agree, as the data of a JSON document."""
-    measures = agreement.found
+    measures = agreement.measures
     items = measures.items if measures else 0
     return {"note": agreement.note, "measures": measures.table() if measures else None, "items": items}
 
 
 def _agreement_text(agreement: RaterAgreement) -> str:
     """How far raters agree, in a sentence or two."""
-    if agreement.found is None or math.isnan(agreement.found.alpha.value):
+    if agreement.measures is None or math.isnan(agreement.measures.alpha.value):
         return agreement.note
-    return f"alpha {agreement.found.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {agreement.note}"
+    return f"alpha {agreement.measures.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {agreement.note}"
 
 
 def _queue(place: Workspace, queue: Queue, seed: int, as_json: bool) -> None:

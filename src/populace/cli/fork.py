@@ -7,15 +7,14 @@ from typing import Any
 import click
 
 from populace.base.errors import StoppedError, UsageError
-from populace.cli import COMMANDS
 from populace.cli.options import (
     call_options,
     chart_option,
+    command,
+    common_options,
     interventions_option,
-    json_option,
     parameter_value,
     settings_options,
-    workspace_option,
 )
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
@@ -27,7 +26,7 @@ from populace.journal import RunSettings
 from populace.tools.describe import parameters_of
 
 
-@click.command("fork", help=COMMANDS["fork"])
+@command("fork")
 @click.argument("name", metavar="RUN")
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
@@ -35,8 +34,7 @@ from populace.tools.describe import parameters_of
 @interventions_option
 @call_options
 @chart_option
-@workspace_option
-@json_option
+@common_options
 def fork_command(name: str, at: int, changes: tuple[str, ...], as_json: bool, chart: bool, **options: Any) -> None:
     run = Run(Workspace(options.pop("workspace")).open(name))
     display = RunDisplay()

@@ -6,12 +6,7 @@ import click
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import (
-    json_option,
-    model_option,
-    workspace_option,
-)
+from populace.cli.options import command, common_options, model_option
 from populace.cli.output import emit, out, table
 from populace.cli.progress import fetch_missing_model
 from populace.engine.run import Run
@@ -19,7 +14,7 @@ from populace.engine.workspace import Workspace
 from populace.questions import Choice, Number, Question, Rating, Text
 
 
-@click.command("interview", help=COMMANDS["interview"])
+@command("interview")
 @click.argument("name", metavar="RUN")
 @click.argument("question")
 @click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")
@@ -29,8 +24,7 @@ from populace.questions import Choice, Number, Question, Rating, Text
 @click.option("--number", is_flag=True, help="Ask for a number.")
 @click.option("--given", default="", help="What they are told before the question.")
 @model_option(None)
-@workspace_option
-@json_option
+@common_options
 def interview_command(
     name: str,
     question: str,

@@ -12,8 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.broker import CallSettings
-from populace.cli import COMMANDS
-from populace.cli.options import call_options, call_settings, json_option, workspace_option
+from populace.cli.options import call_options, call_settings, command, common_options
 from populace.cli.output import emit, out, table, warn
 from populace.cli.progress import fetch_missing_model
 from populace.community import Community
@@ -30,7 +29,7 @@ _MODELS = click.option(
 )
 
 
-@click.command("judge", help=COMMANDS["judge"])
+@command("judge")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @_MODELS
 @click.option("--ask", "questions", multiple=True, metavar="QUESTION", help="Such as civil or rule_1; all by default.")
@@ -40,8 +39,7 @@ _MODELS = click.option(
 )
 @click.option("--check", metavar="FILE", help="Read such a file back, filled in, and see how far judges agree with it.")
 @call_options
-@workspace_option
-@json_option
+@common_options
 def judge_command(
     runs: tuple[str, ...],
     models: tuple[str, ...],

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import polars as pl
 
 from populace.base.errors import PopulaceError
 from populace.base.formatting import percent
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, table
 from populace.engine.workspace import Workspace
 from populace.runs import charts
@@ -18,9 +16,8 @@ from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 
 
-@click.command("list", help=COMMANDS["list"])
-@workspace_option
-@json_option
+@command("list")
+@common_options
 def list_command(workspace: str | None, as_json: bool) -> None:
     place = Workspace(workspace)
     rows, damaged = [], []
@@ -44,17 +41,17 @@ def list_command(workspace: str | None, as_json: bool) -> None:
 
 
 def _row(run: RunReader) -> dict[str, Any]:
-    seen, metrics = overview(run), run.metrics
+    summary, metrics = overview(run), run.metrics
     numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
     return {
         "run": run.name,
-        "state": seen.state,
-        "steps": f"{seen.steps} of {seen.planned}" if seen.planned else str(seen.steps),
-        "model": seen.decided_by,
-        "seed": seen.regime.seed,
-        "invalid": percent(seen.invalid_share),
-        "calls": seen.usage.calls,
-        "parent": f"{seen.parent.run} at {seen.parent.at}" if seen.parent else "",
+        "state": summary.state,
+        "steps": f"{summary.steps} of {summary.planned}" if summary.planned else str(summary.steps),
+        "model": summary.decided_by,
+        "seed": summary.regime.seed,
+        "invalid": percent(summary.invalid_share),
+        "calls": summary.usage.calls,
+        "parent": f"{summary.parent.run} at {summary.parent.at}" if summary.parent else "",
         "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
-        "created": seen.created,
+        "created": summary.created,
     }

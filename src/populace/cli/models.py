@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from populace.broker import price_file, price_of
-from populace.cli import COMMANDS
-from populace.cli.options import json_option
+from populace.cli.options import command, json_option
 from populace.cli.output import emit, facts, out, warn
 from populace.cli.progress import fetch_artifacts
 from populace.engine.session import run_to_end
@@ -16,7 +15,7 @@ from populace.models import MODEL_FORMS, SMOLLM2, Artifact, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 
 
-@click.command("models", help=COMMANDS["models"])
+@command("models")
 @click.argument("model", required=False)
 @click.option("--fetch", "fetch", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
 @json_option

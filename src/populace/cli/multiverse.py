@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from populace.cli import COMMANDS
-from populace.cli.options import call_options, json_option, workspace_option
+from populace.cli.options import call_options, command, common_options
 from populace.cli.output import emit, out, table
 from populace.cli.threads import fork_settings, reply_options, show_changed_thread
 from populace.community.community import Community
@@ -17,14 +16,13 @@ from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 
 
-@click.command("multiverse", help=COMMANDS["multiverse"])
+@command("multiverse")
 @click.argument("name", metavar="RUN")
 @click.option("--n", "n", type=click.IntRange(min=1), default=5, show_default=True, help="How many runs.")
 @reply_options
 @click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
 @call_options
-@workspace_option
-@json_option
+@common_options
 def multiverse_command(
     name: str, n: int, post: int | None, judged_by: str | None, as_json: bool, **options: Any
 ) -> None:

@@ -7,13 +7,12 @@ from pathlib import Path
 import click
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option
+from populace.cli.options import command, json_option
 from populace.cli.output import emit, out
 from populace.tools.scaffold import scenario_file
 
 
-@click.command("new", help=COMMANDS["new"])
+@command("new")
 @click.argument("name")
 @click.option("--community", is_flag=True, help="Write the design of a community for `populace run forum` instead.")
 @json_option
@@ -31,12 +30,12 @@ def new_command(name: str, community: bool, as_json: bool) -> None:
         emit({"file": str(path)})
         return
     out.print(f"Wrote {path}: a scenario that runs. Next:")
-    for command, why in (
+    for line, why in (
         (f"populace run {path} --model scripted:uniform", "at once, on random answers"),
         (f"populace run {path}", "on the embedded model"),
         (f"populace doctor {path}", "check that it repeats"),
     ):
-        out.print(f"  {command:<52} [dim]{why}[/dim]")
+        out.print(f"  {line:<52} [dim]{why}[/dim]")
 
 
 def _new_community(name: str, as_json: bool) -> None:

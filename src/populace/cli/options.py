@@ -11,6 +11,7 @@ import pydantic
 
 from populace.base.errors import ParameterError
 from populace.broker import CallSettings
+from populace.cli import COMMANDS
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
 from populace.journal.interventions import read_interventions
@@ -18,6 +19,16 @@ from populace.models import MODEL_FORMS
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+def command(name: str, cls: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command of the command line, with its help from the table of commands."""
+    return click.command(name, cls=cls, help=COMMANDS[name])
+
+
+def common_options(command: CommandT) -> CommandT:
+    """`--workspace` and `--json`."""
+    return workspace_option(json_option(command))
 
 
 def workspace_option(command: CommandT) -> CommandT:
@@ -91,6 +102,10 @@ def _option(field: Parameter, inherit: bool) -> dict[str, Any]:
         return options | {"type": int if low is None else click.IntRange(min=int(low), min_open=open_low)}
     if field.kind == "number":
         return options | {"type": float if low is None else click.FloatRange(min=low, min_open=open_low)}
+    if field.kind == "bool":
+        return options | {"type": bool}
+    if field.kind != "json":
+        return options | {"metavar": field.kind.upper()}
     return options | {"metavar": "JSON", "default": None, "show_default": False, "callback": _json_value}
 
 

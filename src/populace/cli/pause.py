@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import click
 
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out
 from populace.engine.run_control import pause
 from populace.engine.workspace import Workspace
 
 
-@click.command("pause", help=COMMANDS["pause"])
+@command("pause")
 @click.argument("run")
-@workspace_option
-@json_option
+@common_options
 def pause_command(run: str, workspace: str | None, as_json: bool) -> None:
     journal = Workspace(workspace).open(run)
     pause(journal)
     if as_json:
         emit({"run": journal.name, "asked": "pause"})
         return
-    out.print(f"{journal.name} waits after the step under way. Go on with: populace resume {journal.name}")
+    out.print(f"{journal.name} waits after the step under way. Continue with: populace resume {journal.name}")

@@ -10,14 +10,13 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.broker import Usage
-from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
     call_settings,
-    json_option,
+    command,
+    common_options,
     parameters,
-    workspace_option,
 )
 from populace.cli.output import emit, out, table, warn
 from populace.cli.progress import fetch_missing_model
@@ -30,7 +29,7 @@ from populace.tools.probe import Probe, probe
 from populace.tools.probe_chart import draw_probe
 
 
-@click.command("probe", cls=ScenarioCommand, help=COMMANDS["probe"])
+@command("probe", cls=ScenarioCommand)
 @click.argument("scenario")
 @click.option(
     "--vary",
@@ -44,8 +43,7 @@ from populace.tools.probe_chart import draw_probe
 @click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
 @click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")
 @call_options
-@workspace_option
-@json_option
+@common_options
 def probe_command(
     scenario: str,
     vary: tuple[str, ...],

@@ -35,7 +35,7 @@ class RunDisplay(Observer):
         self.run_name = ""
         """The name of the run, once it began: a command that stops says how to go on with it."""
 
-    def began(self, simulation: Simulation) -> None:
+    def on_start(self, simulation: Simulation) -> None:
         """Begin to show."""
         self.run_name = simulation.record.name
         self._began = self._first_step = time.monotonic()
@@ -46,7 +46,7 @@ class RunDisplay(Observer):
             self._live = Live(self._bar, console=self._console, transient=True)
             self._live.start()
 
-    def stepped(self, simulation: Simulation) -> None:
+    def on_step(self, simulation: Simulation) -> None:
         """Show a step."""
         if simulation.replaying:
             self._replayed = simulation.step
@@ -56,11 +56,11 @@ class RunDisplay(Observer):
             lines = simulation.scenario.view()
             self._live.update(Group(self._bar, Text("\n".join(lines))) if lines else self._bar)
 
-    def moved(self, simulation: Simulation) -> None:
+    def on_replies(self, simulation: Simulation) -> None:
         """Show replies."""
         self._show(simulation, between=True)
 
-    def ended(self, simulation: Simulation) -> None:
+    def on_end(self, simulation: Simulation) -> None:
         """Stop showing."""
         if self._live is not None:
             self._live.stop()

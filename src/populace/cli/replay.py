@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import click
 
-from populace.cli import COMMANDS
-from populace.cli.options import (
-    json_option,
-    workspace_option,
-)
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out
 from populace.cli.progress import RunDisplay
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 
 
-@click.command("replay", help=COMMANDS["replay"])
+@command("replay")
 @click.argument("name", metavar="RUN")
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
 )
 @click.option("--into", metavar="FOLDER", help="Write the replayed journal there.")
-@workspace_option
-@json_option
+@common_options
 def replay_command(name: str, verify: bool, into: str | None, workspace: str | None, as_json: bool) -> None:
     run = Run(Workspace(workspace).open(name))
     replayed = run.replay(verify=verify, into=into, observer=RunDisplay())

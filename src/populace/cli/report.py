@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from populace.base.errors import RunNotFoundError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, warn
 from populace.engine.workspace import Workspace
 from populace.experiments.folder import experiment_names, find_experiment
@@ -19,7 +18,7 @@ from populace.experiments.validation.card import MARKS
 from populace.runs.reader import RunReader
 
 
-@click.command("report", help=COMMANDS["report"])
+@command("report")
 @click.argument("name", metavar="EXPERIMENT|RUN")
 @click.option("--to", metavar="FOLDER", help="Where to write it.  [default: the folder of the experiment or run]")
 @click.option(
@@ -29,8 +28,7 @@ from populace.runs.reader import RunReader
     help="Target shares to hold answers against: columns answer, share and perhaps question.",
 )
 @click.option("--probe", is_flag=True, help="Measure position bias with a few further calls where runs do not show it.")
-@workspace_option
-@json_option
+@common_options
 def report_command(
     name: str, to: str | None, reference: str | None, probe: bool, workspace: str | None, as_json: bool
 ) -> None:

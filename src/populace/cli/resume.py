@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from populace.base.errors import StoppedError
-from populace.cli import COMMANDS
-from populace.cli.options import call_options, chart_option, json_option, workspace_option
+from populace.cli.options import call_options, chart_option, command, common_options
 from populace.cli.output import emit, err
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
@@ -17,12 +16,11 @@ from populace.engine.run_control import go_on
 from populace.engine.workspace import Workspace
 
 
-@click.command("resume", help=COMMANDS["resume"])
+@command("resume")
 @click.argument("name", metavar="RUN")
 @call_options
 @chart_option
-@workspace_option
-@json_option
+@common_options
 def resume_command(name: str, workspace: str | None, as_json: bool, chart: bool, **options: Any) -> None:
     run = Run(Workspace(workspace).open(name))
     if run.manifest.status.state == "complete":

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from populace.base.errors import RunNotFoundError, UnknownNameError
-from populace.cli import COMMANDS
 from populace.cli.experiment import ExperimentDisplay
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, facts, out, plural, table
 from populace.cli.progress import fetch_missing_model
 from populace.engine.workspace import Workspace
@@ -19,7 +18,7 @@ from populace.experiments.wordings import STANDARD
 from populace.runs.reader import RunReader
 
 
-@click.command("robust", help=COMMANDS["robust"])
+@command("robust")
 @click.argument("study", metavar="RUN|EXPERIMENT")
 @click.option("--seeds", type=click.IntRange(min=2), default=12, show_default=True, help="For a run: how many seeds.")
 @click.option(
@@ -32,8 +31,7 @@ from populace.runs.reader import RunReader
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.")
 @click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls in a variation.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs it takes, and run nothing.")
-@workspace_option
-@json_option
+@common_options
 def robust_command(
     study: str,
     seeds: int,
@@ -98,7 +96,7 @@ def _robustness_document(result: Robustness) -> dict[str, Any]:
     return {
         "study": result.study,
         "kind": result.kind,
-        "survived": result.survived,
+        "survived": result.survival,
         "conclusions": result.conclusions,
         "spread": result.spread,
         "variations": result.variations,

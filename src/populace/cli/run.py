@@ -7,16 +7,15 @@ from typing import Any
 import click
 
 from populace.base.errors import StoppedError
-from populace.cli import COMMANDS
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
     chart_option,
+    command,
+    common_options,
     interventions_option,
-    json_option,
     parameters,
     settings_options,
-    workspace_option,
 )
 from populace.cli.progress import RunDisplay, fetch_missing_model
 from populace.cli.summary import show_finished_run, with_resume_command
@@ -26,15 +25,14 @@ from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
 
 
-@click.command("run", cls=ScenarioCommand, help=COMMANDS["run"])
+@command("run", cls=ScenarioCommand)
 @click.argument("scenario")
 @settings_options(RunSettings)
 @click.option("--recording", metavar="RUN", help="The recorded run that answers for people whose decider is replay.")
 @interventions_option
 @call_options
 @chart_option
-@workspace_option
-@json_option
+@common_options
 def run_command(scenario: str, as_json: bool, chart: bool, recording: str | None, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
     settings = scenario_class(**parameters(options, scenario_class))

@@ -9,37 +9,36 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, facts, out, table
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.workspace import Workspace
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
 
 
-@click.command("scenarios", help=COMMANDS["scenarios"])
+@command("scenarios")
 @click.argument("scenario", required=False, metavar="[NAME|FILE.py]")
-@workspace_option
-@json_option
+@common_options
 def scenarios_command(scenario: str | None, workspace: str | None, as_json: bool) -> None:
     if scenario is not None:
-        found = find_scenario(scenario)
-        emit(describe_scenario(found)) if as_json else _show(scenario, describe_scenario(found), parameters_of(found))
+        scenario_class = find_scenario(scenario)
+        document = describe_scenario(scenario_class)
+        emit(document) if as_json else _show(scenario, document, parameters_of(scenario_class))
         return
-    rows, absent = [], []
+    rows, unusable = [], []
     for name in known_scenarios():
         # One package that does not load must not hide the others.
         try:
             rows.append((name, find_scenario(name).summary()))
         except PopulaceError as error:
-            absent.append(f"{name}: {error}")
+            unusable.append(f"{name}: {error}")
     # Files are listed but not loaded: loading one runs it.
     files = [str(path) for path in scenario_files(Workspace(workspace).folder)]
     if as_json:
-        emit([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], absent)
+        emit([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], unusable)
         return
     facts([*rows, *((file, "a file of the workspace") for file in files)], style="bold")
-    for text in absent:
+    for text in unusable:
         out.print(f"  [yellow]not usable[/yellow]  {text}")
     out.print("\n  [dim]the parameters of one:[/dim]  populace scenarios NAME   [dim]or of a file:[/dim] FILE.py")
 

@@ -7,9 +7,8 @@ import shlex
 import click
 import polars as pl
 
-from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, table
 from populace.cli.summary import report_tables, run_document, show_run
 from populace.engine.workspace import Workspace
@@ -43,13 +42,12 @@ def _show_biography(run: RunReader, person: Biography) -> None:
     out.print(f"  [dim]why did they decide so:[/dim]  {command}")
 
 
-@click.command("show", help=COMMANDS["show"])
+@command("show")
 @click.argument("name", metavar="RUN")
 @click.option("--step", type=click.IntRange(min=0), help="Show one step.")
 @click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
 @click.option("--thread", type=int, metavar="POST", help="Read the thread of a community that holds this post.")
-@workspace_option
-@json_option
+@common_options
 def show_command(
     name: str, step: int | None, person: str | None, thread: int | None, workspace: str | None, as_json: bool
 ) -> None:

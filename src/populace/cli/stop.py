@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import click
 
-from populace.cli import COMMANDS
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out
 from populace.engine.run_control import stop
 from populace.engine.workspace import Workspace
 
 
-@click.command("stop", help=COMMANDS["stop"])
+@command("stop")
 @click.argument("run")
-@workspace_option
-@json_option
+@common_options
 def stop_command(run: str, workspace: str | None, as_json: bool) -> None:
     journal = Workspace(workspace).open(run)
     stop(journal)
     if as_json:
         emit({"run": journal.name, "asked": "stop"})
         return
-    out.print(f"{journal.name} stops once the calls under way are stored. Go on with: populace resume {journal.name}")
+    out.print(f"{journal.name} stops after the calls under way. Continue with: populace resume {journal.name}")

@@ -8,16 +8,15 @@ import click
 import yaml
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
 from populace.cli.experiment import ExperimentDisplay
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, table
 from populace.cli.progress import fetch_missing_model
 from populace.experiments.structure import StructureStudy, structure_or_data
 from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
 
 
-@click.command("structure", help=COMMANDS["structure"])
+@command("structure")
 @click.argument("scenario")
 @click.option(
     "--vary", multiple=True, required=True, metavar="NAME=A,B,…", help="A structure parameter and its levels; several."
@@ -45,8 +44,7 @@ from populace.experiments.structure_design import StructureDesign, StructureSett
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.")
 @click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs and calls it takes, and run nothing.")
-@workspace_option
-@json_option
+@common_options
 def structure_command(
     scenario: str,
     vary: tuple[str, ...],

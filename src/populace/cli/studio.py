@@ -7,11 +7,10 @@ import importlib.util
 import click
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import workspace_option
+from populace.cli.options import command, workspace_option
 
 
-@click.command("studio", help=COMMANDS["studio"])
+@command("studio")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a token.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="0 takes a free one.")
 @click.option("--token", help="What visitors must show; made up where --host needs one and none is given.")

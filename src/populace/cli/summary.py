@@ -23,46 +23,46 @@ from populace.runs.settings_text import parameters_of_run, parameters_text
 
 def run_document(run: RunReader) -> dict[str, Any]:
     """A run as the data of a JSON document."""
-    seen = overview(run)
-    regime = seen.regime
+    summary = overview(run)
+    regime = summary.regime
     return {
         "run": run.name,
         "folder": str(run.folder),
-        "scenario": seen.scenario,
-        "state": seen.state,
-        "reason": seen.reason,
-        "steps": seen.steps,
-        "planned": seen.planned,
+        "scenario": summary.scenario,
+        "state": summary.state,
+        "reason": summary.reason,
+        "steps": summary.steps,
+        "planned": summary.planned,
         "parameters": parameters_of_run(run),
         "seed": regime.seed,
         "model": regime.model,
-        "fingerprint": seen.fingerprint or None,
+        "fingerprint": summary.fingerprint or None,
         "decider": regime.decider,
         "temperature": regime.temperature,
-        "parent": seen.parent.model_dump() if seen.parent else None,
+        "parent": summary.parent.model_dump() if summary.parent else None,
         "digest": run.digest,
-        "statuses": seen.statuses,
-        "invalid_share": seen.invalid_share,
-        "low_mass": seen.low_mass,
-        "scored": seen.scored,
-        "sampled": seen.sampled,
-        "usage": seen.usage.to_json(),
-        "seconds": seen.seconds,
+        "statuses": summary.statuses,
+        "invalid_share": summary.invalid_share,
+        "low_mass": summary.low_mass,
+        "scored": summary.scored,
+        "sampled": summary.sampled,
+        "usage": summary.usage.to_json(),
+        "seconds": summary.seconds,
         "metrics": run.metrics,
-        "warnings": seen.caveats,
+        "warnings": summary.caveats,
     }
 
 
 def show_run(run: RunReader) -> None:
     """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario."""
-    seen = overview(run)
+    summary = overview(run)
     out.print()
     out.print(
-        f"[bold]{run.name}[/bold]  {seen.state}: {seen.reason or f'{seen.steps} steps so far'}",
+        f"[bold]{run.name}[/bold]  {summary.state}: {summary.reason or f'{summary.steps} steps so far'}",
         highlight=False,
     )
-    facts(_rows(run, seen))
-    for text in seen.caveats:
+    facts(_rows(run, summary))
+    for text in summary.caveats:
         warn(text)
     metrics = run.metrics
     if metrics.width > 1:
@@ -79,27 +79,27 @@ def show_run(run: RunReader) -> None:
             out.print(f"  {report.note}")
 
 
-def _rows(run: RunReader, seen: RunOverview) -> list[tuple[str, str]]:
-    usage, regime = seen.usage, seen.regime
+def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
+    usage, regime = summary.usage, summary.regime
     calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), {usage.tokens:,} tokens"
-    if seen.price is not None:
-        calls += f", cost {usage.cost:.4f}" if seen.price.prompt or seen.price.completion else ", no cost"
+    if summary.price is not None:
+        calls += f", cost {usage.cost:.4f}" if summary.price.prompt or summary.price.completion else ", no cost"
     if usage.failures:
         calls += f", {usage.failures:,} failed"
-    who = seen.decided_by
-    if seen.fingerprint and regime.decider == "model" and not regime.model.startswith("http"):
-        who += f"  ({seen.fingerprint[:24]})"
-    rows = [("scenario", f"{seen.scenario}: {_parameters_text(run)}")]
-    if seen.parent:
-        rows.append(("fork of", f"{seen.parent.run} at step {seen.parent.at}"))
+    who = summary.decided_by
+    if summary.fingerprint and regime.decider == "model" and not regime.model.startswith("http"):
+        who += f"  ({summary.fingerprint[:24]})"
+    rows = [("scenario", f"{summary.scenario}: {_parameters_text(run)}")]
+    if summary.parent:
+        rows.append(("fork of", f"{summary.parent.run} at step {summary.parent.at}"))
     rows += [
         ("decided by", who),
         ("seed", f"{regime.seed}, temperature {regime.temperature:g}"),
-        ("answers", f"{seen.answers:,}: {seen.statuses_text}" if seen.answers else "none yet"),
+        ("answers", f"{summary.answers:,}: {summary.statuses_text}" if summary.answers else "none yet"),
         ("calls", calls),
-        ("time", duration(seen.seconds)),
+        ("time", duration(summary.seconds)),
     ]
-    return rows + [("intervention", text) for text in seen.interventions]
+    return rows + [("intervention", text) for text in summary.interventions]
 
 
 def _thinned(values: pl.Series, room: int = 72) -> pl.Series:
@@ -162,5 +162,5 @@ def _chart(run: Run) -> Path | None:
 def with_resume_command(stop: StoppedError, run_name: str) -> StoppedError:
     """The same error, with the command that resumes the run; unchanged where the run never began."""
     if run_name:
-        stop.hint = f"Nothing that was paid for is lost. Go on with: populace resume {run_name}"
+        stop.hint = f"Nothing that was paid for is lost. Continue with: populace resume {run_name}"
     return stop

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from populace.base.errors import UsageError
-from populace.cli import COMMANDS
-from populace.cli.options import call_options, json_option, workspace_option
+from populace.cli.options import call_options, command, common_options
 from populace.cli.output import emit, out
 from populace.cli.threads import fork_settings, reply_options, show_changed_thread, thread_posts
 from populace.community.what_if import find_post, what_if
@@ -16,13 +15,12 @@ from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 
 
-@click.command("whatif", help=COMMANDS["whatif"])
+@command("whatif")
 @click.argument("name", metavar="RUN")
 @reply_options
 @click.option("--seed", type=int, help="Another seed from there on; other threads then change as well.")
 @call_options
-@workspace_option
-@json_option
+@common_options
 def whatif_command(name: str, post: int | None, as_json: bool, **options: Any) -> None:
     run = Run(Workspace(options.pop("workspace")).open(name))
     if post is None:

@@ -6,21 +6,19 @@ from typing import Any
 
 import click
 
-from populace.cli import COMMANDS
 from populace.cli.decision import show_decision
-from populace.cli.options import json_option, workspace_option
+from populace.cli.options import command, common_options
 from populace.cli.output import emit, out, table
 from populace.engine.workspace import Workspace
 from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
 from populace.runs.reader import RunReader
 
 
-@click.command("why", help=COMMANDS["why"])
+@command("why")
 @click.argument("name", metavar="RUN")
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decisions.")
-@workspace_option
-@json_option
+@common_options
 def why_command(name: str, step: int, person: str, workspace: str | None, as_json: bool) -> None:
     run = RunReader(Workspace(workspace).open(name))
     who: Any = int(person) if person.isdigit() and run.people().ids.dtype.is_integer() else person

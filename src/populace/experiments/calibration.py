@@ -236,7 +236,9 @@ class _Search:
         self.distances: list[float] = []
         self.rounds: list[int] = []
         for number in range(rounds):
-            places = self._spread(points, seed) if number == 0 else self._around(points, number, seed)
+            places = (
+                self._spread_points(points, seed) if number == 0 else self._points_around_best(points, number, seed)
+            )
             self._try(places, number, seeds, seed)
         if not np.isfinite(self.distances).any():
             raise UsageError(
@@ -247,11 +249,11 @@ class _Search:
         """The knobs of the best point."""
         return self.values[int(np.argmin(self.distances))]
 
-    def _spread(self, points: int, seed: int) -> Numbers:
+    def _spread_points(self, points: int, seed: int) -> Numbers:
         design = Design(kind="latin-hypercube", points=points)
         return np.array(design_points(design, [None] * len(self.lab.knobs), seed), dtype=np.float64)
 
-    def _around(self, points: int, number: int, seed: int) -> Numbers:
+    def _points_around_best(self, points: int, number: int, seed: int) -> Numbers:
         rng = stream(seed, f"calibration/round/{number}")
         order = np.argsort(self.distances, kind="stable")[: max(2, points // 4)]
         elite = np.array([self.places[place] for place in order])

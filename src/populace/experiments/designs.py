@@ -21,7 +21,7 @@ Point = tuple[float, ...]
 SAMPLED = ("latin-hypercube", "sobol")
 """Designs that draw points, and so take ranges."""
 
-_MOST_ARMS = 100_000
+_MAX_ARMS = 100_000
 
 
 class Design(pydantic.BaseModel):
@@ -33,6 +33,10 @@ class Design(pydantic.BaseModel):
             (`latin-hypercube`, `sobol`).
         points: How many points are sampled; for `sobol` the base number, of which (factors + 2) times as many are run.
         resolution: Of a fraction: with 4, no main effect is confounded with an interaction of two factors.
+
+    Example:
+        >>> Design(kind="sobol", points=64).sampled
+        True
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -77,8 +81,8 @@ def design_points(design: Design, levels: Sequence[int | None], seed: int) -> li
     if design.kind == "one-at-a-time":
         others = [(place, level) for place, count in enumerate(counts) for level in range(1, count)]
         return [tuple([0] * len(counts)), *(_one(len(counts), place, level) for place, level in others)]
-    if np.prod([float(count) for count in counts]) > _MOST_ARMS:
-        raise UsageError(f"all combinations of the levels are more than {_MOST_ARMS:,} arms.", "Use fewer factors.")
+    if np.prod([float(count) for count in counts]) > _MAX_ARMS:
+        raise UsageError(f"all combinations of the levels are more than {_MAX_ARMS:,} arms.", "Use fewer factors.")
     return [tuple(point) for point in itertools.product(*(range(count) for count in counts))]
 
 

@@ -24,9 +24,9 @@ Floats = npt.NDArray[np.float64]
 
 WITNESSES = 5
 """The number of runs of an arm whose answers are examined."""
-_MOST_WITNESSES = 200
-_MOST_QUESTIONS = 12
-_MOST_POINTS = 200
+_MAX_WITNESSES = 200
+_MAX_QUESTIONS = 12
+_MAX_POINTS = 200
 _ENOUGH_PEOPLE = 5
 _FIELD = re.compile(r"\{(\w+)")
 _PLACE = ["step", "ask", "prompt"]
@@ -34,7 +34,7 @@ _PLACE = ["step", "ask", "prompt"]
 
 def is_witness(arm: int, replicate: int) -> bool:
     """Whether the answers of this run are examined."""
-    return replicate < WITNESSES and arm * WITNESSES + replicate < _MOST_WITNESSES
+    return replicate < WITNESSES and arm * WITNESSES + replicate < _MAX_WITNESSES
 
 
 def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) -> Evidence:
@@ -61,8 +61,8 @@ def metric_paths(run: RunReader, names: Sequence[str]) -> dict[str, list[list[fl
     metrics = run.metrics
     numeric = [name for name in names if name in metrics.columns and metrics[name].dtype.is_numeric()]
     last = metrics.height - 1
-    if last >= _MOST_POINTS:
-        metrics = metrics[[round(place * last / (_MOST_POINTS - 1)) for place in range(_MOST_POINTS)]]
+    if last >= _MAX_POINTS:
+        metrics = metrics[[round(place * last / (_MAX_POINTS - 1)) for place in range(_MAX_POINTS)]]
     return {name: [metrics["step"].to_list(), metrics[name].to_list()] for name in numeric}
 
 
@@ -83,7 +83,7 @@ def evidence_of(run: RunReader) -> Evidence:
     kinds = asks.group_by("told", maintain_order=True).agg(
         pl.first("question", "profile"), people=pl.col("people").sum()
     )
-    for row in kinds.sort("people", descending=True, maintain_order=True).head(_MOST_QUESTIONS).iter_rows(named=True):
+    for row in kinds.sort("people", descending=True, maintain_order=True).head(_MAX_QUESTIONS).iter_rows(named=True):
         question = json.loads(row["question"])
         if "values" in question:
             mine = prompts_asked.filter(pl.col("told") == row["told"]) if prompts_asked.height else prompts_asked

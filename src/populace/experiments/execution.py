@@ -22,13 +22,13 @@ from populace.models import model_kind
 class ExperimentObserver:
     """Receives the progress of an experiment. All methods are optional."""
 
-    def began(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
+    def on_start(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Runs begin; `done` of them had ended before."""
 
-    def moved(self, rows: Sequence[RunRow], total: int) -> None:
+    def on_progress(self, rows: Sequence[RunRow], total: int) -> None:
         """Some runs ended; `total` may be higher than before if a stop by precision asks for more."""
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         """The experiment ended, completely or not."""
 
 
@@ -65,7 +65,7 @@ def run_experiment(
             ) from None
         finally:
             pool.close()
-            progress.ended()
+            progress.on_end()
         folder.write(state=state, reason=reason)
     return Results(folder)
 
@@ -106,7 +106,7 @@ class _Round:
         stop, replicates = self.experiment.stop, self.experiment.replicates
         total = replicates * len(self.arms)
         finished = sum(replicate < replicates for _, replicate in self.finished)
-        self.observer.began(self.experiment, self.folder.path, total, finished)
+        self.observer.on_start(self.experiment, self.folder.path, total, finished)
         while True:
             self.folder.write(replicates=replicates)
             stop_reason = self._run(replicates)
@@ -131,7 +131,7 @@ class _Round:
             self.finished |= {(row["arm"], row["replicate"]) for row in batch.rows}
             self.calls += sum(row.get("calls", 0) for row in batch.rows)
             self.money += sum(row.get("cost", 0.0) for row in batch.rows)
-            self.observer.moved(batch.rows, total)
+            self.observer.on_progress(batch.rows, total)
             if batch.stopped == INTERRUPTED:
                 raise InterruptedRunError(INTERRUPTED)
             if batch.stopped:

@@ -17,7 +17,7 @@ from populace.experiments.plan import Keep
 from populace.experiments.worker import BatchResult, RunJob, Worker, failure_fields, run_in_worker, start_worker
 
 _SECONDS_A_BATCH = 0.5
-_MOST_IN_A_BATCH = 32
+_MAX_IN_A_BATCH = 32
 _AHEAD = 2
 
 Allowance = Callable[[], CallSettings | None]
@@ -145,7 +145,7 @@ class WorkerPool:
 
     def _batch(self, waiting: Iterator[RunJob]) -> list[RunJob]:
         size = 1 if self._seconds is None else int(_SECONDS_A_BATCH / max(self._seconds, 1e-6))
-        return list(itertools.islice(waiting, min(max(size, 1), _MOST_IN_A_BATCH)))
+        return list(itertools.islice(waiting, min(max(size, 1), _MAX_IN_A_BATCH)))
 
     @staticmethod
     def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], limits: CallSettings) -> Future[BatchResult]:

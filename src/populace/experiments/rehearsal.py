@@ -16,7 +16,7 @@ from populace.models import Request, Scripted
 from populace.models.scripted import first_option, uniform
 
 _FEW_STEPS = 2
-_MOST_ARMS = 64
+_MAX_ARMS = 64
 _SEEDS = 10
 _STAGES = (
     (_FEW_STEPS, uniform, 0),
@@ -49,7 +49,7 @@ def check_experiment(experiment: ExperimentPlan, arms: Sequence[Arm], *, rehears
                 f"the stop is in money, and no price is known for {unknown}.",
                 "Add it to the price table (`populace models` prints where that is), or limit calls.",
             )
-    if rehearse and not experiment.design.sampled and len(arms) <= _MOST_ARMS:
+    if rehearse and not experiment.design.sampled and len(arms) <= _MAX_ARMS:
         _check_rehearsals(experiment, arms)
 
 

@@ -67,19 +67,19 @@ class Robustness:
         return pl.DataFrame(rows)
 
     @property
-    def survived(self) -> dict[str, Survival]:
+    def survival(self) -> dict[str, Survival]:
         """For each conclusion, whether it survives every variation."""
         return {row["conclusion"]: row["survives"] for row in self.table().iter_rows(named=True)}
 
     def __str__(self) -> str:
-        verdicts = list(self.survived.values())
+        verdicts = list(self.survival.values())
         counts = {word: verdicts.count(word) for word in ("yes", "no", "undecided")}
         lines = [
             f"Of {len(verdicts)} conclusions of {self.study}, {counts['yes']} survive all of "
             f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
             f"({self.seeds} seeds)."
         ]
-        for conclusion, survives in self.survived.items():
+        for conclusion, survives in self.survival.items():
             losses = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
             under = f": lost under {', '.join(losses['variation'])}" if losses.height else ""
             lines.append(f"  {survives:<9}  {conclusion}{under}")

@@ -151,11 +151,13 @@ def _finding(
 ) -> StructureFinding:
     frame = _runs(design, results, outcome)
     arms, models = frame["arm"].unique(maintain_order=True).to_list(), design.models
-    beside = frame if twin is None else pl.concat([frame, _runs(design, twin, outcome, TWIN)], how="diagonal_relaxed")
-    minds = orderings(beside, outcome, "mind", arms, level)
-    asked = {part: _by_way(frame, outcome, factors, arms, level) for part, factors in design.asking.items()}
-    compared = model_differences(frame, outcome, models, arms, margin, level)
-    moved = asking_shifts(frame, outcome, design.asking, level)
+    with_twin = (
+        frame if twin is None else pl.concat([frame, _runs(design, twin, outcome, TWIN)], how="diagonal_relaxed")
+    )
+    ordering_table = orderings(with_twin, outcome, "mind", arms, level)
+    asking = {part: _by_way(frame, outcome, factors, arms, level) for part, factors in design.asking.items()}
+    differences = model_differences(frame, outcome, models, arms, margin, level)
+    shifts = asking_shifts(frame, outcome, design.asking, level)
     groups = {"structure": list(design.structure)} | {part: list(names) for part, names in design.asking.items()}
     factors = [*design.experiment.factors]
     cells = math.prod(frame[factor].n_unique() for factor in factors)
@@ -169,11 +171,11 @@ def _finding(
         level=level,
         seed=design.experiment.seed,
     )
-    means = beside.group_by("mind", "arm", maintain_order=True).agg(
+    means = with_twin.group_by("mind", "arm", maintain_order=True).agg(
         mean=pl.col(outcome).mean(), sd=pl.col(outcome).std(), n=pl.col(outcome).count()
     )
-    verdict = structure_verdict(outcome, design.structure, arms, minds, asked, compared, moved, margin)
-    return StructureFinding(outcome, means, parts, minds, compared, moved, verdict)
+    verdict = structure_verdict(outcome, design.structure, arms, ordering_table, asking, differences, shifts, margin)
+    return StructureFinding(outcome, means, parts, ordering_table, differences, shifts, verdict)
 
 
 def _runs(design: StructureDesign, results: Results, outcome: str, mind: str | None = None) -> pl.DataFrame:
@@ -181,14 +183,14 @@ def _runs(design: StructureDesign, results: Results, outcome: str, mind: str | N
     runs = results.runs
     if runs[outcome].dtype == pl.String:
         raise UsageError(f"the outcome {outcome!r} is a text, which has no variance.", "Use one that is a number.")
-    named = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in design.structure]
-    who = pl.lit(mind or design.models[0]) if mind or "model" not in runs.columns else pl.col("model")
-    made = runs.with_columns(arm=pl.concat_str(named, separator=", "), mind=who.cast(pl.String))
-    kept = made.filter(pl.col(outcome).is_not_null())
-    if not kept.height:
+    arm_parts = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in design.structure]
+    mind_column = pl.lit(mind or design.models[0]) if mind or "model" not in runs.columns else pl.col("model")
+    labelled = runs.with_columns(arm=pl.concat_str(arm_parts, separator=", "), mind=mind_column.cast(pl.String))
+    complete = labelled.filter(pl.col(outcome).is_not_null())
+    if not complete.height:
         why = f" The first failure: {results.failures['failure'][0]}" if results.failures.height else ""
         raise UsageError(f"no run produced the outcome {outcome!r}.{why}")
-    return kept
+    return complete
 
 
 def _by_way(
@@ -197,6 +199,6 @@ def _by_way(
     """Orderings over all models, for each level of each factor of a part of the way of asking."""
     tables = []
     for factor in factors:
-        named = frame.with_columns(way=pl.col(factor).cast(pl.String))
-        tables.append(orderings(named, outcome, "way", arms, level))
+        ways = frame.with_columns(way=pl.col(factor).cast(pl.String))
+        tables.append(orderings(ways, outcome, "way", arms, level))
     return pl.concat(tables)

@@ -205,11 +205,11 @@ class _StopObserver(Observer):
         self.name = ""
         self.reached = False
 
-    def began(self, simulation: Simulation) -> None:
+    def on_start(self, simulation: Simulation) -> None:
         """Store the name of the run."""
         self.name = simulation.record.name
 
-    def stepped(self, simulation: Simulation) -> None:
+    def on_step(self, simulation: Simulation) -> None:
         """Halt the run if it should stop."""
         self.reached = self._until is not None and simulation.step >= self._until
         if self.reached or self._should_stop():

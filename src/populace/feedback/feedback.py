@@ -64,11 +64,11 @@ class RaterAgreement:
     """How far raters agree about the scores, or why it cannot be computed.
 
     Attributes:
-        found: The agreement over answers that several scored; None where there are too few.
+        measures: The agreement over answers that several raters scored; None if there are too few.
         note: What a reader must know of it.
     """
 
-    found: Agreement | None
+    measures: Agreement | None
     note: str
 
 

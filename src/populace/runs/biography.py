@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UnknownNameError
-from populace.journal import collected
+from populace.journal import collect_tables
 from populace.people import Id
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
@@ -167,7 +167,7 @@ def states_of(run: RunReader, who: Id) -> pl.DataFrame:
     steps = run.steps
     parts = {step: run.record.scan(step, "people") for step in steps if run.record.facts(step)["people"]["written"]}
     changed_steps = [step for step, part in parts.items() if part is not None]
-    rows = collected([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
+    rows = collect_tables([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
     changed = dict(zip(changed_steps, rows, strict=True))
     state: dict[str, Any] | None = None
     states: list[dict[str, Any]] = []
@@ -187,15 +187,6 @@ def changing_columns(states: pl.DataFrame) -> tuple[list[str], list[str]]:
     moving = [name for name in states.columns if name not in ("step", *_FIXED) and _texts(states[name]).n_unique() > 1]
     numbers = [name for name in moving if states[name].dtype.is_numeric() or states[name].dtype == pl.Boolean]
     return numbers, [name for name in moving if name not in numbers]
-
-
-def spells(states: pl.DataFrame, column: str) -> pl.DataFrame:
-    """A column of words over the steps as spells of one value: from, to, value."""
-    texts = _texts(states[column])
-    table = pl.DataFrame({"step": states["step"], "value": texts, "spell": texts.rle_id()})
-    return table.group_by("spell", maintain_order=True).agg(
-        pl.col("step").first().alias("from"), pl.col("step").last().alias("to"), pl.col("value").first()
-    )
 
 
 def _texts(column: pl.Series) -> pl.Series:

@@ -106,11 +106,6 @@ class RunOverview:
         return sum(self.statuses.values())
 
     @property
-    def invalid_answers(self) -> int:
-        """How many of the answers are invalid."""
-        return sum(count for status, count in self.statuses.items() if status not in VALID)
-
-    @property
     def invalid_share(self) -> float:
         """The share of invalid answers; 0 where nothing was asked."""
         return self.invalid.value if self.invalid else 0.0

@@ -17,7 +17,7 @@ from populace.statistics.values import Numbers
 
 Places = npt.NDArray[np.int64]
 
-_MOST_CELLS = 4096
+_MAX_CELLS = 4096
 _FULL = 1 - 1e-9
 
 
@@ -71,7 +71,7 @@ class FactorGrid:
             levels.append(known)
             codes.append(frame[name].rank("dense").cast(pl.Int64).to_numpy() - 1)
         shape = tuple(map(len, levels))
-        if np.prod(shape, dtype=float) > _MOST_CELLS:
+        if np.prod(shape, dtype=float) > _MAX_CELLS:
             sizes = ", ".join(f"{name} {size}" for name, size in zip(factors, shape, strict=True))
             raise UsageError(
                 f"the factors have too many combinations for a decomposition (levels: {sizes}).",

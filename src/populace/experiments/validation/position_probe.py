@@ -19,7 +19,7 @@ from populace.questions import Finite
 from populace.runs.reader import RunReader
 from populace.tools.probe import first_inquiry
 
-_MOST_PEOPLE = 30
+_MAX_PEOPLE = 30
 
 
 def probe_position_bias(subject: RunReader | Results) -> Check:
@@ -41,8 +41,8 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
         question = inquiry.question
         if not isinstance(question, Finite):
             return unmeasured_check(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
-        if len(inquiry.people) > _MOST_PEOPLE:
-            inquiry = inquiry.about(np.arange(_MOST_PEOPLE))
+        if len(inquiry.people) > _MAX_PEOPLE:
+            inquiry = inquiry.about(np.arange(_MAX_PEOPLE))
         rotated = replace(question, order="rotate", reason=False)
         situation = replace(inquiry.situation, question=rotated)
         decided = await session.decide(replace(inquiry, situation=situation, model=model, decider="model"))

@@ -73,9 +73,9 @@ class Page:
     def __init__(self, address: str, line: CommandLine) -> None:
         self._address = address
         self._query: dict[str, str] = dict(context.client.request.query_params)
-        self.command = line.show
+        self.show_command = line.show
 
-    def address(self, **state: object) -> None:
+    def update_address(self, **state: object) -> None:
         """Put what the page shows into its address, so that a link brings it back; None removes a part.
 
         Parts keep their order, and the browser's history gets no entry.
@@ -111,7 +111,7 @@ def frame(title: str, *, command: str = "", crumbs: Sequence[tuple[str, str]] = 
                     ui.label("›")
         ui.label(display_text(title, 300)).classes("page-title").props("role=heading aria-level=1 dir=auto")
         page = Page(address, CommandLine("command"))
-        page.command(command)
+        page.show_command(command)
         try:
             yield page
         except PopulaceError as error:

@@ -174,8 +174,8 @@ class DiscernPanel:
     def begin(self, rater: str) -> None:
         """Show this rater what is left."""
         self.session = DiscernSession(self.study, rater_name(rater))
-        self.page.address(rater=self.session.rater)
-        self.page.command(command("discern", "--study", self.study.name, "--rater", self.session.rater))
+        self.page.update_address(rater=self.session.rater)
+        self.page.show_command(command("discern", "--study", self.study.name, "--rater", self.session.rater))
         self.draw()
 
     def draw(self) -> None:

@@ -1,4 +1,4 @@
-"""An experiment as its page shows it: where it stands, its arms, effects, distributions and what they are worth."""
+"""An experiment as its page shows it: state, arms, effects, distributions and validity."""
 
 from __future__ import annotations
 
@@ -19,34 +19,26 @@ from populace.experiments.validation import ValidityCard, validity
 from populace.runs.side_by_side import Overlay, joined_lines
 from populace.statistics.bands import mean_band
 
-MOST_LINES = 8
-"""More arms than this are not drawn over time."""
+MAX_LINES = 8
+"""How many arms are drawn over time."""
 
 
 @dataclass(frozen=True)
 class ExperimentOverview:
-    """Where an experiment stands.
+    """The state of an experiment.
 
     Attributes:
-        name: Its name.
-        question: What it is to answer.
-        scenario: What is simulated.
-        state: `running`, `complete`, `stopped`, or `died` where its process is gone without a word.
+        state: `running`, `complete`, `stopped`, or `died` where its process ended without recording an end.
         reason: Why it ended.
-        done: How many runs ended.
-        total: How many there are to be.
-        failed: How many of those that ended failed.
-        arms: How many arms.
+        done: How many runs ended, of which `failed` failed; `total` are planned.
         replicates: How many runs each arm is to have.
-        design: How levels are combined.
         paired: Whether arms are compared replicate by replicate.
-        stop: When it is enough, in words.
-        keep: What outlives its runs.
-        outcomes: What runs are judged by, each in words.
-        primary: The first of them.
+        stop: The rule that ends it, as text.
+        keep: What is kept of its runs.
+        outcomes: The meaning of each outcome, as text; `primary` is the first.
         created: When it began, by the wall clock.
-        resume: The command to go on with it.
-        file: The file that the command needs, as text.
+        resume: The command that continues it.
+        file: The content of the file that the command needs.
     """
 
     name: str
@@ -91,12 +83,12 @@ def open_results(workspace: Workspace, name: str) -> Results:
 
 
 def experiment_overview(results: Results) -> ExperimentOverview:
-    """Where an experiment stands."""
+    """The state of an experiment."""
     experiment, manifest = results.experiment, results.folder.manifest
     replicates = manifest.replicates or experiment.replicates
     file = f"{experiment.name}.yaml"
-    again = " --retry" if results.failures.height else ""
-    place = results.folder.path.parent.parent
+    retry = " --retry" if results.failures.height else ""
+    workspace = results.folder.path.parent.parent
     return ExperimentOverview(
         name=results.name,
         question=experiment.question,
@@ -110,12 +102,12 @@ def experiment_overview(results: Results) -> ExperimentOverview:
         replicates=replicates,
         design=experiment.design.kind,
         paired=experiment.paired,
-        stop=_stop(results),
+        stop=_stop_text(results),
         keep=default_keep(experiment, results.folder.arms),
         outcomes={outcome.name: outcome_meaning(outcome, experiment) for outcome in experiment.outcomes},
         primary=experiment.primary.name,
         created=manifest.created,
-        resume=f"populace experiment {file}{again} --workspace {shlex.quote(str(place))}",
+        resume=f"populace experiment {file}{retry} --workspace {shlex.quote(str(workspace))}",
         file=experiment_yaml(experiment),
     )
 
@@ -130,15 +122,15 @@ def effects(results: Results, outcome: str, reference: str | None = None) -> Res
     if results.experiment.design.sampled:
         return ResultTable(None, f"A {results.experiment.design.kind} design has points, not arms to compare.")
     if is_text(results, outcome):
-        return ResultTable(None, f"{outcome} is a word; see how often each came about.")
-    return _or_note(lambda: results.effects(outcome, reference))
+        return ResultTable(None, f"{outcome} is a word; see how often each occurred.")
+    return _table_or_note(lambda: results.effects(outcome, reference))
 
 
 def summary(results: Results, outcome: str) -> ResultTable:
-    """The outcome in every arm: mean with its interval, or how often each end came about."""
+    """The outcome in every arm: mean with its interval, or the share of each word."""
     if is_text(results, outcome):
-        return _or_note(lambda: results.probabilities(outcome))
-    return _or_note(lambda: results.outcome(outcome))
+        return _table_or_note(lambda: results.probabilities(outcome))
+    return _table_or_note(lambda: results.outcome(outcome))
 
 
 def distribution(results: Results, outcome: str) -> pl.DataFrame:
@@ -147,17 +139,17 @@ def distribution(results: Results, outcome: str) -> pl.DataFrame:
 
 
 def precision(results: Results, outcome: str, reference: str | None = None) -> ResultTable:
-    """How many replicates each comparison needs to find the effect seen with a probability of 0.8."""
+    """How many replicates each comparison needs to detect the observed effect with a probability of 0.8."""
     if results.experiment.design.sampled or is_text(results, outcome):
         return ResultTable(None, "There are no effects to plan for.")
-    return _or_note(lambda: results.precision(outcome, baseline=reference).drop("seeds"))
+    return _table_or_note(lambda: results.precision(outcome, baseline=reference).drop("seeds"))
 
 
 def sensitivity(results: Results, outcome: str) -> ResultTable:
     """How much of the variance each factor of a Sobol design accounts for, with intervals."""
     if results.experiment.design.kind != "sobol":
         return ResultTable(None)
-    return _or_note(
+    return _table_or_note(
         lambda: (
             results.sensitivity(outcome)
             .table()
@@ -167,43 +159,39 @@ def sensitivity(results: Results, outcome: str) -> ResultTable:
 
 
 def over_time(results: Results) -> dict[str, Overlay]:
-    """Metrics over the steps: the mean of every arm with the 95 % interval over its runs, where runs noted them."""
+    """Metrics over the steps: the mean of every arm with the 95 % interval over its runs, where runs recorded them."""
     if results.experiment.design.sampled:
         return {}
-    made: dict[str, Overlay] = {}
+    overlays: dict[str, Overlay] = {}
     arms = results.folder.arms
+    cut = f" The first {MAX_LINES} of {len(arms)} arms are drawn." if len(arms) > MAX_LINES else ""
     for metric in dict.fromkeys(name for row in results.rows for name in row.get("paths", {})):
-        tables, lines, bands = [], [], {}
-        for arm in arms[:MOST_LINES]:
+        tables, bands = [], {}
+        for arm in arms[:MAX_LINES]:
             paths = [row["paths"][metric] for row in results.rows if row["arm"] == arm.number and "paths" in row]
             try:
                 table = mean_band([path for path in paths if path])
             except PopulaceError as error:
                 return {metric: Overlay(joined_lines([]), [], {}, str(error))}
             if table.height:
-                ends = (f"{arm.name} low", f"{arm.name} high")
+                low, high = bands[arm.name] = (f"{arm.name} low", f"{arm.name} high")
                 columns = pl.col("mean", "low", "high").cast(pl.Float64)
-                named = dict(zip(("mean", "low", "high"), (arm.name, *ends), strict=True))
-                tables.append(table.select("step", columns).rename(named))
-                lines.append(arm.name)
-                bands[arm.name] = ends
-        left = f" The first {MOST_LINES} of {len(arms)} arms are drawn." if len(arms) > MOST_LINES else ""
-        note = f"Mean over runs; bands are 95 % t intervals over seeds.{left}"
-        made[metric] = Overlay(joined_lines(tables), lines, bands, note)
-    return made
+                tables.append(table.select("step", columns).rename({"mean": arm.name, "low": low, "high": high}))
+        note = f"Mean over runs; bands are 95 % t intervals over seeds.{cut}"
+        overlays[metric] = Overlay(joined_lines(tables), list(bands), bands, note)
+    return overlays
 
 
-def card(results: Results) -> ValidityCard | None:
-    """What the results are worth, read from what the runs left behind; None before the first run ended."""
+def validity_card(results: Results) -> ValidityCard | None:
+    """The validity card, from the records of the runs; None before the first run ended."""
     return validity(results) if results.runs.height else None
 
 
-def kept(results: Results) -> pl.DataFrame:
-    """The runs that are kept, with the command that shows each."""
+def kept_runs(results: Results) -> pl.DataFrame:
+    """The runs that were kept, with the command that shows each."""
     runs = results.runs.filter(pl.col("run") != "").select("arm", "replicate", "seed", "run")
-    place = shlex.quote(str(results.folder.path))
-    shows = [f"populace show {name} --workspace {place}" for name in runs["run"]]
-    return runs.with_columns(command=pl.Series(shows, dtype=pl.String))
+    workspace = shlex.quote(str(results.folder.path))
+    return runs.with_columns(command=pl.format("populace show {} --workspace {}", "run", pl.lit(workspace)))
 
 
 def report_file(workspace: Workspace, name: str) -> Path:
@@ -211,7 +199,7 @@ def report_file(workspace: Workspace, name: str) -> Path:
     return open_results(workspace, name).folder.path / f"{name}.html"
 
 
-def _stop(results: Results) -> str:
+def _stop_text(results: Results) -> str:
     stop, parts = results.experiment.stop, []
     if stop.width is not None:
         parts.append(
@@ -225,8 +213,8 @@ def _stop(results: Results) -> str:
     return "; ".join(parts) or f"after {results.experiment.replicates} replicates"
 
 
-def _or_note(make: Callable[[], pl.DataFrame]) -> ResultTable:
+def _table_or_note(compute: Callable[[], pl.DataFrame]) -> ResultTable:
     try:
-        return ResultTable(make())
+        return ResultTable(compute())
     except PopulaceError as error:
         return ResultTable(None, str(error))

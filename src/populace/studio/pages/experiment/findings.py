@@ -1,4 +1,4 @@
-"""What an experiment found: effects, distributions, paths over time, and how many runs more are needed."""
+"""The findings of an experiment: effects, distributions, metrics over time, replicates needed, validity."""
 
 from __future__ import annotations
 
@@ -6,134 +6,144 @@ import polars as pl
 from nicegui import ui
 
 from populace.experiments import Results
-from populace.studio.pages.experiment import data as view
+from populace.experiments.validation import ValidityCard
+from populace.experiments.validation.card import MARKS
+from populace.studio.jobs import command
+from populace.studio.pages.experiment import data
 from populace.studio.pages.experiment.forest import forest
-from populace.studio.shell.frame import section, test_id
-from populace.studio.shell.text import display_text
+from populace.studio.shell.frame import empty_state, section, test_id
 from populace.studio.widgets.charts import Chart, bar_chart, line_chart
+from populace.studio.widgets.elements import grid, note, plain_table
 
-_MOST_DRAWN = 40
+_MAX_ARMS = 40
+_COLOURS = {"pass": "var(--good)", "fail": "var(--bad)", "inform": "var(--ink)", "not measured": "var(--ink-soft)"}
 
 
 def show_effects(results: Results, outcome: str, reference: str) -> None:
-    """Every other arm against the reference: intervals as a chart, and in figures."""
-    found = view.effects(results, outcome, reference)
-    if found.table is None:
-        ui.label(display_text(f"No effects can be told: {found.note}", 600)).classes("soft foreign")
+    """Every other arm against the reference: intervals as a chart, and as a table."""
+    effects = data.effects(results, outcome, reference)
+    if effects.table is None:
+        note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
         return
-    drawn = found.table.head(_MOST_DRAWN)
-    how = "paired by replicate" if found.table["paired"][0] else "independent runs"
-    title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {how}"
-    chart = Chart(title, forest(drawn, "arm", "effect", unit=outcome, zero=True), found.table.drop("seeds"), "effects")
-    _tall(chart, drawn.height)
-    ui.label(
-        "Where an interval holds 0, chance alone would do. Intervals stand each for itself; p is adjusted for the "
-        "number of comparisons (Holm)."
-    ).classes("soft small")
-    columns = ["arm", "mean", "effect", "interval", "p adjusted", "n"]
+    pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
+    title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {pairing}"
+    shown = effects.table.head(_MAX_ARMS)
+    chart = Chart(title, forest(shown, "effect", unit=outcome, zero=True), effects.table.drop("seeds"), "effects")
+    _set_height(chart, shown.height)
+    note(
+        "An interval that contains 0 is compatible with no effect. Each interval stands for itself; p is adjusted for "
+        "the number of comparisons (Holm)."
+    )
     rows = [
         {
-            "arm": display_text(row["arm"], 120),
+            "arm": row["arm"],
             "mean": f"{row['mean']:.4g}",
             "effect": f"{row['effect']:+.4g}",
             "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
-            "p adjusted": _p(row["p_adjusted"]),
+            "p adjusted": _p_text(row["p_adjusted"]),
             "n": row["n"],
         }
-        for row in found.table.iter_rows(named=True)
+        for row in effects.table.iter_rows(named=True)
     ]
-    _table(columns, rows, "effects")
+    plain_table(rows, list(rows[0]), "effects-table")
 
 
 def show_distribution(results: Results, outcome: str) -> None:
-    """The outcome of every run by arm, with the mean and its interval; or how often each end came about."""
-    summary = view.summary(results, outcome)
-    if view.is_text(results, outcome):
+    """The outcome of every run by arm, with the mean and its interval; or the share of each word."""
+    summary = data.summary(results, outcome)
+    if data.is_text(results, outcome):
         if summary.table is None:
-            ui.label(display_text(summary.note, 600)).classes("soft foreign")
-            return
-        _ends(summary.table, outcome)
+            note(summary.note, classes="soft foreign")
+        else:
+            _show_shares(summary.table, outcome)
         return
-    dots = view.distribution(results, outcome)
+    dots = data.distribution(results, outcome)
     if not dots.height:
         return
     means = summary.table
     if means is None:
-        ui.label(display_text(f"No intervals: {summary.note}", 600)).classes("soft foreign")
+        note(f"No intervals: {summary.note}", classes="soft foreign")
         means = dots.group_by("arm", maintain_order=True).agg(mean=pl.col("value").mean())
         means = means.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
-    drawn = means.head(_MOST_DRAWN)
+    shown = means.head(_MAX_ARMS)
     title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % t interval"
-    behind = dots.filter(pl.col("arm").is_in(drawn["arm"].implode()))
-    chart = Chart(title, forest(drawn, "arm", "mean", unit=outcome, dots=behind), dots, "distribution")
-    _tall(chart, drawn.height)
+    shown_dots = dots.filter(pl.col("arm").is_in(shown["arm"].implode()))
+    chart = Chart(title, forest(shown, "mean", unit=outcome, dots=shown_dots), dots, "distribution")
+    _set_height(chart, shown.height)
 
 
-def _ends(table: pl.DataFrame, outcome: str) -> None:
+def _show_shares(table: pl.DataFrame, outcome: str) -> None:
     shares = table.pivot(on=outcome, index="arm", values="probability").fill_null(0.0)
-    ends = [name for name in shares.columns if name != "arm"]
-    bar_chart(f"How often each {outcome} came about, by arm", shares, "arm", ends, unit="share of runs", name="ends")
+    words = [name for name in shares.columns if name != "arm"]
+    bar_chart(f"How often each {outcome} occurred, by arm", shares, "arm", words, unit="share of runs", name="ends")
     rows = [
         {
-            "arm": display_text(row["arm"], 120),
-            outcome: display_text(row[outcome], 80),
+            "arm": row["arm"],
+            outcome: row[outcome],
             "share": f"{row['probability']:.3g} [{row['low']:.3g}, {row['high']:.3g}]",
             "n": row["n"],
         }
         for row in table.iter_rows(named=True)
     ]
-    _table(["arm", outcome, "share", "n"], rows, "ends")
-    ui.label("In brackets: Wilson's 95 % interval.").classes("soft small")
+    plain_table(rows, ["arm", outcome, "share", "n"], "ends-table")
+    note("In brackets: Wilson's 95 % interval.")
 
 
 def show_precision(results: Results, outcome: str, reference: str) -> None:
     """How many replicates each comparison needs."""
-    found = view.precision(results, outcome, reference)
-    if found.table is None:
+    precision = data.precision(results, outcome, reference).table
+    if precision is None:
         return
-    rows = [
-        {
-            "arm": display_text(row["arm"], 120),
-            "effect seen": f"{row['seen']:+.4g}",
-            "spread": "–" if row["sd"] is None else f"{row['sd']:.4g}",
-            "replicates so far": row["n"],
-            "replicates needed": "–" if row["needed"] is None else f"{row['needed']:,}",
-        }
-        for row in found.table.iter_rows(named=True)
-    ]
-    with ui.expansion("How many replicates would it take?").classes("w-full") as opened:
-        ui.label("To find an effect as large as the one seen with a probability of 0.8, at p < 0.05.").classes(
-            "soft small"
-        )
-        _table(["arm", "effect seen", "spread", "replicates so far", "replicates needed"], rows, "precision")
-    test_id(opened, "power")
+    headings = {"arm": "arm", "seen": "effect", "sd": "spread", "n": "replicates so far", "needed": "replicates needed"}
+    with test_id(ui.expansion("How many replicates are needed?").classes("w-full"), "power"):
+        note("To detect an effect as large as the one observed with a probability of 0.8, at p < 0.05.")
+        plain_table(precision, headings, "precision-table")
 
 
 def show_over_time(results: Results) -> None:
     """The metrics behind the outcomes over the steps, with a band for every arm."""
-    found = view.over_time(results)
-    if not found:
+    overlays = data.over_time(results)
+    if not overlays:
         return
     with section("Over time"):
-        for metric, overlay in found.items():
+        for metric, overlay in overlays.items():
             if overlay.lines:
                 title = f"{metric.replace('_', ' ')} over the steps"
                 line_chart(title, overlay.table, "step", overlay.lines, bands=overlay.bands, name=f"over-time-{metric}")
-            ui.label(display_text(overlay.note, 400)).classes("soft small foreign")
+            note(overlay.note, 400)
 
 
-def _tall(chart: Chart, rows: int) -> None:
-    """As tall as its rows need."""
+def show_validity(card: ValidityCard | None, name: str) -> None:
+    """The validity card: every check with its verdict, and the command that measures the rest."""
+    with section("Validity card"):
+        if card is None:
+            empty_state("The card is computed from the records of runs; no run has ended yet.")
+            return
+        test_id(note(card.verdict, classes="foreign"), "verdict")
+        for text in card.warnings:
+            note(f"! {text}", 400, classes="small foreign", colour="warn")
+        with grid(360, "gap-x-4 gap-y-2"):
+            for check in card.checks:
+                with ui.column().classes("gap-0 min-w-0"):
+                    with ui.row().classes("items-baseline gap-2"):
+                        mark = ui.label(f"{MARKS[check.verdict]} {check.verdict}").classes("small")
+                        mark.style(f"color: {_COLOURS[check.verdict]}; font-weight: 600")
+                        ui.label(check.name).style("font-weight: 600")
+                    threshold = f" ({check.threshold})" if check.threshold else ""
+                    note(f"{check.shown}{threshold}", 200, classes="small foreign")
+                    note(check.reason, 400)
+        note(
+            "A check that passes says that nothing was found against the result in this respect, not that people would "
+            "do the same. With figures of a survey, or a few further calls, more can be measured:"
+        )
+        ui.label(command("report", name, "--reference", "FILE.csv", "--probe")).classes("commandline foreign")
+
+
+def _set_height(chart: Chart, rows: int) -> None:
     chart.chart.style(f"height: {90 + 34 * max(rows, 2)}px")
 
 
-def _p(p: float) -> str:
+def _p_text(p: float) -> str:
     if p != p:
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _table(columns: list[str], rows: list[dict[str, object]], name: str) -> None:
-    headings = [{"name": n, "label": display_text(n, 60), "field": n, "align": "left"} for n in columns]
-    made = ui.table(columns=headings, rows=rows, row_key=columns[0], pagination=25 if len(rows) > 25 else None)
-    test_id(made.props("flat dense wrap-cells").classes("w-full"), f"{name}-table")

@@ -6,86 +6,48 @@ from typing import Any
 
 import polars as pl
 
-_AXIS: dict[str, Any] = {
-    "axisLine": {"lineStyle": {"color": "#8a929b"}},
-    "splitLine": {"lineStyle": {"color": "#8a929b", "opacity": 0.2}},
-}
-"""Lines that are seen on light and on dark ground."""
+_COLOUR, _DOT_COLOUR = "#0072B2", "#999999"
+# Lines that are visible in light and in dark mode.
+_LINE = {"axisLine": {"lineStyle": {"color": "#8a929b"}}}
+_GRID = {"splitLine": {"lineStyle": {"color": "#8a929b", "opacity": 0.2}}}
 
 
 def forest(
-    table: pl.DataFrame,
-    label: str,
-    value: str,
-    *,
-    unit: str = "",
-    zero: bool = False,
-    dots: pl.DataFrame | None = None,
-    colours: tuple[str, ...] = ("#0072B2", "#999999"),
+    table: pl.DataFrame, value: str, *, unit: str = "", zero: bool = False, dots: pl.DataFrame | None = None
 ) -> dict[str, Any]:
     """Options of an ECharts chart.
 
     Args:
-        table: A row for each interval, with columns `low` and `high`.
-        label: The column that names a row.
+        table: A row for each arm, with columns `arm`, `low` and `high`.
         value: The column of the estimate.
-        unit: What is on the axis.
+        unit: The name of the axis.
         zero: Whether a line marks zero, where there is no effect.
-        dots: Single values behind the rows, with columns of the names of `label` and `value`.
-        colours: Of intervals, and of dots.
+        dots: Single values behind the rows, in columns `arm` and `value`.
     """
-    names = table[label].to_list()
-    ends = table.select(label, "low", "high").drop_nulls()
     # One line through all intervals, broken between them by an empty point.
     bars: list[Any] = []
-    for name, low, high in ends.iter_rows():
-        bars += [[low, name], [high, name], [None, None]]
-    series: list[dict[str, Any]] = []
-    if dots is not None:
-        points = dots.select("value", "arm").rows()
-        series.append(
-            {
-                "type": "scatter",
-                "name": "runs",
-                "data": [list(point) for point in points],
-                "symbolSize": 6,
-                "symbolOffset": [0, 10],
-                "itemStyle": {"color": colours[1], "opacity": 0.5},
-            }
-        )
-    series.append(
-        {
-            "type": "line",
-            "name": "95 % interval",
-            "data": bars,
-            "showSymbol": False,
-            "lineStyle": {"width": 4, "color": colours[0]},
-            "connectNulls": False,
-        }
-    )
-    estimates = table.select(value, label).drop_nulls().rows()
+    for arm, low, high in table.select("arm", "low", "high").drop_nulls().iter_rows():
+        bars += [[low, arm], [high, arm], [None, None]]
+    line = {"showSymbol": False, "lineStyle": {"width": 4, "color": _COLOUR}, "connectNulls": False}
+    diamond = {"symbol": "diamond", "symbolSize": 13, "itemStyle": {"color": _COLOUR}}
     mark = {"silent": True, "symbol": "none", "label": {"show": False}, "data": [{"xAxis": 0}]} if zero else {}
-    series.append(
-        {
-            "type": "scatter",
-            "name": "estimate",
-            "data": [list(point) for point in estimates],
-            "symbol": "diamond",
-            "symbolSize": 13,
-            "itemStyle": {"color": colours[0]},
-            "markLine": mark,
-        }
-    )
+    series = [
+        {"type": "line", "name": "95 % interval", "data": bars, **line},
+        {"type": "scatter", "name": "estimate", "data": _points(table, value), **diamond, "markLine": mark},
+    ]
+    if dots is not None:
+        dot = {"symbolSize": 6, "symbolOffset": [0, 10], "itemStyle": {"color": _DOT_COLOUR, "opacity": 0.5}}
+        series.insert(0, {"type": "scatter", "name": "runs", "data": _points(dots, "value"), **dot})
+    labels = {"width": 180, "overflow": "truncate"}
+    name = {"name": unit, "nameLocation": "middle", "nameGap": 28}
     return {
         "grid": {"left": 8, "right": 24, "top": 16, "bottom": 40, "containLabel": True},
         "tooltip": {"trigger": "item", "renderMode": "richText"},
-        "xAxis": {"type": "value", "name": unit, "nameLocation": "middle", "nameGap": 28, "scale": not zero, **_AXIS},
-        "yAxis": {
-            "type": "category",
-            "data": names,
-            "inverse": True,
-            "axisLabel": {"width": 180, "overflow": "truncate"},
-            "axisLine": _AXIS["axisLine"],
-        },
+        "xAxis": {"type": "value", **name, "scale": not zero, **_LINE, **_GRID},
+        "yAxis": {"type": "category", "data": table["arm"].to_list(), "inverse": True, "axisLabel": labels, **_LINE},
         "series": series,
     }
+
+
+def _points(table: pl.DataFrame, value: str) -> list[list[Any]]:
+    return [list(point) for point in table.select(value, "arm").drop_nulls().iter_rows()]

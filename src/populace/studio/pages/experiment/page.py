@@ -1,110 +1,110 @@
-"""One experiment: where it stands, what it found, and what that is worth; live while it runs."""
+"""One experiment: its state, its findings, and their validity; live while it runs."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from urllib.parse import quote
 
-import polars as pl
 from nicegui import ui
 
 from populace.experiments import Results
-from populace.studio.jobs import command
-from populace.studio.pages.experiment import data as view
-from populace.studio.pages.experiment.findings import show_distribution, show_effects, show_over_time, show_precision
-from populace.studio.pages.experiment.validity_card import show_validity
-from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, notify_errors, page_at, section, test_id
+from populace.studio.jobs import CommandError, command
+from populace.studio.pages.experiment import data
+from populace.studio.pages.experiment.findings import (
+    show_distribution,
+    show_effects,
+    show_over_time,
+    show_precision,
+    show_validity,
+)
+from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart, line_chart
+from populace.studio.widgets.elements import action, note, outline, plain_table, refill
 from populace.studio.widgets.redraw import Redrawer
 
-_SHOWN_ROWS = 10
-_BREATH_S = 1.5
-"""How long a page stands still at the least while runs end, so that it can be read and pressed."""
-
-
-@dataclass
-class _Choice:
-    """What of the experiment is looked at."""
-
-    outcome: str
-    reference: str
+_ROWS = 10
+_PAUSE_S = 1.5
+"""The least time between two redraws while runs end, so that the page can be read and used."""
 
 
 def register(studio: Studio) -> None:
-    """Make the page known."""
+    """Add the page `/experiment/NAME`."""
 
     @page_at("/experiment/{name}")
     async def experiment(name: str, outcome: str = "", reference: str = "") -> None:
-        crumbs = [("Runs", "/")]
-        with frame(name, command=command("report", name), crumbs=crumbs) as page:
-            results = await asyncio.to_thread(view.open_results, studio.workspace, name)
-            shown_experiment = _Showing(studio, page, name, _Choice(outcome, reference))
-            await shown_experiment.build(results)
-            studio.changes.listen(f"experiments/{name}", Redrawer(shown_experiment.follow))
+        with frame(name, command=command("report", name), crumbs=[("Runs", "/")]) as page:
+            results = await asyncio.to_thread(data.open_results, studio.workspace, name)
+            experiment_page = _ExperimentPage(studio, page, name, outcome, reference)
+            await experiment_page.build(results)
+            studio.changes.listen(f"experiments/{name}", Redrawer(experiment_page.follow))
 
 
-class _Showing:
-    """What is on the page, and how it follows the folder."""
+class _ExperimentPage:
+    """The parts of the page, and how they follow the folder."""
 
-    def __init__(self, studio: Studio, page: Page, name: str, choice: _Choice) -> None:
-        self.studio, self.page, self.name, self.choice = studio, page, name, choice
+    def __init__(self, studio: Studio, page: Page, name: str, outcome: str, reference: str) -> None:
+        self.studio, self.page, self.name = studio, page, name
+        self.outcome, self.reference = outcome, reference
 
     async def build(self, results: Results) -> None:
-        """Make the parts of the page."""
+        """Draw the page."""
         self.head = ui.column().classes("w-full gap-3")
-        self.chosen = ui.row().classes("w-full items-center gap-3")
-        self.findings = ui.column().classes("w-full gap-3")
-        self.worth = ui.column().classes("w-full gap-3")
-        # Outside of what is made anew: writing a report changes the folder.
-        self._report()
+        self.choices = ui.row().classes("w-full items-center gap-3")
+        self.findings, self.details = (ui.column().classes("w-full gap-3") for _ in range(2))
+        # Outside of what is drawn again: writing a report changes the folder.
+        self._show_report()
         await self.show(results)
 
     async def follow(self) -> None:
-        """The folder changed; what changes while that is being shown is shown after a breath."""
-        await self.show(await asyncio.to_thread(view.open_results, self.studio.workspace, self.name))
-        await asyncio.sleep(_BREATH_S)
+        """Show the changed folder; a change meanwhile is shown after a pause."""
+        await self.show(await asyncio.to_thread(data.open_results, self.studio.workspace, self.name))
+        await asyncio.sleep(_PAUSE_S)
 
     async def show(self, results: Results) -> None:
-        """Show it as it is now."""
-        overview = await asyncio.to_thread(view.experiment_overview, results)
-        card = await asyncio.to_thread(view.card, results)
-        if self.choice.outcome not in overview.outcomes:
-            self.choice.outcome = overview.primary
+        """Show the experiment as it is now."""
+        self.results = results
+        self.overview = await asyncio.to_thread(data.experiment_overview, results)
+        card = await asyncio.to_thread(data.validity_card, results)
         arms = [arm.name for arm in results.folder.arms]
-        if self.choice.reference not in arms:
-            self.choice.reference = arms[0]
-        self.results, self.overview = results, overview
-        self.head.clear()
-        with self.head:
-            self._head(overview)
-            self._go_on(overview)
-        if overview.done and not self.chosen.default_slot.children:
-            with self.chosen:
-                self._choices(overview, arms)
+        if self.outcome not in self.overview.outcomes:
+            self.outcome = self.overview.primary
+        if self.reference not in arms:
+            self.reference = arms[0]
+        with refill(self.head):
+            self._show_state(self.overview)
+            self._show_resume(self.overview)
+        if self.overview.done and not self.choices.default_slot.children:
+            with self.choices:
+                self._show_choices(self.overview, arms)
         self.show_findings()
-        self.worth.clear()
-        with self.worth:
-            _arms(results)
+        with refill(self.details):
+            with section("Arms"):
+                plain_table(results.arms, results.arms.columns, "arms", sortable=True, size=_ROWS)
             show_validity(card, self.name)
-            _failures(results)
-            _kept(results, self.name)
+            _show_failures(results)
+            _show_kept_runs(results, self.name)
 
     def show_findings(self) -> None:
         """The chosen outcome against the chosen arm, and metrics over time."""
-        self.findings.clear()
-        with self.findings:
+        with refill(self.findings):
             if not self.overview.done:
                 with section("Findings"):
-                    empty_state("No run has ended yet. What is found appears here as runs end.")
+                    empty_state("No run has ended yet. Findings appear here as runs end.")
                 return
-            _findings(self.results, self.overview, self.choice)
+            meaning = display_text(self.overview.outcomes[self.outcome], 300)
+            with section(f"Outcome: {display_text(self.outcome, 80)}", note=meaning):
+                if self.results.experiment.design.sampled:
+                    _show_points(self.results, self.outcome)
+                else:
+                    show_effects(self.results, self.outcome, self.reference)
+                    show_distribution(self.results, self.outcome)
+                    show_precision(self.results, self.outcome, self.reference)
             show_over_time(self.results)
 
-    def _head(self, overview: view.ExperimentOverview) -> None:
-        with section("Where it stands"):
+    def _show_state(self, overview: data.ExperimentOverview) -> None:
+        with section("State"):
             if overview.question:
                 prose(overview.question)
             with ui.row().classes("items-center gap-6"):
@@ -114,73 +114,62 @@ class _Showing:
                 figure(f"{overview.arms:,}", "arms")
                 figure(f"{overview.replicates:,}", "replicates in each arm")
             if overview.total:
-                bar = ui.linear_progress(min(1.0, overview.done / overview.total), show_value=False).props("rounded")
-                bar.classes("w-full")
+                progress = min(1.0, overview.done / overview.total)
+                ui.linear_progress(progress, show_value=False).props("rounded").classes("w-full")
             if overview.reason:
-                ui.label(display_text(overview.reason, 400)).classes("soft small foreign")
+                note(overview.reason, 400)
             if overview.state == "died":
-                ui.label("Its process is gone, and did not say why. Runs that ended are kept.").classes("small").style(
-                    "color: var(--bad)"
-                )
+                text = "Its process ended without recording an end. Runs that ended are kept."
+                note(text, classes="small", colour="bad")
             pairs = "replicate by replicate, as they share their seeds" if overview.paired else "as independent groups"
-            facts = (
+            note(
                 f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it ends "
-                f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}"
+                f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}",
+                800,
             )
-            ui.label(display_text(facts, 800)).classes("soft small foreign")
 
-    def _go_on(self, overview: view.ExperimentOverview) -> None:
-        """How to go on with one that is not complete, or to run failed runs again."""
+    def _show_resume(self, overview: data.ExperimentOverview) -> None:
+        """The button that continues an experiment that is not complete, or repeats failed runs."""
         if overview.state == "running" or (overview.state == "complete" and not overview.failed):
             return
         file = f".studio/{overview.name}.yaml"
         arguments = ["experiment", file, *(["--retry"] if overview.failed else [])]
 
-        @notify_errors
-        async def go_on() -> None:
-            place = self.studio.workspace.folder / ".studio"
-            place.mkdir(parents=True, exist_ok=True)
-            (self.studio.workspace.folder / file).write_text(overview.file)
+        async def resume() -> None:
+            path = self.studio.workspace.folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(overview.file)
             job = self.studio.jobs.start(*arguments)
             ui.notify("It goes on by itself: this page may be closed.")
             await asyncio.sleep(2)
             if job.state == "failed":
-                ui.notify(
-                    display_text(job.error, 600), type="negative", multi_line=True, close_button="Close", timeout=0
-                )
+                raise CommandError(job.error)
 
         title = "Run failed runs again" if overview.state == "complete" else "Go on"
         with section(title):
-            ui.label("No run that came through is repeated.").classes("soft small")
+            note("No run that ended well is repeated.")
             ui.label(command(*arguments)).classes("commandline foreign")
             with ui.row().classes("gap-2"):
-                test_id(ui.button(title, on_click=go_on).props("no-caps unelevated"), "go-on")
+                action(title, resume, "go-on", look="unelevated")
+                name = f"{overview.name}.yaml"
+                action("Save its file", lambda: ui.download.content(overview.file, name, "text/yaml"))
 
-                def save() -> None:
-                    ui.download.content(overview.file, f"{overview.name}.yaml", "text/yaml")
+    def _show_choices(self, overview: data.ExperimentOverview, arms: list[str]) -> None:
+        outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.outcome)
+        reference = ui.select(arms, label="Reference arm", value=self.reference, with_input=len(arms) > 12)
 
-                ui.button("Save its file", on_click=save).props("no-caps outline")
-
-    def _choices(self, overview: view.ExperimentOverview, arms: list[str]) -> None:
-        outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.choice.outcome)
-        test_id(outcome.props("dense outlined").classes("w-full max-w-xs"), "outcome")
-        reference = ui.select(arms, label="Reference arm", value=self.choice.reference, with_input=len(arms) > 12)
-        test_id(reference.props("dense outlined").classes("w-full max-w-xs"), "reference")
-
-        def chosen() -> None:
-            self.choice.outcome = outcome.value or self.choice.outcome
-            self.choice.reference = reference.value or self.choice.reference
-            self.page.address(
-                outcome=None if self.choice.outcome == overview.primary else self.choice.outcome,
-                reference=None if self.choice.reference == arms[0] else self.choice.reference,
+        def choose() -> None:
+            self.outcome, self.reference = outcome.value or self.outcome, reference.value or self.reference
+            self.page.update_address(
+                outcome=None if self.outcome == overview.primary else self.outcome,
+                reference=None if self.reference == arms[0] else self.reference,
             )
             self.show_findings()
 
-        outcome.on_value_change(chosen)
-        reference.on_value_change(chosen)
+        for name, select in (("outcome", outcome), ("reference", reference)):
+            outline(select, name, "w-full max-w-xs").on_value_change(choose)
 
-    def _report(self) -> None:
-        @notify_errors
+    def _show_report(self) -> None:
         async def write() -> None:
             button.disable()
             try:
@@ -192,24 +181,13 @@ class _Showing:
         with section("Report", note="one HTML page with all of this, and the same as Markdown"):
             ui.label(command("report", self.name)).classes("commandline foreign")
             with ui.row().classes("items-center gap-3"):
-                button = test_id(ui.button("Write the report", on_click=write).props("no-caps outline"), "write-report")
+                button = action("Write the report", write, "write-report")
                 target = f"/api/experiments/{quote(self.name, safe='')}/report"
                 link = test_id(ui.link("Open the report", target, new_tab=True).classes("plain"), "open-report")
-                link.set_visibility((view.report_file(self.studio.workspace, self.name)).is_file())
+                link.set_visibility(data.report_file(self.studio.workspace, self.name).is_file())
 
 
-def _findings(results: Results, overview: view.ExperimentOverview, choice: _Choice) -> None:
-    said = overview.outcomes[choice.outcome]
-    with section(f"Outcome: {display_text(choice.outcome, 80)}", note=display_text(said, 300)):
-        if results.experiment.design.sampled:
-            _points(results, choice.outcome)
-            return
-        show_effects(results, choice.outcome, choice.reference)
-        show_distribution(results, choice.outcome)
-        show_precision(results, choice.outcome, choice.reference)
-
-
-def _points(results: Results, outcome: str) -> None:
+def _show_points(results: Results, outcome: str) -> None:
     """A sampled design: the outcome against every factor."""
     for factor in results.experiment.factors:
         table = results.runs.select(factor, outcome).drop_nulls().sort(factor)
@@ -217,67 +195,43 @@ def _points(results: Results, outcome: str) -> None:
             continue
         title = f"{outcome} against {factor}: a dot is a run, n = {table.height}"
         if not (table[factor].dtype.is_numeric() and table[outcome].dtype.is_numeric()):
-            counted = table.group_by(factor, maintain_order=True).len("runs")
-            bar_chart(title, counted, factor, ["runs"], name=f"points-{factor}")
+            counts = table.group_by(factor, maintain_order=True).len("runs")
+            bar_chart(title, counts, factor, ["runs"], name=f"points-{factor}")
             continue
-        made = line_chart(title, table, factor, [outcome], name=f"points-{factor}")
-        for series in made.chart.options["series"]:
+        chart = line_chart(title, table, factor, [outcome], name=f"points-{factor}").chart
+        for series in chart.options["series"]:
             series["type"] = "scatter"
-        made.chart.options["xAxis"].pop("minInterval", None)
-        made.chart.update()
-    shares = view.sensitivity(results, outcome)
+        chart.options["xAxis"].pop("minInterval", None)
+        chart.update()
+    shares = data.sensitivity(results, outcome)
     if shares.table is not None:
-        ui.label("How much of the variance each factor accounts for, alone (first) and in all (total)").classes("small")
-        test_id(rows_table(shares.table, "key"), "sensitivity")
+        ui.label("The share of the variance that each factor explains, alone (first) and in all (total)").classes(
+            "small"
+        )
+        plain_table(shares.table, shares.table.columns, "sensitivity", sortable=True, size=_ROWS)
     elif shares.note:
-        ui.label(display_text(shares.note, 400)).classes("soft small foreign")
+        note(shares.note, 400)
 
 
-def _arms(results: Results) -> None:
-    with section("Arms"):
-        test_id(rows_table(results.arms, "arm"), "arms")
-
-
-def _failures(results: Results) -> None:
+def _show_failures(results: Results) -> None:
     with section("Failed runs"):
         if not results.failures.height:
             ui.label(f"None of the {results.runs.height:,} runs failed.").classes("soft")
             return
-        ui.label("These ended with an error and are in no figure above.").classes("soft small")
-        numbered = results.failures.with_row_index("number", 1)
-        test_id(rows_table(numbered, "number"), "failures")
+        note("These ended with an error and are in no figure above.")
+        failures = results.failures.with_row_index("number", 1)
+        plain_table(failures, failures.columns, "failures", sortable=True, size=_ROWS)
 
 
-def _kept(results: Results, name: str) -> None:
-    kept = view.kept(results)
+def _show_kept_runs(results: Results, name: str) -> None:
+    runs = data.kept_runs(results)
     with section("Single runs"):
-        if not kept.height:
-            ui.label(
-                "Only what runs amount to is kept. With `keep: run` in its file, an experiment keeps them whole."
-            ).classes("soft")
+        if not runs.height:
+            text = "Only the outcomes of runs are kept. With `keep: run` in its file, an experiment keeps whole runs."
+            ui.label(text).classes("soft")
             return
-        ui.label("They lie in the folder of the experiment, and open with these commands.").classes("soft small")
-        test_id(rows_table(kept, "run"), "kept")
+        note("They lie in the folder of the experiment, and open with these commands.")
+        plain_table(runs, runs.columns, "kept", key="run", sortable=True, size=_ROWS)
         ui.label(command("studio", "--workspace", str(results.folder.path))).classes("commandline foreign")
-        judged = ui.link("Judge their answers, blind to the arm", f"/feedback?run={quote(name, safe='')}")
-        test_id(judged.classes("plain"), "judge")
-
-
-def rows_table(table: pl.DataFrame, key: str) -> ui.table:
-    """A table that turns its pages in the browser; for tables of some hundred rows."""
-    columns = [
-        {"name": n, "label": display_text(n.replace("_", " "), 60), "field": n, "align": "left", "sortable": True}
-        for n in table.columns
-    ]
-    rows = [{name: _cell(value) for name, value in row.items()} for row in table.iter_rows(named=True)]
-    pages = _SHOWN_ROWS if table.height > _SHOWN_ROWS else None
-    made = ui.table(columns=columns, rows=rows, row_key=key, pagination=pages)
-    return made.props("flat dense wrap-cells").classes("w-full")
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return float(f"{value:.4g}") if value == value else "–"
-    return value if isinstance(value, int) else display_text(value, 300)
+        link = ui.link("Judge their answers, blind to the arm", f"/feedback?run={quote(name, safe='')}")
+        test_id(link.classes("plain"), "judge")

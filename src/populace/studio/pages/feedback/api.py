@@ -12,7 +12,7 @@ def get_feedback(studio: Studio) -> dict[str, Any]:
     """How much every rater judged, and how far they agree; neither answers nor runs are told, so it is blind."""
     said = Feedback(studio.workspace)
     accord = said.agreement()
-    measures = accord.found.table().to_dicts() if accord.found else []
+    measures = accord.measures.table().to_dicts() if accord.measures else []
     return {"raters": said.counts().to_dicts(), "agreement": measures, "note": accord.note}
 
 

@@ -147,8 +147,8 @@ def _follow(
                 f"{which.value or 0:.0f}",
             ]
             arguments += ["--purpose", str(purpose.value)] if purpose.value not in (None, "any") else []
-        page.command(command("feedback", *arguments))
-        page.address(run=",".join(runs.value or []), kind=what.value, seed=f"{which.value or 0:.0f}")
+        page.show_command(command("feedback", *arguments))
+        page.update_address(run=",".join(runs.value or []), kind=what.value, seed=f"{which.value or 0:.0f}")
 
     async def look() -> None:
         found = await asyncio.to_thread(_purposes, studio, list(runs.value or []), str(what.value))
@@ -191,7 +191,7 @@ async def _so_far(studio: Studio) -> None:
         ]
         made = ui.table(columns=columns, rows=rows, row_key="rater").props("flat dense wrap-cells").classes("w-full")
         test_id(made, "raters")
-        found = accord.found
+        found = accord.measures
         if found is not None and found.alpha.value == found.alpha.value:
             said = f"Agreement: Krippendorff's alpha for ordered scores {found.alpha} answers, 95 % interval."
             test_id(ui.label(display_text(said, 300)), "agreement")

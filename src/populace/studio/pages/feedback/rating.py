@@ -80,7 +80,7 @@ class RatingPanel:
         total = len(sitting.items)
         self.count.set_text(f"{sitting.judged} of {total} judged")
         self.bar.set_value(sitting.judged / total if total else 0.0)
-        self.page.address(n=sitting.place + 1 if sitting.item else None)
+        self.page.update_address(n=sitting.place + 1 if sitting.item else None)
         self.body.clear()
         with self.body:
             if sitting.item is None:

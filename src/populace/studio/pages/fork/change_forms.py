@@ -1,4 +1,4 @@
-"""Forms for what can be done to a society from outside, one for each kind of intervention."""
+"""Forms for changes, one for each kind of intervention."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from nicegui import ui
 from populace.base.errors import InterventionError
 from populace.models import MODEL_FORMS
 from populace.people import People
-from populace.studio.pages.fork.data import Beginning
-from populace.studio.pages.fork.selection import SIGNS, Column, ColumnCondition, column_value, selection
+from populace.studio.pages.fork.data import ForkPoint
+from populace.studio.pages.fork.selection import OPERATORS, ColumnCondition, column_value, selection
 from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text
+from populace.studio.widgets.elements import action, icon_button, note, outline
 from populace.studio.widgets.fields import field, field_grid
 from populace.studio.widgets.form_values import format_value, parse_value
 from populace.tools.describe import Parameter
@@ -27,89 +28,78 @@ KINDS = {
     "change": "Change a parameter",
     "swap": "Swap the model",
 }
-"""What can be done, by the kind of intervention."""
+"""The names of the forms, by the kind of intervention."""
 
-Read = Callable[[People], dict[str, Any]]
-"""Makes an intervention, without its step, of what was typed; raises one of our errors where that will not do."""
-
-
-def change_form(kind: str, start: Beginning, parameters: tuple[Parameter, ...]) -> Read:
-    """Build the form for one kind of change where the page stands, and return what reads it."""
-    match kind:
-        case "announce":
-            return _announce(start)
-        case "set":
-            return _set(start)
-        case "add":
-            return _add(start)
-        case "remove":
-            return _remove(start)
-        case "change":
-            return _change(start, parameters)
-        case _:
-            return _swap(start)
+FormReader = Callable[[People], dict[str, Any]]
+"""Returns the intervention in a form, without its step; raises a PopulaceError where the input is invalid."""
 
 
-def _announce(start: Beginning) -> Read:
-    text = test_id(ui.textarea("What people are told"), "announce-text")
-    text.classes("w-full").props("outlined dense autogrow")
-    long = Parameter("steps", "int", optional=True, ge=1, help="For how many steps it is told; nothing: for good.")
-    typed: dict[str, str] = {}
-    whom = _Whom(start)
+def change_form(kind: str, point: ForkPoint, parameters: tuple[Parameter, ...]) -> FormReader:
+    """Build the form for one kind of change, and return the function that reads it."""
+    if kind == "change":
+        return _change(point, parameters)
+    forms = {"announce": _announce, "set": _set, "add": _add, "remove": _remove, "swap": _swap}
+    return forms[kind](point)
+
+
+def _announce(point: ForkPoint) -> FormReader:
+    text = outline(ui.textarea("What people are told"), "announce-text").props("autogrow")
+    duration = Parameter("steps", "int", optional=True, ge=1, help="For how many steps; empty: until the end.")
+    texts: dict[str, str] = {}
+    target = _PeopleForm(point)
     with field_grid():
-        field(long, "", typed.__setitem__, name="announce-steps")
+        field(duration, "", texts.__setitem__, name="announce-steps")
 
     def read(people: People) -> dict[str, Any]:
-        steps = parse_value(long, typed.get("steps", ""))
-        made = {"kind": "announce", "text": (text.value or "").strip(), "to": whom.read(people)}
-        return made | ({"steps": steps} if steps is not None else {})
+        steps = parse_value(duration, texts.get("steps", ""))
+        change = {"kind": "announce", "text": (text.value or "").strip(), "to": target.read(people)}
+        return change | ({"steps": steps} if steps is not None else {})
 
     return read
 
 
-def _set(start: Beginning) -> Read:
-    columns = {each.name: each for each in start.columns if each.name != "id"}
+def _set(point: ForkPoint) -> FormReader:
+    columns = {each.name: each for each in point.columns if each.name != "id"}
     with ui.row().classes("w-full gap-2 items-start"):
         select = _choose("Column", [*columns, *({"decider", "model"} - set(columns))], "set-column")
-        value = test_id(ui.input("Value"), "set-value").classes("grow").props("outlined dense")
-    hint = ui.label("").classes("soft small foreign")
+        value = outline(ui.input("Value"), "set-value", "grow")
+    hint = note("")
 
     def follow() -> None:
         column = columns.get(select.value or "")
-        known = f"{column.kind}, such as {display_text(column.example, 80)}" if column and column.example else "text"
-        hint.set_text(f"{known}; nothing typed empties it" if select.value else "")
+        kind = f"{column.kind}, {display_text(column.help, 80)}" if column and column.help else "text"
+        hint.set_text(f"{kind}; an empty field empties the column" if select.value else "")
 
     select.on_value_change(follow)
-    whom = _Whom(start)
+    target = _PeopleForm(point)
 
     def read(people: People) -> dict[str, Any]:
         if not select.value:
-            raise InterventionError("Which column is to be set?", "Choose one.")
-        column = columns.get(select.value, Column(select.value, "text", ""))
+            raise InterventionError("No column is chosen.", "Choose the column to set.")
+        column = columns.get(select.value, Parameter(select.value, "text"))
         values = {column.name: column_value(column, value.value or "")}
-        return {"kind": "set", "values": values, "to": whom.read(people)}
+        return {"kind": "set", "values": values, "to": target.read(people)}
 
     return read
 
 
-def _add(start: Beginning) -> Read:
-    columns = [each for each in start.columns if each.kind != "json" and (each.name != "id" or each.kind == "text")]
+def _add(point: ForkPoint) -> FormReader:
+    columns = [each for each in point.columns if each.kind != "json" and (each.name != "id" or each.kind == "text")]
     count = Parameter("how_many", "int", 1, ge=1, le=100_000, help="How many people like this join.")
-    typed: dict[str, str] = {}
-    ui.label("A person like this joins; what is left empty is empty for them. Ids are given.").classes("soft small")
+    texts: dict[str, str] = {}
+    note("A person like this joins; an empty field stays empty. Ids are assigned.")
     with field_grid():
         for each in columns:
-            parameter = Parameter(each.name, each.kind if each.kind != "bool" else "text", optional=True)
-            example = replace(parameter, help=f"such as {each.example}" if each.example else "")
-            field(example, "", typed.__setitem__, name=f"add-{each.name}")
-        field(count, None, lambda _, text: typed.__setitem__("\0count", text), name="add-count")
+            column = replace(each, kind=each.kind if each.kind != "bool" else "text")
+            field(column, "", texts.__setitem__, name=f"add-{each.name}")
+        field(count, None, lambda _, text: texts.__setitem__("\0count", text), name="add-count")
 
     def read(people: People) -> dict[str, Any]:
         known = {each.name: each for each in columns}
-        row = {name: column_value(known[name], text) for name, text in typed.items() if name in known and text.strip()}
+        row = {name: column_value(known[name], text) for name, text in texts.items() if name in known and text.strip()}
         if not row:
-            raise InterventionError("Who joins?", "Fill in at least one column.")
-        number = parse_value(count, typed.get("\0count", "1"))
+            raise InterventionError("The new person has no columns.", "Fill in at least one.")
+        number = parse_value(count, texts.get("\0count", "1"))
         rows = [dict(row) for _ in range(number)]
         if number > 1 and "name" in row:
             rows = [row | {"name": f"{row['name']} {place}"} for place, row in enumerate(rows, 1)]
@@ -118,95 +108,96 @@ def _add(start: Beginning) -> Read:
     return read
 
 
-def _remove(start: Beginning) -> Read:
-    whom = _Whom(start, "Who leaves?")
-    return lambda people: {"kind": "remove", "to": whom.read(people)}
+def _remove(point: ForkPoint) -> FormReader:
+    target = _PeopleForm(point, "Who leaves?")
+    return lambda people: {"kind": "remove", "to": target.read(people)}
 
 
-def _change(start: Beginning, parameters: tuple[Parameter, ...]) -> Read:
-    # What holds now stands in the place of the default, so that one sees what is being changed.
-    now = {each.name: replace(each, default=start.parameters.get(each.name, each.default)) for each in parameters}
-    typed: dict[str, str] = {}
+def _change(point: ForkPoint, parameters: tuple[Parameter, ...]) -> FormReader:
+    # The current value takes the place of the default, so that the form shows it.
+    now = {each.name: replace(each, default=point.parameters.get(each.name, each.default)) for each in parameters}
+    texts: dict[str, str] = {}
     select = _choose("Parameter", list(now), "change-parameter")
     place = field_grid()
 
     def follow() -> None:
         place.clear()
-        typed.clear()
+        texts.clear()
         if select.value in now:
             with place:
-                field(now[select.value], None, typed.__setitem__, name="change-value")
+                field(now[select.value], None, texts.__setitem__, name="change-value")
 
     select.on_value_change(follow)
 
     def read(people: People) -> dict[str, Any]:
         if select.value not in now:
-            raise InterventionError("Which parameter is to change?", "Choose one.")
+            raise InterventionError("No parameter is chosen.", "Choose the parameter to change.")
         parameter = now[select.value]
-        held = format_value(parameter.default)
-        text = typed.get(parameter.name, held)
+        current = format_value(parameter.default)
+        text = texts.get(parameter.name, current)
         value = parse_value(parameter, text)
-        if text == held or value == parameter.default:
-            raise InterventionError(f"{parameter.name} is {display_text(held, 200)} already.", "Type another value.")
+        if text == current or value == parameter.default:
+            raise InterventionError(f"{parameter.name} is {display_text(current, 200)} already.", "Type another value.")
         return {"kind": "change", "parameters": {parameter.name: value}}
 
     return read
 
 
-def _swap(start: Beginning) -> Read:
-    model = test_id(ui.input("Model", placeholder=start.model), "swap-model")
-    model.classes("w-full").props("outlined dense").set_autocomplete(["embedded", "scripted:uniform", "scripted:first"])
-    ui.label(", ".join(MODEL_FORMS)).classes("soft small")
-    whom = _Whom(start, "For whom?")
+def _swap(point: ForkPoint) -> FormReader:
+    model = outline(ui.input("Model", placeholder=point.regime.model), "swap-model")
+    model.set_autocomplete(["embedded", "scripted:uniform", "scripted:first"])
+    note(", ".join(MODEL_FORMS))
+    target = _PeopleForm(point, "For whom?")
 
     def read(people: People) -> dict[str, Any]:
         if not (model.value or "").strip():
-            raise InterventionError("Which model is to decide?", "Type its name.")
-        meant = whom.read(people)
-        return {"kind": "swap", "model": model.value.strip()} | ({"to": meant} if meant else {})
+            raise InterventionError("No model is given.", "Type the name of the model that decides.")
+        to = target.read(people)
+        return {"kind": "swap", "model": model.value.strip()} | ({"to": to} if to else {})
 
     return read
 
 
-class _Whom:
-    """The part of a form that says who is meant: everybody until something is typed."""
+class _PeopleForm:
+    """The part of a form that selects people: everybody as long as it is empty."""
 
-    def __init__(self, start: Beginning, title: str = "To whom?") -> None:
-        self._columns = [each.name for each in start.columns if each.kind != "json"]
+    def __init__(self, point: ForkPoint, title: str = "To whom?") -> None:
+        self._columns = [each.name for each in point.columns if each.kind != "json"]
         self._rows: list[tuple[ui.select, ui.select, ui.input]] = []
-        self._typed: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
         with ui.column().classes("w-full gap-2"):
             with ui.row().classes("items-center gap-2"):
                 ui.label(title).classes("small").style("font-weight: 600")
-                ui.label("Everybody, unless something is said here.").classes("soft small")
+                ui.label("Everybody, unless something is entered here.").classes("soft small")
             self._place = ui.column().classes("w-full gap-2")
-            more = ui.button("Add a condition", on_click=self._condition).props("flat dense no-caps icon=add")
-            test_id(more, "whom-condition")
+            action("Add a condition", self._add_condition, "whom-condition", look="flat dense icon=add")
             with field_grid():
                 ids = Parameter("people", "text", "", help="Names or ids, with commas between.")
                 share = Parameter("share", "number", optional=True, gt=0, le=1, help="Only a share of them, at random.")
-                field(ids, "", self._typed.__setitem__, name="whom-people")
-                field(share, "", self._typed.__setitem__, name="whom-share")
+                field(ids, "", self._texts.__setitem__, name="whom-people")
+                field(share, "", self._texts.__setitem__, name="whom-share")
 
-    def _condition(self) -> None:
+    def _add_condition(self) -> None:
         number = len(self._rows)
         with self._place, ui.row().classes("w-full gap-2 items-center") as row:
             column = _choose("Column", self._columns, f"whom-column-{number}")
-            sign = test_id(ui.select(SIGNS, value="eq"), f"whom-sign-{number}").props("outlined dense options-dense")
-            value = test_id(ui.input("Value"), f"whom-value-{number}").classes("grow").props("outlined dense")
-            entry = (column, sign, value)
+            operator = test_id(ui.select(OPERATORS, value="eq"), f"whom-sign-{number}").props(
+                "outlined dense options-dense"
+            )
+            value = outline(ui.input("Value"), f"whom-value-{number}", "grow")
+            entry = (column, operator, value)
             self._rows.append(entry)
 
             def drop() -> None:
                 self._rows.remove(entry)
                 row.delete()
 
-            ui.button(on_click=drop).props('flat round dense icon=close aria-label="Remove this condition"')
+            icon_button("close", "Remove this condition", drop)
 
     def read(self, people: People) -> dict[str, Any]:
-        """The selection that was typed."""
+        """The selection in the form."""
         conditions = [ColumnCondition(c.value, s.value, v.value or "") for c, s, v in self._rows if c.value]
-        return selection(conditions, self._typed.get("people", ""), self._typed.get("share", ""), people)
+        return selection(conditions, self._texts.get("people", ""), self._texts.get("share", ""), people)
 
 
 def _choose(label: str, names: list[str], test: str) -> ui.select:

@@ -1,4 +1,4 @@
-"""A fork as a form has it: the parent at a step, the changes that were added, and the command that starts it."""
+"""A fork as a form has it: the parent at a step, the changes, and the command that starts it."""
 
 from __future__ import annotations
 
@@ -9,42 +9,38 @@ from typing import Any
 
 from populace.base.errors import InterventionError, UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.journal import ChangeParameters, RunSettings, read_interventions
+from populace.journal import ChangeParameters, Regime, RunSettings, read_interventions
 from populace.people import People
 from populace.runs.reader import RunReader
-from populace.studio.pages.fork.selection import Column, columns_of
+from populace.studio.pages.fork.selection import columns_of
 from populace.studio.widgets.form_values import command_options, format_value, input_error, input_errors
 from populace.tools.describe import Parameter, fields_of
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """The parent, as the fork would leave it.
+class ForkPoint:
+    """The parent as it is before the first step of the fork.
 
     Attributes:
         at: The first step that differs.
-        last: The last step at which the parent can be left.
-        people: How many there are.
-        columns: What is known of them.
+        last: The last step at which the parent can be forked.
+        people: The number of people.
+        columns: The columns of the population.
         metrics: The metrics after the step before, by name.
-        parameters: The parameters that hold then.
-        model: Who decides then.
-        seed: The seed that holds then.
-        temperature: The temperature that holds then.
+        parameters: The parameters of the scenario.
+        regime: The model, seed and temperature, among others.
     """
 
     at: int
     last: int
     people: int
-    columns: tuple[Column, ...]
+    columns: list[Parameter]
     metrics: dict[str, float | str | None]
     parameters: dict[str, Any]
-    model: str
-    seed: int
-    temperature: float
+    regime: Regime
 
 
-def beginning(run: RunReader, at: int | None = None) -> Beginning:
+def fork_point(run: RunReader, at: int | None = None) -> ForkPoint:
     """The parent at the step before a fork; without a step, at its last one.
 
     Raises:
@@ -59,24 +55,15 @@ def beginning(run: RunReader, at: int | None = None) -> Beginning:
         raise UsageError(f"{run.name} cannot be forked at step {at}.", f"It can be forked at 1 to {last}.")
     people = run.people(at - 1)
     metrics = run.record.table(at - 1, "metrics")
-    row = metrics.row(0, named=True) if metrics is not None and metrics.height else {}
-    regimes = [each for each in run.manifest.regimes if each.since < at]
-    parameters = {name: value for each in regimes for name, value in each.parameters.items()}
-    for each in run.manifest.interventions:
-        if isinstance(each, ChangeParameters) and each.at < at:
-            parameters |= each.parameters
-    now = regimes[-1]
-    return Beginning(
-        at,
-        last,
-        len(people),
-        tuple(columns_of(people)),
-        {name: value for name, value in row.items() if name != "step"},
-        parameters,
-        now.model,
-        now.seed,
-        now.temperature,
-    )
+    row = metrics.drop("step", strict=False).row(0, named=True) if metrics is not None and metrics.height else {}
+    manifest = run.manifest
+    parameters = {
+        name: value for each in manifest.regimes if each.since < at for name, value in each.parameters.items()
+    }
+    for change in manifest.interventions:
+        if isinstance(change, ChangeParameters) and change.at < at:
+            parameters |= change.parameters
+    return ForkPoint(at, last, len(people), columns_of(people), row, parameters, manifest.regime_at(at - 1))
 
 
 SETTINGS = tuple(
@@ -84,18 +71,18 @@ SETTINGS = tuple(
     for each in fields_of(RunSettings)
     if each.name in ("seed", "temperature")
 )
-"""What a fork may have of its own beside changes."""
+"""The settings that a fork may have of its own."""
 
 
 @dataclass
 class Fork:
-    """A fork as it was put together.
+    """A fork that is being prepared.
 
     Attributes:
         run: The parent's name.
         at: The first step that differs.
         changes: Interventions, as plain data.
-        settings: What was typed for another seed or temperature; nothing keeps the parent's.
+        settings: Texts for another seed or temperature; an empty one keeps the parent's.
     """
 
     run: str
@@ -111,47 +98,47 @@ class Fork:
         except ValueError as error:
             raise InterventionError(f"the changes in the address are not JSON: {error}.") from error
         if not isinstance(changes, list):
-            raise InterventionError("the changes in the address are no list.")
+            raise InterventionError("the changes in the address are not a list.")
         read_interventions(changes)
         return cls(run, at, changes, {each.name: query[each.name] for each in SETTINGS if each.name in query})
 
     def query(self) -> dict[str, str | None]:
-        """What the address holds; None for what is left out."""
+        """The parts of the address; None for one that is left out."""
         changes = json.dumps(self.changes, ensure_ascii=False, separators=(",", ":")) if self.changes else None
         settings = {each.name: self.settings.get(each.name, "").strip() or None for each in SETTINGS}
         return {"at": str(self.at), "changes": changes, **settings}
 
     def move(self, at: int) -> None:
-        """Fork at another step; what was to happen at the fork goes with it."""
+        """Fork at another step; changes at the old one move with it."""
         for change in self.changes:
             if change["at"] == self.at or change["at"] < at:
                 change["at"] = at
         self.at = at
 
     def input_errors(self) -> dict[str, str]:
-        """Settings that will not do."""
+        """The errors in the settings, by name."""
         return input_errors(SETTINGS, self.settings)
 
     def command(self) -> list[str]:
         """The command that starts it, without `populace`.
 
-        A parameter or a model for everybody that changes with the first step is a setting of the fork, which also
-        decides whether there is more to do; all else is an intervention.
+        A parameter, or a model for everybody, that changes with the first step is a setting of the fork; everything
+        else is an intervention.
         """
-        made, later = ["fork", self.run, "--at", str(self.at)], []
+        arguments, later = ["fork", self.run, "--at", str(self.at)], []
         for change in self.changes:
-            begins = change["at"] == self.at
-            if begins and change["kind"] == "change":
+            first = change["at"] == self.at
+            if first and change["kind"] == "change":
                 for name, value in change["parameters"].items():
-                    made += ["--set", f"{name}={format_value(value)}"]
-            elif begins and change["kind"] == "swap" and change.get("to") is None:
-                made += ["--model", change["model"]]
+                    arguments += ["--set", f"{name}={format_value(value)}"]
+            elif first and change["kind"] == "swap" and change.get("to") is None:
+                arguments += ["--model", change["model"]]
             else:
                 later.append(change)
-        made += command_options(SETTINGS, self.settings)
+        arguments += command_options(SETTINGS, self.settings)
         for change in later:
-            made += ["--intervention", json.dumps(change, ensure_ascii=False)]
-        return made
+            arguments += ["--intervention", json.dumps(change, ensure_ascii=False)]
+        return arguments
 
 
 def check_changes(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -> list[str]:

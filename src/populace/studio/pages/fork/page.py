@@ -1,9 +1,8 @@
-"""Intervene and fork: leave a run at a step, with changes, and see it beside its parent."""
+"""Intervene and fork: continue a run from a step, with changes, and see the fork beside its parent."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,10 +10,11 @@ from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.runs.clock import step_time
+from populace.runs.reader import RunReader
 from populace.studio.catalogue import Catalogue
 from populace.studio.jobs import command
-from populace.studio.pages.fork.change_forms import KINDS, Read, change_form
-from populace.studio.pages.fork.data import SETTINGS, Beginning, Fork, beginning, check_changes
+from populace.studio.pages.fork.change_forms import KINDS, FormReader, change_form
+from populace.studio.pages.fork.data import SETTINGS, Fork, ForkPoint, check_changes, fork_point
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -23,12 +23,14 @@ from populace.studio.shell.frame import (
     frame,
     notify_errors,
     page_at,
+    parse_number,
     run_address,
     section,
     test_id,
 )
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import action, icon_button, note, outline, refill
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import infer_parameters, read_parameters
 from populace.studio.widgets.start_dialog import show_start
@@ -36,7 +38,7 @@ from populace.tools.describe import Parameter
 
 
 def register(studio: Studio) -> None:
-    """`/run/NAME/fork`."""
+    """Add the page `/run/NAME/fork`."""
     catalogue = Catalogue(studio.jobs)
 
     @page_at("/run/{name}/fork")
@@ -45,236 +47,206 @@ def register(studio: Studio) -> None:
         add_form_style()
         with frame("Intervene and fork", crumbs=[(name, run_address(name))]) as page:
             parent = studio.library.run(name)
-            start = await asyncio.to_thread(beginning, parent, _step(query.get("at")))
-            fork = Fork.read(parent.name, start.at, query)
-            fork.move(start.at)
-            built = _ForkPage(studio, page, fork, infer_parameters(start.parameters))
-            await built.show(start)
-            after_load(lambda: built.learn(catalogue, parent.manifest.scenario))
-
-
-def _step(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdecimal():
-        raise UsageError(f"at={display_text(text, 40)} is no step.", "Write a whole number.")
-    return int(text)
+            point = await asyncio.to_thread(fork_point, parent, parse_number(query.get("at", ""), "step"))
+            fork = Fork.read(parent.name, point.at, query)
+            fork.move(point.at)
+            form = _ForkPage(studio, page, fork, point)
+            await form.build()
+            after_load(lambda: form.read_scenario(catalogue, parent.manifest.scenario))
 
 
 class _ForkPage:
-    """The fork that is being put together, on one page."""
+    """The form of one fork."""
 
-    def __init__(self, studio: Studio, page: Page, fork: Fork, parameters: tuple[Parameter, ...]) -> None:
-        self.studio, self.page, self.fork, self.parameters = studio, page, fork, parameters
-        self._read: Read | None = None
+    def __init__(self, studio: Studio, page: Page, fork: Fork, point: ForkPoint) -> None:
+        self.studio, self.page, self.fork, self.point = studio, page, fork, point
+        self.parameters: tuple[Parameter, ...] = infer_parameters(point.parameters)
+        self._read_form: FormReader | None = None
+        self._change_step = ""
 
-    async def learn(self, catalogue: Catalogue, scenario: str) -> None:
-        """Ask the scenario for its parameters; where it cannot be asked, what their values tell has to do."""
+    @property
+    def _parent(self) -> RunReader:
+        return self.studio.library.run(self.fork.run)
+
+    async def read_scenario(self, catalogue: Catalogue, scenario: str) -> None:
+        """Read the parameters of the scenario; where it cannot be loaded, they are inferred from their values."""
         try:
             self.parameters = read_parameters(await catalogue.description(scenario))
         except PopulaceError as error:
-            self._unasked.set_visibility(True)
-            with self._unasked:
+            self._problem.set_visibility(True)
+            with self._problem:
                 ui.label("The scenario could not be asked for its parameters; bounds are not checked here.")
                 error_card(error)
             return
-        await self._follow()
+        await self._update()
 
-    async def show(self, start: Beginning) -> None:
-        """Build the page."""
-        self._beginning = start
+    async def build(self) -> None:
+        """Draw the page."""
         with section("Where it leaves its parent"):
             with ui.row().classes("w-full items-center gap-4 no-wrap"):
-                slider = ui.slider(min=1, max=start.last, value=start.at, step=1)
+                slider = ui.slider(min=1, max=self.point.last, value=self.point.at, step=1)
                 slider.props('label aria-label="The first step that differs"')
                 self._slider = test_id(slider, "fork-slider").classes("grow")
-                self._number = test_id(ui.number("From step", value=start.at, format="%d"), "fork-at")
-                self._number.props(f"outlined dense min=1 max={start.last}").classes("w-28")
-            self._slider.on_value_change(lambda event: self._slid(event.value))
-            self._number.on_value_change(notify_errors(self._numbered))
+                self._number = outline(ui.number("From step", value=self.point.at, format="%d"), "fork-at", "w-28")
+                self._number.props(f"min=1 max={self.point.last}")
+            self._slider.on_value_change(lambda event: self._number.set_value(int(event.value)))
+            self._number.on_value_change(notify_errors(self._on_number))
             self._summary = test_id(ui.column().classes("w-full gap-2"), "fork-parent")
         with section("Changes", note="what is done to the society from outside"):
-            self._unasked = ui.column().classes("w-full")
-            self._unasked.set_visibility(False)
+            self._problem = ui.column().classes("w-full")
+            self._problem.set_visibility(False)
             self._list = test_id(ui.element("div").classes("changes"), "changes")
-            self._show_adding()
+            with ui.column().classes("w-full gap-2"):
+                kind = ui.select(KINDS, label="Add a change", on_change=lambda event: self._open_form(event.value))
+                self._kind = outline(kind, "change-kind", "").props("options-dense clearable")
+                self._kind.style("min-width: 240px")
+                self._form = ui.column().classes("w-full gap-3")
         with section("The fork itself", note="left empty, it keeps what its parent has"), field_grid():
             for each in SETTINGS:
-                field(each, self.fork.settings.get(each.name, ""), self._set, name=f"fork-{each.name}")
+                field(each, self.fork.settings.get(each.name, ""), self._on_setting, name=f"fork-{each.name}")
         with ui.column().classes("startbar"):
-            self._start = test_id(ui.button("Start the fork", on_click=notify_errors(self._begin)), "fork-start")
-            self._start.props("no-caps unelevated icon=call_split")
-            self._hindered = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
-        self._show_beginning()
-        await self._follow()
-        self.studio.changes.listen(self.fork.run, self._grown)
+            self._start = action("Start the fork", self._start_fork, "fork-start", look="unelevated icon=call_split")
+            self._refusal = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
+        self._show_point()
+        await self._update()
+        self.studio.changes.listen(self.fork.run, self._on_growth)
 
-    def _show_adding(self) -> None:
-        with ui.column().classes("w-full gap-2"):
-            kind = ui.select(KINDS, label="Add a change", on_change=lambda event: self._open(event.value))
-            self._kind = test_id(kind, "change-kind").props("outlined dense options-dense clearable")
-            self._kind.style("min-width: 240px")
-            self._form = ui.column().classes("w-full gap-3")
-
-    def _open(self, kind: str | None) -> None:
+    def _open_form(self, kind: str | None) -> None:
         """Open the form of one kind of change."""
-        self._form.clear()
-        self._read = None
-        if kind is None:
-            return
-        with self._form:
-            self._read = change_form(kind, self._beginning, self.parameters)
+        self._read_form, self._change_step = None, ""
+        with refill(self._form):
+            if kind is None:
+                return
+            self._read_form = change_form(kind, self.point, self.parameters)
             step = Parameter("at", "int", self.fork.at, ge=self.fork.at, help="The step at whose beginning it happens.")
-            self._later = ""
             with field_grid():
-                field(step, None, self._put_off, name="change-at")
-            self._refused = ui.column().classes("w-full")
-            test_id(ui.button("Add this change", on_click=notify_errors(self._add)), "change-add").props(
-                "outline no-caps"
-            )
+                field(step, None, self._on_change_step, name="change-at")
+            self._form_error = ui.column().classes("w-full")
+            action("Add this change", self._add_change, "change-add")
 
-    def _put_off(self, name: str, text: str) -> None:
-        self._later = text.strip()
+    def _on_change_step(self, name: str, text: str) -> None:
+        self._change_step = text
 
-    async def _add(self) -> None:
-        """Try the change; where it will do, it is part of the fork."""
-        if self._read is None:
+    async def _add_change(self) -> None:
+        """Try the change; where it is valid, add it to the fork."""
+        if self._read_form is None:
             return
-        self._refused.clear()
-        parent = self.studio.library.run(self.fork.run)
+        refill(self._form_error)
+        parent = self._parent
         try:
-            if self._later and not self._later.isdecimal():
-                raise UsageError(f"{display_text(self._later, 40)} is no step.", "Write a whole number.")
+            step = parse_number(self._change_step.strip(), "step")
             people = await asyncio.to_thread(parent.people, self.fork.at - 1)
-            change = {"at": int(self._later or self.fork.at), **self._read(people)}
-            tried = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
-            await asyncio.to_thread(check_changes, parent, tried, self.parameters)
+            change = {"at": self.fork.at if step is None else step, **self._read_form(people)}
+            trial = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
+            await asyncio.to_thread(check_changes, parent, trial, self.parameters)
         except PopulaceError as error:
-            with self._refused:
+            with self._form_error:
                 error_card(error)
             return
         self.fork.changes.append(change)
         self._kind.set_value(None)
-        await self._follow()
+        await self._update()
 
-    def _set(self, name: str, text: str) -> None:
+    def _on_setting(self, name: str, text: str) -> None:
         self.fork.settings[name] = text
-        self._tell()
+        self._update_command()
 
-    def _slid(self, value: Any) -> None:
-        if int(value) != self.fork.at:
-            self._number.set_value(int(value))
-
-    async def _numbered(self) -> None:
-        """Another step was chosen."""
+    async def _on_number(self) -> None:
+        """Fork at another step."""
         value = self._number.value
-        if value is None or not 1 <= value <= self._beginning.last or value != int(value):
-            self._number.props("error").props(f'error-message="1 to {self._beginning.last}"')
+        if value is None or not 1 <= value <= self.point.last or value != int(value):
+            self._number.props("error").props(f'error-message="1 to {self.point.last}"')
             return
         self._number.props(remove="error")
         if int(value) == self.fork.at:
             return
-        self._beginning = await asyncio.to_thread(beginning, self.studio.library.run(self.fork.run), int(value))
+        self.point = await asyncio.to_thread(fork_point, self._parent, int(value))
         self.fork.move(int(value))
         self._slider.set_value(int(value))
         self._kind.set_value(None)
-        self._show_beginning()
-        await self._follow()
+        self._show_point()
+        await self._update()
 
-    async def _grown(self) -> None:
-        """The parent went on: it can be left later than before."""
-        steps = self.studio.library.run(self.fork.run).steps
-        if steps and steps[-1] + 1 != self._beginning.last:
-            self._beginning = await asyncio.to_thread(beginning, self.studio.library.run(self.fork.run), self.fork.at)
-            self._slider.props(f"max={self._beginning.last}")
-            self._number.props(f"max={self._beginning.last}")
-            self._show_beginning()
+    async def _on_growth(self) -> None:
+        """The parent went on: it can be forked later than before."""
+        steps = self._parent.steps
+        if steps and steps[-1] + 1 != self.point.last:
+            self.point = await asyncio.to_thread(fork_point, self._parent, self.fork.at)
+            for element in (self._slider, self._number):
+                element.props(f"max={self.point.last}")
+            self._show_point()
 
-    def _show_beginning(self) -> None:
-        start, parent = self._beginning, self.studio.library.run(self.fork.run)
-        self._summary.clear()
-        with self._summary:
-            ui.label(
-                f"It shares {step_time(parent, start.at - 1)} and all before, and goes its own way "
-                f"from step {start.at}."
-            )
+    def _show_point(self) -> None:
+        point, regime = self.point, self.point.regime
+        with refill(self._summary):
+            last = step_time(self._parent, point.at - 1)
+            ui.label(f"It shares {last} and all before, and goes its own way from step {point.at}.")
             with ui.row().classes("gap-6"):
-                figure(f"{start.people:,}", "people")
-                for name, value in list(start.metrics.items())[:6]:
-                    figure(_shown(value), display_text(name.replace("_", " "), 60))
-            held = f"seed {start.seed} · temperature {start.temperature:g}"
-            ui.label(
-                f"{display_text(start.model, 120)} decides · {held} · can be left at step 1 to {start.last}"
-            ).classes("soft small")
+                figure(f"{point.people:,}", "people")
+                for name, value in list(point.metrics.items())[:6]:
+                    figure(_metric_text(value), display_text(name.replace("_", " "), 60))
+            settings = f"seed {regime.seed} · temperature {regime.temperature:g}"
+            note(f"{regime.model} decides · {settings} · can be forked at step 1 to {point.last}", 300)
 
-    async def _follow(self) -> None:
-        """Let the list, the command and the address follow the fork."""
-        self._tell()
-        said: Sequence[str] = [str(change.get("kind")) for change in self.fork.changes]
+    async def _update(self) -> None:
+        """Update the list of changes, the command and the address."""
+        self._update_command()
+        sentences = [str(change.get("kind")) for change in self.fork.changes]
         problem = None
         try:
-            said = await asyncio.to_thread(
-                check_changes, self.studio.library.run(self.fork.run), self.fork, self.parameters
-            )
+            sentences = await asyncio.to_thread(check_changes, self._parent, self.fork, self.parameters)
         except PopulaceError as error:
             problem = error
-        self._list.clear()
-        with self._list:
-            if not said:
-                ui.label(
-                    "None yet. Without a change, and with its parent's seed, the fork repeats its parent."
-                ).classes("soft")
-            for number, sentence in enumerate(said):
+        with refill(self._list):
+            if not sentences:
+                text = "None yet. Without a change, and with its parent's seed, the fork repeats its parent."
+                ui.label(text).classes("soft")
+            for number, sentence in enumerate(sentences):
                 self._show_change(number, sentence)
             if problem is not None:
                 error_card(problem)
 
     def _show_change(self, number: int, sentence: str) -> None:
-        async def drop() -> None:
+        async def remove() -> None:
             del self.fork.changes[number]
-            await self._follow()
+            await self._update()
 
         with test_id(ui.element("div").classes("change"), f"change-{number}"):
             ui.label(display_text(sentence, 600)).classes("foreign").props("dir=auto")
-            button = ui.button(on_click=notify_errors(drop)).props(
-                'flat round dense icon=close aria-label="Remove this change"'
-            )
-            test_id(button, f"change-remove-{number}")
+            icon_button("close", "Remove this change", remove, f"change-remove-{number}")
 
-    def _tell(self) -> None:
-        self.page.command(command(*self.fork.command()))
-        self.page.address(**self.fork.query())
-        self._hindered.clear()
+    def _update_command(self) -> None:
+        self.page.show_command(command(*self.fork.command()))
+        self.page.update_address(**self.fork.query())
+        self._refusal.clear()
 
-    async def _begin(self) -> None:
-        wrong = self.fork.input_errors()
+    async def _start_fork(self) -> None:
         try:
-            if self._read is not None:
+            if self._read_form is not None:
                 raise UsageError(
                     "Nothing was started: a change is filled in and not added.",
                     "Add it, or clear the field “Add a change”.",
                 )
-            if wrong:
-                said = "; ".join(f"{name} {why}" for name, why in wrong.items())
-                raise UsageError(f"Nothing was started: {said}.", "Mend what is marked in the form.")
-            await asyncio.to_thread(check_changes, self.studio.library.run(self.fork.run), self.fork, self.parameters)
+            errors = "; ".join(f"{name} {error}" for name, error in self.fork.input_errors().items())
+            if errors:
+                raise UsageError(f"Nothing was started: {errors}.", "Correct what is marked in the form.")
+            await asyncio.to_thread(check_changes, self._parent, self.fork, self.parameters)
         except PopulaceError as error:
-            self._hindered.clear()
-            with self._hindered:
+            with refill(self._refusal):
                 error_card(error)
             return
         self._start.disable()
         try:
-            await show_start(self.studio.jobs.start(*self.fork.command()), self._beside)
+            await show_start(self.studio.jobs.start(*self.fork.command()), self._comparison_address)
         finally:
             self._start.enable()
 
-    def _beside(self, name: str) -> str:
-        """Where parent and fork are seen side by side."""
+    def _comparison_address(self, name: str) -> str:
+        """The address where parent and fork are side by side."""
         return f"/compare?{urlencode({'runs': f'{self.fork.run},{name}', 'at': self.fork.at})}"
 
 
-def _shown(value: float | str | None) -> str:
+def _metric_text(value: Any) -> str:
     if value is None:
         return "–"
     return display_text(value, 60) if isinstance(value, str) else f"{value:,.4g}"

@@ -1,10 +1,9 @@
-"""Who is meant, and what is known of people, as forms have it."""
+"""The people that a change concerns, and the columns of the population, as forms have them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,7 +12,7 @@ from populace.people import People
 from populace.studio.widgets.form_values import format_value, parse_value
 from populace.tools.describe import Kind, Parameter
 
-SIGNS = {
+OPERATORS = {
     "eq": "is",
     "ne": "is not",
     "in": "is one of",
@@ -23,29 +22,19 @@ SIGNS = {
     "ge": "≥",
     "empty": "is empty",
 }
-"""How a column may be compared."""
+"""How a column may be compared, by the name in an intervention."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the population: what may be typed for it, and a value that it has."""
-
-    name: str
-    kind: Kind
-    example: str
-
-
-@dataclass(frozen=True)
-class ColumnCondition:
-    """A condition as it was typed."""
+class ColumnCondition(NamedTuple):
+    """A condition in a form: a column, an operator, and the text to compare with."""
 
     column: str
-    sign: str = "eq"
+    operator: str = "eq"
     text: str = ""
 
 
-def columns_of(people: People) -> list[Column]:
-    """The columns of a population.
+def columns_of(people: People) -> list[Parameter]:
+    """The columns of a population as parameters; the help of each gives a value as an example.
 
     Example:
         >>> [(each.name, each.kind) for each in columns_of(People.named(2).with_columns(age=[3, 4]))]
@@ -53,57 +42,65 @@ def columns_of(people: People) -> list[Column]:
     """
     frame = people.frame
     first = frame.row(0, named=True) if frame.height else {}
-    return [Column(name, _kind(dtype), format_value(plain(first.get(name)))) for name, dtype in frame.schema.items()]
+    return [
+        Parameter(name, _kind(dtype), optional=True, help=_example(first.get(name)))
+        for name, dtype in frame.schema.items()
+    ]
 
 
-def column_value(column: Column, text: str) -> Any:
-    """What was typed for a column, as a value of its kind; nothing typed is nothing."""
-    if not text.strip():
-        return None
-    return parse_value(Parameter(column.name, column.kind, optional=True), text)
-
-
-def plain(value: Any) -> Any:
-    """A value of a column as plain data; what JSON does not know, in words."""
-    return value if isinstance(value, str | int | float | bool | list | dict) or value is None else str(value)
+def column_value(column: Parameter, text: str) -> Any:
+    """The value of a text for a column; None for an empty one."""
+    return parse_value(column, text) if text.strip() else None
 
 
 def selection(conditions: Iterable[ColumnCondition], who: str, share: str, people: People) -> dict[str, Any]:
-    """A selection from what was typed: conditions on columns, ids or names, a share at random.
+    """A selection as plain data.
+
+    Args:
+        conditions: Conditions on columns.
+        who: Names or ids, separated by commas or lines.
+        share: A share of the people, at random.
+        people: The population.
 
     Example:
         >>> ages = People.named(3).with_columns(age=[20, 30, 40])
         >>> selection([ColumnCondition("age", "ge", "30")], "", "0.5", ages)
         {'where': {'age': {'ge': 30}}, 'share': 0.5}
     """
-    made: dict[str, Any] = {}
-    known = {each.name: each for each in columns_of(people)}
+    where: dict[str, Any] = {}
+    columns = {each.name: each for each in columns_of(people)}
     for each in conditions:
-        if each.column not in known:
-            raise UnknownNameError("column", each.column, known)
-        where = made.setdefault("where", {})
-        wanted = _wanted(known[each.column], each)
+        if each.column not in columns:
+            raise UnknownNameError("column", each.column, columns)
+        value = _comparison(columns[each.column], each)
         earlier = where.get(each.column)
-        if each.column in where and not (isinstance(earlier, dict) and isinstance(wanted, dict)):
+        if each.column in where and not (isinstance(earlier, dict) and isinstance(value, dict)):
             raise InterventionError(f"{each.column} has two conditions that cannot hold together.")
-        where[each.column] = earlier | wanted if isinstance(earlier, dict) else wanted
-    named = [part.strip() for part in who.replace("\n", ",").split(",") if part.strip()]
-    if named:
-        made["ids"] = [people.person(name).id for name in named]
+        where[each.column] = earlier | value if isinstance(earlier, dict) else value
+    result: dict[str, Any] = {"where": where} if where else {}
+    names = [part.strip() for part in who.replace("\n", ",").split(",") if part.strip()]
+    if names:
+        result["ids"] = [people.person(name).id for name in names]
     if share.strip():
-        made["share"] = parse_value(Parameter("share", "number", gt=0, le=1), share)
-    return made
+        result["share"] = parse_value(Parameter("share", "number", gt=0, le=1), share)
+    return result
 
 
-def _wanted(column: Column, condition: ColumnCondition) -> Any:
-    if condition.sign == "empty":
+def _comparison(column: Parameter, condition: ColumnCondition) -> Any:
+    if condition.operator == "empty":
         return None
-    if condition.sign == "in":
+    if condition.operator == "in":
         return [column_value(column, part) for part in condition.text.split(",")]
     value = column_value(column, condition.text)
     if value is None:
         raise InterventionError(f"{column.name}: a value to compare with is needed.")
-    return value if condition.sign == "eq" else {condition.sign: value}
+    return value if condition.operator == "eq" else {condition.operator: value}
+
+
+def _example(value: Any) -> str:
+    plain = value if isinstance(value, str | int | float | bool | list | dict) or value is None else str(value)
+    text = format_value(plain)
+    return f"such as {text}" if text else ""
 
 
 def _kind(dtype: pl.DataType) -> Kind:

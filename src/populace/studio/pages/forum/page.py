@@ -162,14 +162,14 @@ class ForumPage:
         self.main.clear()
         with self.main:
             if self.wanted.member:
-                self.page.command(command("show", self.name, "--step", str(at), "--person", self.wanted.member))
+                self.page.show_command(command("show", self.name, "--step", str(at), "--person", self.wanted.member))
                 self._back()
                 member_panel(self.view, self.reader, self.wanted.member)
             elif self.wanted.thread is not None:
-                self.page.command(command("show", self.name, "--thread", str(self.wanted.thread)))
+                self.page.show_command(command("show", self.name, "--thread", str(self.wanted.thread)))
                 self._thread(self.wanted.thread)
             else:
-                self.page.command(command("show", self.name))
+                self.page.show_command(command("show", self.name))
                 self._list()
         self.side.clear()
         with self.side:
@@ -273,29 +273,29 @@ class ForumPage:
 
     def _sort(self, way: Sorting) -> None:
         self.wanted.sort = way
-        self.page.address(sort=way)
+        self.page.update_address(sort=way)
         self.draw()
 
     def _search(self, words: str) -> None:
         self.wanted.search, self.wanted.thread, self.wanted.member = words, None, ""
-        self.page.address(q=words, thread=None, member=None)
+        self.page.update_address(q=words, thread=None, member=None)
         self.draw()
 
     async def _filter(self, on: bool) -> None:
         self.wanted.filtered = on
         self.reader.query = self.wanted.kept()
-        self.page.address(filter=None if on else "off")
+        self.page.update_address(filter=None if on else "off")
         await self.refresh()
 
     def _flagged(self, on: bool) -> None:
         self.wanted.flagged = on
-        self.page.address(flagged="yes" if on else None)
+        self.page.update_address(flagged="yes" if on else None)
         self.draw()
 
     async def _as_of(self, step: int) -> None:
         self.wanted.at = None if step >= self._last else step
         self.reader.query = self.wanted.kept()
-        self.page.address(at=self.wanted.at)
+        self.page.update_address(at=self.wanted.at)
         await self.refresh()
 
 

@@ -65,7 +65,7 @@ def register(studio: Studio) -> None:
                     if experiments and not words:
                         _experiments(experiments)
                     _removed(studio, fill)
-                here.address(search=words, page=state["page"] if state["page"] > 1 else None)
+                here.update_address(search=words, page=state["page"] if state["page"] > 1 else None)
 
             async def go_to(number: int) -> None:
                 state["page"] = number
@@ -184,7 +184,7 @@ def _experiments(cards: list[ExperimentCard]) -> None:
 
 def _removed(studio: Studio, refresh: Refresh) -> None:
     """The deleted runs, each with a button that restores it."""
-    names = studio.workspace.removed()
+    names = studio.workspace.removed_names()
     if not names:
         return
 

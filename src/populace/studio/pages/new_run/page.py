@@ -45,7 +45,7 @@ def register(studio: Studio) -> None:
                 description = await _description(catalogue, chosen)
                 form = RunForm.read(description["name"], read_parameters(description), query)
             except PopulaceError as error:
-                page.command(command("scenarios", chosen))
+                page.show_command(command("scenarios", chosen))
                 error_card(error)
                 test_id(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
                 return
@@ -172,12 +172,12 @@ class _NewRun:
 
     def _update(self) -> None:
         """Update the command, the address and the estimate after an input."""
-        self.page.command(command(*self.form.run()))
+        self.page.show_command(command(*self.form.run()))
         query = self.form.query()
         defaults: dict[str, None] = dict.fromkeys(context.client.request.query_params)
         defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *LIMITS))
         defaults |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
-        self.page.address(**defaults | query)
+        self.page.update_address(**defaults | query)
         self._recording.set_visibility(self.form.setting("decider") == "replay")
         self._refusal.clear()
         self._estimate_soon(_PAUSE_S)

@@ -89,8 +89,8 @@ class _PersonView:
         for show in self._panels:
             show(self.person, self.step)
         step = () if self.step == self.person.steps[-1] else ("--step", str(self.step))
-        self.page.address(step=self.step)
-        self.page.command(command("show", self.name, *step, "--person", str(self.person.id)))
+        self.page.update_address(step=self.step)
+        self.page.show_command(command("show", self.name, *step, "--person", str(self.person.id)))
 
     async def _on_change(self) -> None:
         """Show the person again after a new step or an interview."""

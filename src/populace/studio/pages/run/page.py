@@ -125,7 +125,7 @@ class RunView:
         return self._panels[str(self._tabs.value)]
 
     async def _on_tab(self) -> None:
-        self._page.address(tab=str(self._tabs.value))
+        self._page.update_address(tab=str(self._tabs.value))
         await self.moved()
 
     async def _change(self) -> None:
@@ -167,8 +167,8 @@ class RunView:
         self._time.show(run, self._time.last, going=self._time.follow.visible)
         self._charts.mark(step)
         last = step == self._time.last and self._time.follow.visible and bool(self._time.follow.value)
-        self._page.address(step=None if last else step)
-        self._page.command(command("show", self._name, "--step", str(step)))
+        self._page.update_address(step=None if last else step)
+        self._page.show_command(command("show", self._name, "--step", str(step)))
 
     async def _with_alert(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a task; an error is shown above the page, and a run that is gone hides the rest of the page."""

@@ -150,7 +150,9 @@ class PeoplePanel(Panel):
     def _update_address(self) -> None:
         query = self.query
         sort = f"{'-' if query.descending else ''}{query.sort}" if query.sort else None
-        self.page.address(where=self.where, search=query.search, sort=sort, page=query.page if query.page > 1 else None)
+        self.page.update_address(
+            where=self.where, search=query.search, sort=sort, page=query.page if query.page > 1 else None
+        )
 
 
 class EventsPanel(Panel):
@@ -231,7 +233,7 @@ class EventsPanel(Panel):
         self.kind, self.person, self.until = kind, person, until
         self._query = TableQuery(1, self._query.size)
         self._table.query = self._query
-        self.page.address(kind=kind, who=person, until="yes" if until else None)
+        self.page.update_address(kind=kind, who=person, until="yes" if until else None)
         await self.reload()
 
 

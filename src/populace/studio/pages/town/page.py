@@ -172,8 +172,8 @@ class TownPage:
     def _keep_address(self) -> None:
         follow = self.town.ids[self.seen.follow] if self.seen.follow >= 0 else None
         layer = self.seen.layer if self.seen.layer != "people" else None
-        self.shell.address(time=self.seen.time, speed=self.seen.speed, follow=follow, layer=layer)
-        self.shell.command(command("show", self.name, "--step", str(self.town.step_at(self.seen.time))))
+        self.shell.update_address(time=self.seen.time, speed=self.seen.speed, follow=follow, layer=layer)
+        self.shell.show_command(command("show", self.name, "--step", str(self.town.step_at(self.seen.time))))
 
     async def _panels(self) -> None:
         """What is said and what the one followed does; of wishes that come while it is read, only the last counts."""

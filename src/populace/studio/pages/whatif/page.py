@@ -141,7 +141,7 @@ class Beside:
         if self.refresh.gone:
             return
         if self.job is not None and sides[1:]:
-            self.page.address(runs=",".join(each.run for each in sides[1:]))
+            self.page.update_address(runs=",".join(each.run for each in sides[1:]))
         self.place.clear()
         with self.place:
             self._head(sides)
@@ -263,7 +263,7 @@ def register(studio: Studio) -> None:
         with frame(f"Multiverse, after post {query.get('post', '')}", command=shows, crumbs=crumbs) as page:
             job = _job(studio, name, query)
             if job is not None:
-                page.command(command(*job.arguments))
+                page.show_command(command(*job.arguments))
             names = None if job is not None else [each for each in query.get("runs", "").split(",") if each] or None
             await Beside(studio, page, name, _post(query), names=names, draws=True, job=job).build()
 
