@@ -104,13 +104,13 @@ class CallStore:
             try:
                 before = self._db.total_changes
                 self._db.executemany("INSERT INTO calls VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
-                kept = self._db.total_changes - before
+                new_count = self._db.total_changes - before
                 self._db.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-        return {} if kept == len(rows) else self.get([key for key, _ in calls])
+        return {} if new_count == len(rows) else self.get([key for key, _ in calls])
 
     def recall(self, model: str) -> dict[str, Any] | None:
         """What was learned about a model before."""
@@ -128,8 +128,8 @@ class CallStore:
         query = """SELECT avg(seconds) FROM (SELECT json_extract(call, '$[2]') AS seconds FROM calls
                    WHERE json_extract(call, '$[0]') = ? ORDER BY rowid DESC LIMIT 1000)"""
         with self._guard():
-            found = self._db.execute(query, (model,)).fetchone()[0]
-        return float(found) if found is not None else None
+            seconds = self._db.execute(query, (model,)).fetchone()[0]
+        return float(seconds) if seconds is not None else None
 
     def open_call(self, key: str) -> dict[str, Any] | None:
         """One call with its reply and time, for a person to look at."""
@@ -156,17 +156,17 @@ class CallStore:
         try:
             yield
         except sqlite3.OperationalError as error:
-            said = str(error)
-            if "locked" in said or "busy" in said:
+            message = str(error)
+            if "locked" in message or "busy" in message:
                 raise CallStoreError(
                     f"the call store {self.path} is locked by another process.",
                     "Wait for it to end, or name another workspace.",
                 ) from error
-            if "full" in said:
+            if "full" in message:
                 raise StorageError(
                     f"the disk is full: the call store {self.path} cannot grow.", "Free some space and resume."
                 ) from error
-            raise CallStoreError(f"the call store {self.path} cannot be used: {said}.") from error
+            raise CallStoreError(f"the call store {self.path} cannot be used: {message}.") from error
         except sqlite3.DatabaseError as error:
             raise CallStoreError(
                 f"the call store {self.path} is damaged: {error}.",

@@ -44,8 +44,8 @@ class Usage:
     @property
     def reused_share(self) -> float:
         """The share of requests that cost nothing because the reply was known."""
-        asked = self.calls + self.reused
-        return self.reused / asked if asked else 0.0
+        requests = self.calls + self.reused
+        return self.reused / requests if requests else 0.0
 
     def add_calls(self, replies: Sequence[Reply], cost: float, purpose: str) -> None:
         """Count calls."""

@@ -131,17 +131,17 @@ async def ask_again(
     inquiry = _change(original, recorded, changes, variation)
     usage = session.usage
     calls, reused, cost = usage.calls, usage.reused, usage.cost
-    decided = await session.decide(inquiry)
-    answers = variation.restore(decided.answers)
-    scored = answers.probabilities is not None
+    result = await session.decide(inquiry)
+    answers = variation.restore(result.answers)
+    has_distribution = answers.probabilities is not None
     repeated = replace(
         recorded,
         question=inquiry.question.describe(),
         value=answers.values.cast(pl.String)[0],
         status=answers.status[0],
-        prompts=decided.prompts.to_dicts(),
+        prompts=result.prompts.to_dicts(),
         temperature=inquiry.temperature,
-        draw=float(uniforms(inquiry.key, inquiry.person_keys())[0]) if scored else None,
+        draw=float(uniforms(inquiry.key, inquiry.person_keys())[0]) if has_distribution else None,
     )
     return RepeatedDecision(recorded, repeated, usage.calls - calls, usage.reused - reused, usage.cost - cost)
 
@@ -203,7 +203,7 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
             "Name a model to ask one.",
         )
     whole = {"system": changes.system, "user": changes.text}
-    question_now = replace(
+    new_inquiry = replace(
         inquiry,
         people=people,
         situation=replace(situation, question=question, given=given),
@@ -214,7 +214,7 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
         purpose="again",
     )
     return replace(
-        variation.apply(question_now), verbatim={part: text for part, text in whole.items() if text is not None}
+        variation.apply(new_inquiry), verbatim={part: text for part, text in whole.items() if text is not None}
     )
 
 

@@ -164,7 +164,7 @@ class Scenario:
     _mind: Mind | None = None
 
     def __init__(self, **parameters: Any) -> None:
-        for name, value in self._validated(parameters).items():
+        for name, value in self._validate(parameters).items():
             object.__setattr__(self, name, value)
 
     def setup(self) -> People | Awaitable[People]:
@@ -328,12 +328,8 @@ class Scenario:
         details = pl.DataFrame({"person": ids.alias("person")}).with_columns(
             **{name: pl.lit(v) if np.isscalar(v) else pl.Series(v) for name, v in data.items()}
         )
-        encoded = details.select(pl.struct(pl.exclude("person")).struct.json_encode()).to_series() if data else None
-        self.stage.events.append(
-            pl.DataFrame({"person": ids}).with_columns(
-                kind=pl.lit(kind), data=encoded if encoded is not None else pl.lit("{}")
-            )
-        )
+        details_json = pl.struct(pl.exclude("person")).struct.json_encode() if data else pl.lit("{}")
+        self.stage.events.append(details.select("person", kind=pl.lit(kind), data=details_json))
 
     @property
     def stage(self) -> Stage:
@@ -355,17 +351,17 @@ class Scenario:
     def change(self, parameters: Mapping[str, Any]) -> None:
         """Set parameters to new values, checked like the first."""
         current = {name: getattr(self, name) for name in self.parameter_model().model_fields}
-        for name, value in self._validated({**current, **parameters}).items():
+        for name, value in self._validate({**current, **parameters}).items():
             object.__setattr__(self, name, value)
 
     @classmethod
     def parameter_model(cls) -> type[pydantic.BaseModel]:
         """The parameters as a pydantic model: names, types, defaults, bounds and help."""
-        cached = cls.__dict__.get("_parameter_model")
-        if cached is None:
-            cached = _parameter_model(cls)
-            cls._parameter_model = cached
-        return typing.cast(type[pydantic.BaseModel], cached)
+        model = cls.__dict__.get("_parameter_model")
+        if model is None:
+            model = _parameter_model(cls)
+            cls._parameter_model = model
+        return typing.cast(type[pydantic.BaseModel], model)
 
     @classmethod
     def metrics(cls) -> dict[str, Callable[[Any], Any]]:
@@ -397,19 +393,19 @@ class Scenario:
     _parameter_model: ClassVar[type[pydantic.BaseModel] | None] = None
 
     @classmethod
-    def _validated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _validate(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         model = cls.parameter_model()
         for name in parameters:
             if name not in model.model_fields:
                 raise UnknownNameError(f"parameter of {cls.title()}", name, model.model_fields)
         try:
-            checked = model.model_validate(dict(parameters))
+            values = model.model_validate(dict(parameters))
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"])
             message = f"{cls.title()}: {name} = {first['input']!r}: {first['msg'].lower()}."
             raise ParameterError(message, f"`populace run {cls.title()} --help` shows the bounds.") from error
-        return {name: getattr(checked, name) for name in model.model_fields}
+        return {name: getattr(values, name) for name in model.model_fields}
 
 
 _RESERVED = frozenset(name for name in dir(Scenario) if not name.startswith("_"))

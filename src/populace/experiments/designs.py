@@ -33,6 +33,10 @@ class Design(pydantic.BaseModel):
             (`latin-hypercube`, `sobol`).
         points: How many points are sampled; for `sobol` the base number, of which (factors + 2) times as many are run.
         resolution: Of a fraction: with 4, no main effect is confounded with an interaction of two factors.
+
+    Example:
+        >>> Design(kind="sobol", points=64).sampled
+        True
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)

@@ -46,6 +46,14 @@ class StructureSettings:
         name: The name of the experiment.
         question: The question that the study answers.
         calls: Stop after this number of calls to models.
+
+    Example:
+        >>> settings = StructureSettings(
+        ...     "norms", outcomes=["share_blue"], structure={"initial_share": [0.2, 0.8]}, models=["scripted:uniform"],
+        ...     parameters={"workers": 4, "days": 1}, wordings=["polite"], replicates=16,
+        ... )
+        >>> design_structure(settings).runs
+        32
     """
 
     scenario: Scenario | type[Scenario] | str

@@ -22,6 +22,10 @@ class Source:
         until: Its last step when it was selected.
         experiment: The experiment that kept it; empty for a run of the workspace.
         arm: Its arm there.
+
+    Example:
+        >>> Source("norms-1a2b", until=7).experiment
+        ''
     """
 
     run: str

@@ -121,12 +121,12 @@ class Manifest(pydantic.BaseModel):
             data = json.loads(path.read_text())
         except ValueError as error:
             raise DamagedRunError(f"{path} is not readable: {error}.", "Restore it from a copy.") from error
-        written = data.get("format") if isinstance(data, dict) else None
-        if not isinstance(written, int):
+        version_number = data.get("format") if isinstance(data, dict) else None
+        if not isinstance(version_number, int):
             raise DamagedRunError(f"{path} names no format.", "Restore it from a copy.")
-        if written > FORMAT:
+        if version_number > FORMAT:
             raise RunVersionError(
-                f"{folder.name} was written in format {written}; this Populace reads up to {FORMAT}.",
+                f"{folder.name} was written in format {version_number}; this Populace reads up to {FORMAT}.",
                 "Upgrade Populace.",
             )
         try:
@@ -139,7 +139,7 @@ class Manifest(pydantic.BaseModel):
 
 def environment() -> Mapping[str, str]:
     """What the run was made with, and by whom."""
-    return {**_installed(), "author": author()}
+    return {**_versions(), "author": author()}
 
 
 def author() -> str:
@@ -164,7 +164,7 @@ def _login_name() -> str:
 
 
 @functools.cache
-def _installed() -> Mapping[str, str]:
+def _versions() -> Mapping[str, str]:
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("populace", "polars", "numpy", "xllamacpp", "openai"):
         try:

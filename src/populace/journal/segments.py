@@ -70,15 +70,15 @@ def committed_steps(steps: Path) -> list[int]:
     """The numbers of the committed segments, in order; a gap is damage."""
     if not steps.is_dir():
         return []
-    found = sorted(int(entry.name) for entry in os.scandir(steps) if entry.name.isdecimal())
-    found = [step for step in found if (steps / f"{step:05d}" / COMMIT).is_file()]
-    for before, after in itertools.pairwise(found):
+    numbers = sorted(int(entry.name) for entry in os.scandir(steps) if entry.name.isdecimal())
+    numbers = [step for step in numbers if (steps / f"{step:05d}" / COMMIT).is_file()]
+    for before, after in itertools.pairwise(numbers):
         if after != before + 1:
             raise DamagedRunError(
                 f"{steps.parent.name}: step {before + 1} is missing, and step {after} is there.",
                 "Restore it from a copy.",
             )
-    return found
+    return numbers
 
 
 def read_commit(steps: Path, step: int) -> Commit:
@@ -116,7 +116,7 @@ def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     return pl.scan_parquet(path)
 
 
-def collected(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+def collect_tables(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
     """Read what is wanted of several scanned tables, at once."""
     try:
         return pl.collect_all(parts)
@@ -170,10 +170,10 @@ def _where(path: Path, step: int) -> str:
 def _check_size(path: Path, size: int, step: int) -> None:
     if not path.is_file():
         raise DamagedRunError(f"{_where(path, step)} is missing.", _MEND)
-    found = path.stat().st_size
-    if found != size:
-        word = "truncated" if found < size else "edited"
-        raise DamagedRunError(f"{_where(path, step)} was {word}: {found} bytes, {size} were committed.", _MEND)
+    actual = path.stat().st_size
+    if actual != size:
+        word = "truncated" if actual < size else "edited"
+        raise DamagedRunError(f"{_where(path, step)} was {word}: {actual} bytes, {size} were committed.", _MEND)
 
 
 def _hash(path: Path) -> str:

@@ -31,19 +31,19 @@ class CachedEmbedder:
         lock_timeout_s: How long to wait for another process that is writing.
 
     Attributes:
-        embedded: How many texts were not in the cache.
+        miss_count: How many texts were not in the cache.
 
     Example:
         >>> from populace.models.embedders import HashingEmbedder
         >>> cached = CachedEmbedder(HashingEmbedder(16))
-        >>> bool((cached.embed(["tea", "tea"]) == HashingEmbedder(16).embed(["tea"])).all()), cached.embedded
+        >>> bool((cached.embed(["tea", "tea"]) == HashingEmbedder(16).embed(["tea"])).all()), cached.miss_count
         (True, 1)
     """
 
     def __init__(self, embedder: Embedder, path: str | Path | None = None, *, lock_timeout_s: float = 30.0) -> None:
         self.embedder = embedder
         self.path = None if path is None else Path(path)
-        self.embedded = 0
+        self.miss_count = 0
         self._known: dict[str, bytes] = {}
         self._db: sqlite3.Connection | None = None
         if self.path is not None:
@@ -83,7 +83,7 @@ class CachedEmbedder:
         new = {key: text for text, key in keys.items() if key not in self._known}
         if new:
             vectors = self.embedder.embed(list(new.values())).astype("<f4")
-            self.embedded += len(new)
+            self.miss_count += len(new)
             rows = [(key, vector.tobytes()) for key, vector in zip(new, vectors, strict=True)]
             self._known.update(rows)
             self._store(rows)

@@ -98,6 +98,10 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
 
     Returns:
         One row for each pair: `a`, `b`, `difference` (a minus b), `low`, `high`, `p`, `n_a`, `n_b`, `dropped`.
+
+    Example:
+        >>> tukey({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [6.0, 7.0, 8.0]})["difference"].to_list()
+        [-1.0, -5.0, -4.0]
     """
     values_by_group, dropped = named_groups(groups, 2, "Tukey's test")
     names, values = list(values_by_group), list(values_by_group.values())

@@ -58,6 +58,11 @@ def fluctuation(
         seed: Fixes the draws of the bootstrap.
         resamples: Draws of the bootstrap.
         level: The confidence level.
+
+    Example:
+        >>> runs = pl.DataFrame({"agents": [1] * 3 + [4] * 3, "share": [0.2, 0.4, 0.6, 0.3, 0.4, 0.5]})
+        >>> round(fluctuation(runs, "share", "agents", seed=1).exponent.value, 2)
+        -0.5
     """
     check_level(level)
     runs, dropped = complete_rows(frame, (metric, agents))
@@ -136,6 +141,11 @@ def path_dependence(
         seed: Fixes the draws.
         resamples: Draws of the permutation test and of the bootstrap.
         level: The confidence level.
+
+    Example:
+        >>> runs = pl.DataFrame({"start": ["low"] * 4 + ["high"] * 4, "end": ["blue"] * 4 + ["green"] * 4})
+        >>> round(path_dependence(runs, "start", "end", seed=1, resamples=100).strength.value, 2)
+        1.0
     """
     check_level(level)
     runs, dropped = complete_rows(frame, (start, end))

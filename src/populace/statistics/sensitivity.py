@@ -99,6 +99,12 @@ def sobol_indices(
         seed: Fixes the draws of the bootstrap.
         resamples: Draws of the bootstrap.
         level: The confidence level.
+
+    Example:
+        >>> sample = sobol_sample({"x": (0.0, 1.0), "y": (0.0, 1.0)}, 256, seed=1)
+        >>> indices = sobol_indices(sample.with_columns(outcome=pl.col("x")), "outcome", seed=1)
+        >>> round(indices.first["x"].value, 1), abs(round(indices.first["y"].value, 1))
+        (1.0, 0.0)
     """
     check_level(level)
     rows, _ = complete_rows(frame, (BLOCK, POINT, outcome))
