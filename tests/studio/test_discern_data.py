@@ -47,7 +47,7 @@ def test_a_session_shows_nothing_that_tells_and_two_raters_are_kept_apart(place:
     table = rates_table(DiscernSession(study, "Ann").results())
     assert table["answers"][0] == 6 and set(table["arm"]) == {"full", "crowd", "no description", "no personas"}
     own = DiscernSession(study, "Ann").own_error()
-    assert own.count == 5 and own.wrong == sum(row["wrong"] for row in rows[:5]) and "95 % interval" in own.text
+    assert own.pairs == 5 and own.wrong == sum(row["wrong"] for row in rows[:5]) and "95 % interval" in own.text
 
 
 def test_two_windows_of_one_rater_answer_a_pair_once(place: Workspace, material: Material) -> None:

@@ -51,7 +51,7 @@ class OwnError(NamedTuple):
     """How often one rater was wrong, of how many pairs, and the rate as text."""
 
     wrong: int
-    count: int
+    pairs: int
     text: str
 
 

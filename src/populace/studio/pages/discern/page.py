@@ -219,7 +219,7 @@ def _show_results(session: DiscernSession) -> None:
     own = session.own_error()
     with section("Done"):
         ui.label(
-            f"{display_text(session.rater, 60)} rated all {own.count} pairs and took "
+            f"{display_text(session.rater, 60)} rated all {own.pairs} pairs and took "
             f"{count_text(own.wrong, 'generated conversation')} for real: {own.text}."
         )
         note(f"The pairs and all answers are kept in {session.study.folder}.")
