@@ -93,7 +93,7 @@ async def _turn(
                 temperature=inquiry.temperature,
                 seed=seed,
                 schema=schema_text,
-                options=_options(question),
+                options=question.words if isinstance(question, Finite) else (),
             )
         )
     purpose = f"{inquiry.purpose}: repair" if attempt else inquiry.purpose
@@ -170,7 +170,3 @@ def _replies(rows: list[_Row]) -> pl.Series:
     several = several.group_by("row", maintain_order=True).agg("text")
     table = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
     return table["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
-
-
-def _options(question: Question) -> tuple[str, ...]:
-    return question.words if isinstance(question, Finite) else ()

@@ -194,9 +194,8 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
         question, variation = _in_order(question, order), variation.model_copy(update={"order": ""})
     given = situation.given if changes.given is None else Template(changes.given)
     if changes.model is not None:
-        people = people.with_columns(
-            **{name: value for name, value in _own_columns(changes.model).items() if name in people}
-        )
+        own_columns = {"model": changes.model, "decider": "model"}
+        people = people.with_columns(**{name: value for name, value in own_columns.items() if name in people})
     elif not recorded.prompts:
         raise UsageError(
             f"{recorded.path} was decided by a rule or a recording: there is no prompt to put again.",
@@ -216,11 +215,6 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
     return replace(
         variation.apply(new_inquiry), verbatim={part: text for part, text in whole.items() if text is not None}
     )
-
-
-def _own_columns(model: str) -> dict[str, str]:
-    """The columns by which a person has a model or a decider of their own."""
-    return {"model": model, "decider": "model"}
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,6 @@ class Run(RunReader):
                 journal,
                 session,
                 source=journal,
-                replay_until=len(journal.steps()),
                 recording=_recording(journal),
                 observer=observer,
             )
@@ -109,7 +108,6 @@ class Run(RunReader):
             record,
             session,
             source=self.record,
-            replay_until=len(self.steps),
             verify=verify,
             observer=observer,
         )
@@ -272,13 +270,11 @@ def _start(
             manifest.models = {model.spec: model.fingerprint}
         record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
         with _locked(record):
-            is_fork = manifest.parent is not None
             simulation = Simulation(
                 scenario,
                 record,
                 session,
-                source=record if is_fork else None,
-                replay_until=len(record.steps()) if is_fork else 0,
+                source=record if manifest.parent is not None else None,
                 recording=recording,
                 observer=observer,
             )

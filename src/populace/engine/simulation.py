@@ -93,7 +93,7 @@ class Simulation:
         record: Where steps are committed.
         session: The way to models.
         source: A record whose answers are used in place of asking, up to `replay_until`.
-        replay_until: The first step that is asked anew.
+        replay_until: The first step that is asked anew; by default, the first that the source does not have.
         recording: A record for people whose decider is a recording of another run.
         verify: Compare everything that a replayed step makes with what the source holds.
         observer: Receives the progress of the run.
@@ -106,7 +106,7 @@ class Simulation:
         session: Session,
         *,
         source: Record | None = None,
-        replay_until: int = 0,
+        replay_until: int | None = None,
         recording: Record | None = None,
         verify: bool = False,
         observer: Observer | None = None,
@@ -116,7 +116,7 @@ class Simulation:
         self.session = session
         self.broker = session.broker
         self.source = source
-        self.replay_until = replay_until
+        self.replay_until = len(source.steps()) if source is not None and replay_until is None else replay_until or 0
         self.recording = recording
         self.verify = verify
         self.observer = observer or Observer()
@@ -149,7 +149,8 @@ class Simulation:
             await self._begin()
             while (ending := self._ending(until)) is None:
                 await self._wait_while_paused()
-                self._check_stop()
+                if self.stopping:
+                    raise InterruptedRunError("interrupted between two steps.")
                 await self._advance()
         except StoppedError as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
@@ -287,10 +288,6 @@ class Simulation:
     async def _wait_while_paused(self) -> None:
         while not self.stopping and self.record.paused():
             await asyncio.sleep(_A_MOMENT)
-
-    def _check_stop(self) -> None:
-        if self.stopping:
-            raise InterruptedRunError("interrupted between two steps.")
 
     async def _commit(self) -> None:
         number = self._current.number
