@@ -31,9 +31,10 @@ from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import InquiryResult, RecordedStep, replay
 from populace.engine import step_tables
-from populace.engine.scenario import Scenario, Stage, plain_metric
+from populace.engine.scenario import Scenario, plain_metric
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
+from populace.engine.stage import Stage
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.people import People
 from populace.prompting import Inquiry
@@ -356,14 +357,7 @@ class Simulation:
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
         now, before = self.broker.usage, self._last_usage
-        usage = Usage(
-            **{
-                name: getattr(now, name) - getattr(before, name)
-                for name in Usage.__dataclass_fields__
-                if name != "purposes"
-            },
-            purposes=now.purposes - before.purposes,
-        )
+        usage = Usage(**{name: getattr(now, name) - getattr(before, name) for name in Usage.__dataclass_fields__})
         self._last_usage = Usage.from_json(now.to_json())
         seconds = time.monotonic() - self._current.start
         return {**usage.to_json(), "seconds": round(seconds, 4)}

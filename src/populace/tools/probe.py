@@ -17,10 +17,11 @@ import polars as pl
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.deciders import InquiryResult
-from populace.engine.scenario import Scenario, Stage
+from populace.engine.scenario import Scenario
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.simulation import call_and_wait
+from populace.engine.stage import Stage
 from populace.journal import RunSettings, SetColumns
 from populace.prompting import Inquiry
 from populace.questions import Answers, Finite
