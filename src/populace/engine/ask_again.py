@@ -114,16 +114,7 @@ async def ask_again(
     path: str | None = None,
     changes: DecisionChanges | None = None,
 ) -> RepeatedDecision:
-    """Put the question of a recorded decision once more, with something changed; see `Society.ask_again`.
-
-    Args:
-        run: The run; it does not change.
-        session: The way to models.
-        step: When the decision was made.
-        person: Who made it, by id or name.
-        path: Which decision, where the person made several in the step.
-        changes: What is different; nothing by default, which repeats the decision.
-    """
+    """Put the question of a recorded decision once more, with something changed; see `Society.ask_again`."""
     changes = changes or DecisionChanges()
     recorded = _decision(run, step, person, path)
     original = await _inquiry(run, recorded, session)
@@ -161,15 +152,15 @@ def _decision(run: RunReader, step: int, person: Id, path: str | None) -> Decisi
 
 
 @dataclass
-class _Catch(Observer):
-    """Catches one question to one person, as it is put."""
+class _QuestionFinder(Observer):
+    """Finds one question to one person, as it is put."""
 
     path: str
     person: Id
     inquiry: Inquiry | None = field(default=None, init=False)
 
     def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
-        """Keep it where it is the one: the people of a scenario change after they have answered."""
+        """Take the person's part now, because the people of a scenario change after they have answered."""
         if inquiry.path == self.path:
             row = inquiry.people.ids.index_of(self.person)
             self.inquiry = None if row is None else inquiry.about(np.array([row], np.int64))
@@ -177,7 +168,7 @@ class _Catch(Observer):
 
 async def _inquiry(run: RunReader, decision: Decision, session: Session) -> Inquiry:
     """The question to the person as the scenario put it, which a replay of the run shows."""
-    observer = _Catch(decision.path, decision.person["id"])
+    observer = _QuestionFinder(decision.path, decision.person["id"])
     await replay_to(run, decision.step, session, observer)
     if observer.inquiry is None:
         raise ScenarioError(f"the scenario no longer asks the question at {decision.path}.")

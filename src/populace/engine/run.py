@@ -33,7 +33,6 @@ from populace.journal import (
     Stop,
     author,
     environment,
-    git_revision,
     now,
     read_interventions,
 )
@@ -241,12 +240,9 @@ def simulate(
         regimes=[Regime(**run_settings.model_dump(), parameters=scenario.parameters)],
         interventions=read_interventions(list(interventions)),
         recording=str(recording.folder.resolve()) if recording is not None else None,
-        environment=dict(environment()),
+        environment=environment(),
         created=now(),
     )
-    revision = git_revision(Path.cwd())
-    if revision:
-        manifest.environment["git"] = revision
     stem = _stem(type(scenario), manifest)
     manifest.run = workspace.free_name(stem) if keep == "run" else stem
     session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model)
