@@ -1,4 +1,4 @@
-"""Deciding by words: the model writes, and what it writes is read.
+"""Deciding by generated text: the model writes a reply, and the reply is parsed.
 
 A reply that cannot be read is put back to the same model, at most twice, with a fixed reminder;
 nothing of an error enters a prompt. A refusal is respected and recorded.
@@ -33,7 +33,7 @@ _SEED_SPACE = 0x7FFFFFFF
 
 @dataclass
 class _Row:
-    """One conversation, as far as it has gone."""
+    """The state of one conversation."""
 
     messages: tuple[ChatMessage, ...]
     seed: int
@@ -45,7 +45,7 @@ class _Row:
 
 
 async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> InquiryResult:
-    """Let the model write an answer for each person and read it."""
+    """Let the model write a reply for each person, and parse it."""
     question = inquiry.question
     opening = conversations(inquiry, mode=scoring_mode(question, model), scored=False)
     opening = (

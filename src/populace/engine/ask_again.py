@@ -163,7 +163,7 @@ class _QuestionFinder(Observer):
         """Take the person's part now, because the people of a scenario change after they have answered."""
         if inquiry.path == self.path:
             row = inquiry.people.ids.index_of(self.person)
-            self.inquiry = None if row is None else inquiry.about(np.array([row], np.int64))
+            self.inquiry = None if row is None else inquiry.for_rows(np.array([row], np.int64))
 
 
 async def _inquiry(run: RunReader, decision: Decision, session: Session) -> Inquiry:

@@ -1,4 +1,4 @@
-"""What a modeller writes: a class with parameters, a beginning, a step and some metrics.
+"""The base class of scenarios: parameters, setup, step and metrics.
 
 A scenario holds the mechanics, ordinary code over tables. Everything that a person decides goes
 through `ask`; everything random through `self.rng`; time is `self.now`. That is all that it takes

@@ -41,7 +41,7 @@ from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import VALID, Answers
 
-_A_MOMENT = 0.1
+_PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
 
 
@@ -92,7 +92,7 @@ class Simulation:
     Args:
         scenario: The scenario, with the parameters of the first regime.
         record: Where steps are committed.
-        session: The way to models.
+        session: Gives access to models.
         source: A record whose answers are used in place of asking, up to `replay_until`.
         replay_until: The first step that is asked anew; by default, the first that the source does not have.
         recording: A record for people whose decider is a recording of another run.
@@ -288,7 +288,7 @@ class Simulation:
 
     async def _wait_while_paused(self) -> None:
         while not self.stopping and self.record.paused():
-            await asyncio.sleep(_A_MOMENT)
+            await asyncio.sleep(_PAUSE_CHECK_S)
 
     async def _commit(self) -> None:
         number = self._current.number

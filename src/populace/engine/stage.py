@@ -39,7 +39,7 @@ class Stage:
         scenario: The scenario.
         driver: Runs the coroutines of a step.
         settings: The settings that hold now.
-        session: The way to models.
+        session: Gives access to models.
         step: The number of the step under way.
         tables: The tables of the world.
         events: What happened in the step under way.

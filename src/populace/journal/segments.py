@@ -144,7 +144,7 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Errors of the disk, in words."""
+    """Raise errors of the disk as StorageError."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:

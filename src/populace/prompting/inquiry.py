@@ -143,9 +143,9 @@ class Inquiry:
         if len(names) == 1:
             return [(everybody, names[0], self)]
         parts = [(np.flatnonzero((values == name).to_numpy()), name) for name in names]
-        return [(rows, name, self.about(rows)) for rows, name in parts]
+        return [(rows, name, self.for_rows(rows)) for rows, name in parts]
 
-    def about(self, rows: Rows, **changes: Any) -> Inquiry:
+    def for_rows(self, rows: Rows, **changes: Any) -> Inquiry:
         """The same question to some of the people only."""
         columns = {name: column[rows] for name, column in self.situation.columns.items()}
         memories = None if self.situation.memories is None else self.situation.memories.rows(rows)

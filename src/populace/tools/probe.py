@@ -78,7 +78,7 @@ def probe(
         models: The models to ask.
         seed: Of the population.
         people: Ask only so many of the people; all by default.
-        session: The way to models; one that keeps replies in memory by default. It is closed at the end.
+        session: Gives access to models; one that keeps replies in memory by default. It is closed at the end.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -103,7 +103,7 @@ async def _ask_grid(
     for point in _grid(vary):
         inquiry = await first_inquiry(scenario, parameters, point, seed, session)
         if people is not None and people < len(inquiry.people):
-            inquiry = inquiry.about(np.arange(people))
+            inquiry = inquiry.for_rows(np.arange(people))
         for model in models:
             result = await session.decide(replace(inquiry, model=model, decider="model"))
             rows.append(_rows(result, point, model))
