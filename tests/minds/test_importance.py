@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.minds import importance_question, rate_by_rule
-from populace.minds.importance import FEELINGS, MUNDANE, NOTABLE, POIGNANT
+from populace.minds.importance import WORD_LISTS
 from populace.questions import Rating
 
 
@@ -35,7 +35,7 @@ def test_a_rule_takes_a_column_and_looks_at_whole_words() -> None:
 
 
 def test_no_word_stands_in_two_lists() -> None:
-    words = [*MUNDANE, *NOTABLE, *POIGNANT, *FEELINGS]
+    words = [word for name in ("mundane", "notable", "poignant", "feelings") for word in WORD_LISTS[name]["words"]]
     assert len(words) == len(set(words))
 
 

@@ -307,7 +307,7 @@ def test_each_distinct_text_is_embedded_once(tmp_path: Path, name: str | None) -
     assert np.array_equal(first, HashingEmbedder(8).embed(["tea", "rain", "tea", ""]))
     assert np.array_equal(second[1], first[0]) and first.dtype == np.float32
     assert cached.embed([]).shape == (0, 8)
-    assert (len(cached), cached.embedded, cached.name, cached.dimension) == (4, 4, "counting", 8)
+    assert (len(cached), cached.miss_count, cached.name, cached.dimension) == (4, 4, "counting", 8)
     cached.close()
 
 

@@ -15,7 +15,6 @@ from populace.runs.decision_details import (
     details_document,
     form_fields,
     neighbours,
-    prompt_fields,
 )
 from populace.scenarios.discussion import Discussion
 from support.models import Counting
@@ -55,25 +54,6 @@ def test_the_distribution_is_shown_before_and_after_temperature() -> None:
     table = found.decision.distribution_table
     assert table["before"].sum() == pytest.approx(1) and table["after"].sum() == pytest.approx(1)
     assert table["after"].max() > table["before"].max()  # type: ignore[operator]
-
-
-@pytest.mark.parametrize(
-    ("given", "wording", "text", "fields"),
-    [
-        ("", "Tea?", "Tea?\nOptions: yes, no.", {}),
-        ("You have {n}.", "Tea, {name}?", "You have 3.\n\nTea, Bo?\nOptions", {"n": "3", "name": "Bo"}),
-        ("You have {n}.", "Tea?", "HEARD\nYou have 3.\n\nTea?\nOptions", {"n": "3"}),
-        ("You have {n}.", "Tea?", "Please say: tea or not?\nOptions", {}),
-        ("{a}{b}", "Tea?", "xy\n\nTea?\n", {}),
-        ("At {time}:\n{memories}\n{other} is here.", "Talk?", "At 9:\n- a\n- b\nBo is here.\n\nTalk?\n", {"time": "9"}),
-        ("{a} and {a}.", "Tea?", "x and y.\n\nTea?\n", {"a": "x"}),
-        ("{{so}} {a}", "Tea?", "{so} far\n\nTea?\n", {"a": "far"}),
-    ],
-)
-def test_fields_are_read_back_only_where_the_text_is_that_of_the_templates(
-    given: str, wording: str, text: str, fields: dict[str, str]
-) -> None:
-    assert prompt_fields(given, wording, text) == fields
 
 
 def test_what_came_to_mind_stands_beside_the_decision() -> None:

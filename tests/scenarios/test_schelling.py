@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from populace import Run, simulate
 from populace.models import Request, Scripted
 from populace.scenarios.schelling import Schelling
-from populace.scenarios.schelling.wordings import GROUPS
+from populace.scenarios.schelling.schelling import GROUPS
 from support.models import Counting
 
 SEEDS = 6

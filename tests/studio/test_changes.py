@@ -13,7 +13,7 @@ import pytest
 from nicegui import ui
 
 from populace import simulate
-from populace.base.locks import held, take
+from populace.base.locks import acquire, is_locked
 from populace.scenarios.norms import Norms
 from support.studio import Visit, visiting
 
@@ -73,10 +73,10 @@ def test_a_process_that_is_gone_is_told_though_no_file_changes(tmp_path: Path, l
     async def story(visit: Visit) -> None:
         @ui.page("/watch")
         async def page() -> None:
-            visit.studio.changes.listen(name, lambda: told.append(held(path)))
+            visit.studio.changes.listen(name, lambda: told.append(is_locked(path)))
 
         with path.open("a") as holder:
-            take(holder)
+            acquire(holder)
             await visit.open("/watch")
             await visit.until(lambda: told == [True])
         await visit.until(lambda: told == [True, False])
@@ -91,7 +91,7 @@ def test_looking_at_a_lock_never_refuses_it_to_its_owner(tmp_path: Path) -> None
 
     def look() -> None:
         while time.monotonic() < ended:
-            held(path)
+            is_locked(path)
 
     watchers = [threading.Thread(target=look) for _ in range(3)]
     for watcher in watchers:
@@ -99,7 +99,7 @@ def test_looking_at_a_lock_never_refuses_it_to_its_owner(tmp_path: Path) -> None
     taken = 0
     while time.monotonic() < ended:
         with path.open("a") as file:
-            take(file)
+            acquire(file)
             taken += 1
             fcntl.flock(file, fcntl.LOCK_UN)
     for watcher in watchers:
@@ -110,8 +110,8 @@ def test_looking_at_a_lock_never_refuses_it_to_its_owner(tmp_path: Path) -> None
 def test_a_lock_that_another_holds_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with path.open("a") as first, path.open("a") as second:
-        take(first)
-        assert held(path)
+        acquire(first)
+        assert is_locked(path)
         with pytest.raises(BlockingIOError):
-            take(second)
-    assert not held(path)
+            acquire(second)
+    assert not is_locked(path)

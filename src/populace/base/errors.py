@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class PopulaceError(Exception):
@@ -57,8 +58,12 @@ class PopulaceError(Exception):
         a population needs at least one person, not 0.
     """
 
-    code = "P000"
-    exit_code = 1
+    code: ClassVar[str] = "P000"
+    exit_code: ClassVar[int] = 1
+
+    def __init_subclass__(cls, *, code: str | None = None, exit_code: int | None = None) -> None:
+        cls.code = cls.code if code is None else code
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, what: str, hint: str | None = None) -> None:
         super().__init__(what)
@@ -74,135 +79,94 @@ class PopulaceError(Exception):
         return f"{text}\n  {self.hint}" if self.hint else text
 
 
-class UsageError(PopulaceError):
+class UsageError(PopulaceError, code="P100", exit_code=2):
     """Bad input; nothing was started."""
 
-    code = "P100"
-    exit_code = 2
 
-
-class UnknownNameError(UsageError):
+class UnknownNameError(UsageError, code="P101"):
     """A name that is not known, with the nearest one that is."""
-
-    code = "P101"
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
         self.name = name
         self.known = sorted(known)
         self.nearest = nearest(name, self.known)
-        shown = ", ".join(self.known[:20]) + (", …" if len(self.known) > 20 else "")
+        names = ", ".join(self.known[:20]) + (", …" if len(self.known) > 20 else "")
         guess = f"Did you mean {self.nearest!r}? " if self.nearest else ""
-        listing = f"Known: {shown}." if self.known else "None are known."
+        listing = f"Known: {names}." if self.known else "None are known."
         super().__init__(f"there is no {kind} named {name!r}.", f"{guess}{listing}" + (f" {hint}" if hint else ""))
 
 
-class ParameterError(UsageError):
+class ParameterError(UsageError, code="P102"):
     """A scenario parameter that does not fit its type or bounds."""
 
-    code = "P102"
 
-
-class PeopleError(UsageError):
+class PeopleError(UsageError, code="P103"):
     """A population table that breaks a rule; names column and row."""
 
-    code = "P103"
 
-
-class QuestionError(UsageError):
+class QuestionError(UsageError, code="P104"):
     """A question that cannot be asked as written."""
 
-    code = "P104"
 
-
-class TemplateError(UsageError):
+class TemplateError(UsageError, code="P105"):
     """A template names a field that nothing fills, or fills it with nothing."""
 
-    code = "P105"
 
-
-class InterventionError(UsageError):
+class InterventionError(UsageError, code="P106"):
     """An intervention that cannot be read or applied."""
 
-    code = "P106"
 
-
-class ScenarioError(UsageError):
+class ScenarioError(UsageError, code="P107"):
     """A scenario that cannot be loaded or does not hold to its contract."""
 
-    code = "P107"
 
-
-class MemoryStreamError(UsageError):
+class MemoryStreamError(UsageError, code="P108"):
     """A memory that does not fit its stream, or is not there."""
 
-    code = "P108"
 
-
-class WorldError(UsageError):
+class WorldError(UsageError, code="P120"):
     """A map, or a file of those who live there, that cannot be used; names file and entry."""
 
-    code = "P120"
 
-
-class ScopeError(PopulaceError):
+class ScopeError(PopulaceError, code="P110"):
     """Code inside a step awaited something that the run cannot repeat."""
 
-    code = "P110"
 
-
-class InvalidAnswerError(PopulaceError):
+class InvalidAnswerError(PopulaceError, code="P111"):
     """An answer was invalid and the scenario asked for the run to stop."""
 
-    code = "P111"
 
-
-class ModelError(PopulaceError):
+class ModelError(PopulaceError, code="P200", exit_code=3):
     """The model cannot be used."""
 
-    code = "P200"
-    exit_code = 3
 
-
-class ModelFileError(ModelError):
+class ModelFileError(ModelError, code="P201"):
     """A model file is missing, damaged or not a model."""
 
-    code = "P201"
 
-
-class ModelUnreachableError(ModelError):
+class ModelUnreachableError(ModelError, code="P202"):
     """No server answers at the address."""
 
-    code = "P202"
 
-
-class ModelKeyError(ModelError):
+class ModelKeyError(ModelError, code="P203"):
     """The server refuses the key."""
 
-    code = "P203"
 
-
-class EmbeddingError(ModelError):
+class EmbeddingError(ModelError, code="P204"):
     """Vectors of another embedder, of another size, or not finite."""
 
-    code = "P204"
 
-
-class StoppedError(PopulaceError):
+class StoppedError(PopulaceError, code="P300", exit_code=5):
     """The run stopped before its end; what was committed stays, and it can be resumed."""
 
-    code = "P300"
-    exit_code = 5
 
-
-class BudgetError(StoppedError):
+class BudgetError(StoppedError, code="P301"):
     """A limit was reached.
 
     Attributes:
         limit: Which limit: calls, tokens, money or seconds.
         allowed: Its value.
     """
-
-    code = "P301"
 
     def __init__(self, limit: str, allowed: float, spent: float) -> None:
         self.limit = limit
@@ -211,74 +175,49 @@ class BudgetError(StoppedError):
         super().__init__(f"the budget of {allowed:g} {limit} is reached ({spent:g} spent).")
 
 
-class TooManyFailuresError(StoppedError):
+class TooManyFailuresError(StoppedError, code="P302"):
     """So many calls failed that going on would only record failures."""
 
-    code = "P302"
 
-
-class InterruptedRunError(StoppedError):
+class InterruptedRunError(StoppedError, code="P303", exit_code=130):
     """The run was interrupted from the keyboard."""
 
-    code = "P303"
-    exit_code = 130
 
-
-class StorageError(PopulaceError):
+class StorageError(PopulaceError, code="P400", exit_code=4):
     """The disk is full or not writable."""
 
-    code = "P400"
-    exit_code = 4
 
-
-class CallStoreError(PopulaceError):
+class CallStoreError(PopulaceError, code="P401", exit_code=4):
     """The call store is locked or damaged."""
 
-    code = "P401"
-    exit_code = 4
 
-
-class JournalError(PopulaceError):
+class JournalError(PopulaceError, code="P500", exit_code=4):
     """Something is wrong with a run folder."""
 
-    code = "P500"
-    exit_code = 4
 
-
-class RunNotFoundError(JournalError):
+class RunNotFoundError(JournalError, code="P501"):
     """There is no such run, or the folder is not one."""
 
-    code = "P501"
 
-
-class RunVersionError(JournalError):
+class RunVersionError(JournalError, code="P502"):
     """The run was written by a newer version of Populace."""
 
-    code = "P502"
 
-
-class RunBusyError(JournalError):
+class RunBusyError(JournalError, code="P503"):
     """Another process is writing the run."""
 
-    code = "P503"
 
-
-class DamagedRunError(JournalError):
+class DamagedRunError(JournalError, code="P504"):
     """A committed segment was truncated or edited."""
 
-    code = "P504"
 
-
-class ReplayMismatchError(JournalError):
+class ReplayMismatchError(JournalError, code="P505", exit_code=6):
     """The scenario asks something else than the journal holds.
 
     Attributes:
         step: The step at which they part.
         person: The first person concerned, where there is one.
     """
-
-    code = "P505"
-    exit_code = 6
 
     def __init__(self, what: str, hint: str | None = None, *, step: int, person: object = None) -> None:
         super().__init__(what, hint)
@@ -288,15 +227,15 @@ class ReplayMismatchError(JournalError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None where none is close."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return found[0] if found else None
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return matches[0] if matches else None
 
 
 def line_in(error: BaseException, file: str) -> int | None:
     """The innermost line of a file that an exception passed through, or None."""
-    found, trace = None, error.__traceback__
+    line, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:
-            found = trace.tb_lineno
+            line = trace.tb_lineno
         trace = trace.tb_next
-    return found
+    return line

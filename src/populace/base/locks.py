@@ -1,4 +1,7 @@
-"""Locks between processes: who writes a folder holds one, and whoever only looks disturbs nobody."""
+"""Locks between processes.
+
+The process that writes a folder holds its lock; a process that only asks whether it is held must not disturb it.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,24 @@ import time
 from pathlib import Path
 from typing import IO
 
-_LOOKS, _A_LOOK_S = 10, 0.01
+_ATTEMPTS, _ATTEMPT_S = 10, 0.01
 
 
-def take(file: IO[str]) -> None:
-    """Take the lock of an open file for as long as it is open, or raise BlockingIOError where another holds it.
+def acquire(file: IO[str]) -> None:
+    """Take the lock of an open file until it is closed, or raise BlockingIOError if another process holds it.
 
-    `held` takes the lock for a moment to look, so it is tried for longer than a look takes.
+    `is_locked` takes the lock for a moment, so several attempts are made.
     """
-    for _ in range(_LOOKS):
+    for _ in range(_ATTEMPTS):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            time.sleep(_A_LOOK_S)
+            time.sleep(_ATTEMPT_S)
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether some process holds the lock of a file now."""
     if not path.is_file():
         return False

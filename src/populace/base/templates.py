@@ -65,25 +65,25 @@ class Template:
             if name is None:
                 continue
             if name in columns:
-                pieces += [_formatted(name, columns[name], spec), ""]
+                pieces += [_format_column(name, columns[name], spec), ""]
             else:
                 pieces[-1] = str(pieces[-1]) + _format(name, constants[name], spec)
         if len(pieces) == 1:
             return pl.Series([pieces[0]], dtype=pl.String).new_from_index(0, count)
-        return joined(pieces, count)
+        return concat_texts(pieces, count)
 
 
-def joined(pieces: Sequence[Piece], count: int) -> pl.Series:
+def concat_texts(pieces: Sequence[Piece], count: int) -> pl.Series:
     """Texts and columns of text put together, row by row."""
     if count <= FEW:
-        rows = zip(*[[piece] * count if isinstance(piece, str) else _listed(piece) for piece in pieces], strict=True)
+        rows = zip(*[[piece] * count if isinstance(piece, str) else _to_list(piece) for piece in pieces], strict=True)
         return pl.Series(["".join(row) for row in rows], dtype=pl.String)
     columns = [pl.Series(piece, dtype=pl.String) if isinstance(piece, list) else piece for piece in pieces]
     parts = [pl.lit(piece) for piece in columns if isinstance(piece, pl.Series) or piece]
     return pl.select(pl.concat_str(parts)).to_series()
 
 
-def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series | list[str]:
+def _format_column(name: str, column: pl.Series, spec: str) -> pl.Series | list[str]:
     """A column as text: by Python's own formatting wherever polars might write a value in another way."""
     if not spec and column.len() > FEW:
         dtype = column.dtype
@@ -94,7 +94,7 @@ def _formatted(name: str, column: pl.Series, spec: str) -> pl.Series | list[str]
     return [_format(name, value, spec) for value in column.to_list()]
 
 
-def _listed(piece: pl.Series | list[str]) -> list[str]:
+def _to_list(piece: pl.Series | list[str]) -> list[str]:
     return piece if isinstance(piece, list) else piece.to_list()
 
 
@@ -110,13 +110,13 @@ def _format(name: str, value: Any, spec: str) -> str:
 @functools.lru_cache(maxsize=512)
 def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
     try:
-        parsed = list(string.Formatter().parse(text))
+        elements = list(string.Formatter().parse(text))
     except ValueError as error:
         raise TemplateError(
             f"the template {text!r} is not well formed: {error}.", "Write {{ and }} for braces."
         ) from error
     parts = []
-    for literal, name, spec, conversion in parsed:
+    for literal, name, spec, conversion in elements:
         if name is not None and not name.isidentifier():
             raise TemplateError(
                 f"the template {text!r} holds the field {{{name}}}; a field is one plain name.",

@@ -1,7 +1,7 @@
-"""Between people and models: the only part of the platform that speaks to a model.
+"""The broker: the only part of the platform that calls a model.
 
-A request goes: known in the store? already under way? within the budget? then to the model; and
-its reply into the store before it goes anywhere else. What a process paid for, the next finds.
+A request is first looked up in the call store, then among the requests under way; only then, and within the budget, is
+it sent to the model. A reply must be in the store before anything else may use it, so that no reply is paid for twice.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Broker:
         self.on_replies: Callable[[], None] = lambda: None
         self._models: dict[str, Model] = {}
         self._prices: dict[str, Price] = {}
-        self._coming: dict[str, asyncio.Future[dict[str, ReplyOrFailure]]] = {}
-        self._failed_in_a_row = 0
-        self._retried: dict[str, int] = {}
+        self._pending: dict[str, asyncio.Future[dict[str, ReplyOrFailure]]] = {}
+        self._failure_streak = 0
+        self._retry_counts: dict[str, int] = {}
         self._starting = asyncio.Lock()
-        self._started = time.monotonic()
+        self._start_time = time.monotonic()
 
     async def model(self, spec: str | Model) -> Model:
         """The model of this name, started on first use."""
@@ -88,7 +88,7 @@ class Broker:
         return list(self._models.values())
 
     def halt(self) -> None:
-        """Let calls under way end, keep their replies, and begin no more."""
+        """Let the calls under way end, store their replies, and begin no more."""
         for model in self._models.values():
             model.halted = True
 
@@ -111,12 +111,12 @@ class Broker:
         outcomes: dict[str, ReplyOrFailure] = dict(self.store.get(list(places)))
         self.usage.reused += len(outcomes)
         missing = [key for key in places if key not in outcomes] if len(outcomes) < len(places) else []
-        shared = {key: self._coming[key] for key in missing if key in self._coming}
-        own = [key for key in missing if key not in shared] if shared else missing
-        if own:
-            outcomes |= await self._buy(_Purchase(model, own, [requests[places[key]] for key in own], purpose))
-        for key, coming in shared.items():
-            outcomes[key] = (await coming).get(key, _ABANDONED)
+        shared = {key: self._pending[key] for key in missing if key in self._pending}
+        new = [key for key in missing if key not in shared] if shared else missing
+        if new:
+            outcomes |= await self._buy(_Purchase(model, new, [requests[places[key]] for key in new], purpose))
+        for key, pending in shared.items():
+            outcomes[key] = (await pending).get(key, _ABANDONED)
             self.usage.reused += 1
         return keys, [outcomes[key] for key in keys]
 
@@ -129,11 +129,11 @@ class Broker:
 
     async def _buy(self, purchase: _Purchase) -> dict[str, ReplyOrFailure]:
         """Ask the model, within the budget; every reply is stored as it arrives."""
-        keys, bought = purchase.keys, purchase.bought
-        coming: asyncio.Future[dict[str, ReplyOrFailure]] = asyncio.get_running_loop().create_future()
-        left = self.settings.calls_left(self.usage)
-        allowed = len(keys) if left is None else min(max(0, left - self.under_way), len(keys))
-        self._coming |= dict.fromkeys(keys[:allowed], coming)
+        keys, outcomes = purchase.keys, purchase.outcomes
+        pending: asyncio.Future[dict[str, ReplyOrFailure]] = asyncio.get_running_loop().create_future()
+        calls_left = self.settings.calls_left(self.usage)
+        allowed = len(keys) if calls_left is None else min(max(0, calls_left - self.under_way), len(keys))
+        self._pending |= dict.fromkeys(keys[:allowed], pending)
         self.under_way += allowed
         try:
             self._check_budget()
@@ -142,31 +142,31 @@ class Broker:
             if allowed < len(keys):
                 raise BudgetError("calls", self.settings.max_calls or 0, self.usage.calls)
         finally:
-            self.under_way -= allowed - purchase.arrived
+            self.under_way -= allowed - purchase.outcome_count
             for key in keys[:allowed]:
-                del self._coming[key]
-            coming.set_result(bought)
-        return bought
+                del self._pending[key]
+            pending.set_result(outcomes)
+        return outcomes
 
     async def _drain(self, purchase: _Purchase, allowed: int) -> None:
-        model, began, stop = purchase.model, time.monotonic(), None
-        left_s = None if self.settings.max_seconds is None else self.settings.max_seconds - (began - self._started)
-        self._retried.setdefault(model.spec, model.retry_count)
+        model, start, stop = purchase.model, time.monotonic(), None
+        left_s = None if self.settings.max_seconds is None else self.settings.max_seconds - (start - self._start_time)
+        self._retry_counts.setdefault(model.spec, model.retry_count)
         try:
             async with (
                 asyncio.timeout(left_s),
-                contextlib.aclosing(model.replies(purchase.requests[:allowed])) as lots,
+                contextlib.aclosing(model.replies(purchase.requests[:allowed])) as batches,
             ):
-                async for lot in lots:
+                async for batch in batches:
                     now = time.monotonic()
-                    self.under_way -= len(lot)
-                    purchase.arrived += len(lot)
-                    self._keep(purchase, lot, now - began)
-                    began = now
-                    self.usage.retried += model.retry_count - self._retried[model.spec]
-                    self._retried[model.spec] = model.retry_count
+                    self.under_way -= len(batch)
+                    purchase.outcome_count += len(batch)
+                    self._keep(purchase, batch, now - start)
+                    start = now
+                    self.usage.retried += model.retry_count - self._retry_counts[model.spec]
+                    self._retry_counts[model.spec] = model.retry_count
                     self.on_replies()
-                    if stop is None and len(purchase.bought) < allowed:
+                    if stop is None and len(purchase.outcomes) < allowed:
                         try:
                             self._check_budget(calls=False)
                         except BudgetError as error:
@@ -179,47 +179,47 @@ class Broker:
         if model.halted:
             raise InterruptedRunError("interrupted; the step under way was abandoned.")
 
-    def _keep(self, purchase: _Purchase, lot: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
-        """Store a lot of replies, count it, and only then make it known."""
+    def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
+        """Store a batch of replies and count it; only then may others use it."""
         model, keys = purchase.model, purchase.keys
-        replies = [(keys[i], outcome) for i, outcome in lot if isinstance(outcome, Reply)]
-        earlier = self.store.put(model.spec, replies, seconds / len(lot)) if replies else {}
-        purchase.bought |= {keys[i]: outcome for i, outcome in lot}
-        purchase.bought |= earlier
+        replies = [(keys[i], outcome) for i, outcome in batch if isinstance(outcome, Reply)]
+        earlier = self.store.put(model.spec, replies, seconds / len(batch)) if replies else {}
+        purchase.outcomes |= {keys[i]: outcome for i, outcome in batch}
+        purchase.outcomes |= earlier
         if replies:
-            bought = [reply for _, reply in replies]
+            new_replies = [reply for _, reply in replies]
             price = self._prices.get(model.spec, FREE)
-            self.usage.add_calls(bought, price.of(bought) if price != FREE else 0.0, purchase.purpose)
-            self._failed_in_a_row = 0
-        if len(replies) < len(lot) and not model.halted:
-            self._count_failures([outcome for _, outcome in lot], model)
+            self.usage.add_calls(new_replies, price.of(new_replies) if price != FREE else 0.0, purchase.purpose)
+            self._failure_streak = 0
+        if len(replies) < len(batch) and not model.halted:
+            self._count_failures([outcome for _, outcome in batch], model)
 
     def _count_failures(self, outcomes: list[ReplyOrFailure], model: Model) -> None:
-        """Stop where a model does nothing but fail."""
+        """Count failures, and stop the run after too many in a row."""
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 self.usage.failures += 1
-                self._failed_in_a_row += 1
+                self._failure_streak += 1
                 self.failing = outcome.detail
             else:
-                self._failed_in_a_row = 0
-        if self._failed_in_a_row >= FAILURES_IN_A_ROW:
+                self._failure_streak = 0
+        if self._failure_streak >= FAILURES_IN_A_ROW:
             raise TooManyFailuresError(
-                f"{self._failed_in_a_row} calls to {model.spec} failed one after the other ({self.failing}); "
+                f"{self._failure_streak} calls to {model.spec} failed one after the other ({self.failing}); "
                 "the run stopped rather than record failures as answers."
             )
 
     def _check_budget(self, *, calls: bool = True) -> None:
-        self.settings.check(self.usage, time.monotonic() - self._started, calls=calls)
+        self.settings.check(self.usage, time.monotonic() - self._start_time, calls=calls)
 
 
 @dataclass
 class _Purchase:
-    """Requests that no store could answer, on their way to a model."""
+    """Requests that are not in the store, and what the model replied so far."""
 
     model: Model
     keys: list[str]
     requests: list[Request]
     purpose: str
-    bought: dict[str, ReplyOrFailure] = field(default_factory=dict)
-    arrived: int = 0
+    outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
+    outcome_count: int = 0

@@ -1,4 +1,4 @@
-"""The prices that turn tokens into money."""
+"""Prices of models, in money for a million tokens."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ FREE = Price(0.0, 0.0)
 
 def price_file() -> Path:
     """The user's price table: POPULACE_PRICES, else prices.toml in the user's configuration folder."""
-    if named := os.environ.get("POPULACE_PRICES"):
-        return Path(named)
+    if file := os.environ.get("POPULACE_PRICES"):
+        return Path(file)
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "populace" / "prices.toml"
 

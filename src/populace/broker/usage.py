@@ -1,4 +1,4 @@
-"""What was asked, what it cost, and what went wrong."""
+"""Counts of decisions, calls, tokens, money and failures."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Usage:
     @property
     def reused_share(self) -> float:
         """The share of requests that cost nothing because the reply was known."""
-        asked = self.calls + self.reused
-        return self.reused / asked if asked else 0.0
+        requests = self.calls + self.reused
+        return self.reused / requests if requests else 0.0
 
     def add_calls(self, replies: Sequence[Reply], cost: float, purpose: str) -> None:
         """Count calls."""

@@ -6,20 +6,13 @@ community, not to rate a single post.
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import polars as pl
 
-FRIENDLY = frozenset(
-    "thanks thank please welcome glad great good nice lovely wonderful helpful kind happy love like enjoy "
-    "appreciate agree congratulations congrats brilliant excellent beautiful awesome fantastic perfect best "
-    "better hope sorry friend friends together share sharing support gentle patient cheers bravo well sweet fun "
-    "clever proud grateful warm respect fair excited delighted pleased".split()
-)
-HOSTILE = frozenset(
-    "stupid idiot idiots dumb moron fool hate hated awful terrible worst worse bad useless pathetic nonsense "
-    "ridiculous garbage trash rubbish loser losers shut liar lies lying ugly disgusting annoying wrong waste "
-    "boring lazy ignorant clueless joke scam fraud cheat shame angry furious sick kill die attack threat insult "
-    "whining cry crap damn hell ruin ruined fail failed failure never nobody".split()
-)
+_FILE = Path(__file__).with_name("tone_words.toml")
+_LISTS = {tone: words.split() for tone, words in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()}
 _WORD = r"[\p{L}']+"
 
 
@@ -30,10 +23,10 @@ def tone(texts: pl.Series) -> pl.Series:
         >>> tone(pl.Series(["Thanks, that is kind.", "What a stupid waste."])).to_list()
         [50.0, -50.0]
     """
-    words = texts.str.to_lowercase().str.extract_all(_WORD)
-    frame = pl.DataFrame({"words": words})
-    friendly = pl.col("words").list.eval(pl.element().is_in(sorted(FRIENDLY))).list.sum()
-    hostile = pl.col("words").list.eval(pl.element().is_in(sorted(HOSTILE))).list.sum()
-    count = pl.col("words").list.len()
-    score = (friendly.cast(pl.Int64) - hostile.cast(pl.Int64)) * 100 / count
-    return frame.select(pl.when(count > 0).then(score).otherwise(None).alias("tone")).to_series()
+    words = pl.col("words")
+    matches = {
+        tone: words.list.eval(pl.element().is_in(known)).list.sum().cast(pl.Int64) for tone, known in _LISTS.items()
+    }
+    score = (matches["friendly"] - matches["hostile"]) * 100 / words.list.len()
+    frame = pl.DataFrame({"words": texts.str.to_lowercase().str.extract_all(_WORD)})
+    return frame.select(pl.when(words.list.len() > 0).then(score).alias("tone")).to_series()

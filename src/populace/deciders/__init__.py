@@ -1,13 +1,13 @@
-"""Who answers: a model, a rule, a recording, mixed in one population by a column."""
+"""Deciders answer a question: a model, a rule or a recording, chosen for each person by a column."""
 
 from populace.deciders.decide import decide
-from populace.deciders.decision import PROMPT_SCHEMA, Decisions
+from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult
 from populace.deciders.draws import apply_temperature, draw_options
 from populace.deciders.recorded import RecordedAsk, RecordedStep, replay
 
 __all__ = [
     "PROMPT_SCHEMA",
-    "Decisions",
+    "InquiryResult",
     "RecordedAsk",
     "RecordedStep",
     "apply_temperature",

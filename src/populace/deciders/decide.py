@@ -1,10 +1,10 @@
-"""One inquiry, answered by whoever decides for each of the people asked."""
+"""Answers an inquiry by the decider of each person."""
 
 from __future__ import annotations
 
 from populace.base.errors import InvalidAnswerError, QuestionError
 from populace.broker import Broker
-from populace.deciders.decision import Decisions, merge
+from populace.deciders.decision import InquiryResult, merge
 from populace.deciders.recorded import RecordedStep, decide_recorded
 from populace.deciders.rule import decide_by_rule
 from populace.deciders.sampled import decide_sampled
@@ -13,12 +13,12 @@ from populace.prompting import Inquiry
 from populace.questions import Finite
 
 
-async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | None = None) -> Decisions:
+async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | None = None) -> InquiryResult:
     """Answer an inquiry by model, by rule and from a recording, as the population says.
 
     Args:
         inquiry: What is asked, of whom.
-        broker: The way to the models.
+        broker: Calls the models.
         recording: The same step of another run, for people whose decider is a recording.
     """
     if not len(inquiry.people):
@@ -31,14 +31,14 @@ async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | Non
             parts.append((rows, decide_recorded(part, recording)))
     for rows, spec, part in inquiry.by_model():
         parts.append((rows, await decide_by_model(part, spec, broker)))
-    decided = merge(inquiry, parts)
+    result = merge(inquiry, parts)
     broker.usage.decisions += len(inquiry.people)
     if inquiry.invalid == "raise":
-        _insist(inquiry, decided)
-    return decided
+        _refuse_invalid(inquiry, result)
+    return result
 
 
-async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> Decisions:
+async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> InquiryResult:
     """Answer by one model: with a distribution where the question and the model allow it."""
     model = await broker.model(spec)
     question = inquiry.question
@@ -47,8 +47,8 @@ async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> Decisi
     return await decide_sampled(inquiry, model, broker)
 
 
-def _insist(inquiry: Inquiry, decided: Decisions) -> None:
-    bad = decided.answers.frame.filter(~decided.answers.valid)
+def _refuse_invalid(inquiry: Inquiry, result: InquiryResult) -> None:
+    bad = result.answers.frame.filter(~result.answers.valid)
     if bad.height:
         raise InvalidAnswerError(
             f"{inquiry.path}: the answer of person {bad['id'][0]!r} to {inquiry.question.text!r} is "

@@ -1,4 +1,7 @@
-"""What comes out of an inquiry, whoever decides: answers, and the prompts behind them."""
+"""The result of an inquiry, whoever decides: the answers, and the table of prompts behind them.
+
+The columns of `PROMPT_SCHEMA` are part of the journal's format: an old folder must stay readable.
+"""
 
 from __future__ import annotations
 
@@ -39,31 +42,31 @@ PROMPT_SCHEMA: dict[str, pl.DataType] = {
 
 
 @dataclass(frozen=True)
-class Decisions:
-    """The answers to an inquiry, and the prompts behind them as the journal keeps them."""
+class InquiryResult:
+    """The answers to one inquiry, with a row for each distinct prompt behind them, as the journal stores it."""
 
     answers: Answers
     prompts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROMPT_SCHEMA))
 
 
-def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decisions]]) -> Decisions:
+def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], InquiryResult]]) -> InquiryResult:
     """Put the answers of parts of the people together again, in the order in which all were asked."""
     if len(parts) == 1:
         return parts[0][1]
     order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
     offset, prompts, numbers, probabilities, masses = 0, [], [], [], []
     options = next((d.answers.probabilities.shape[1] for _, d in parts if d.answers.probabilities is not None), 0)
-    for _, decided in parts:
-        answers = decided.answers
+    for _, result in parts:
+        answers = result.answers
         numbers.append(np.where(answers.prompt >= 0, answers.prompt + offset, -1).astype(np.int32))
-        prompts.append(decided.prompts.with_columns(pl.col("prompt") + offset))
-        count = int(decided.prompts["prompt"].max() or 0) + 1 if decided.prompts.height else 0  # type: ignore[arg-type]
+        prompts.append(result.prompts.with_columns(pl.col("prompt") + offset))
+        count = int(result.prompts["prompt"].max() or 0) + 1 if result.prompts.height else 0  # type: ignore[arg-type]
         offset += count
         blank = np.full((count, options), np.nan)
         probabilities.append(blank if answers.probabilities is None else answers.probabilities)
         masses.append(np.full(count, np.nan) if answers.mass is None else answers.mass)
-    values = pl.concat([decided.answers.values for _, decided in parts])[order]
-    status = pl.concat([decided.answers.status for _, decided in parts])[order]
+    values = pl.concat([result.answers.values for _, result in parts])[order]
+    status = pl.concat([result.answers.status for _, result in parts])[order]
     answers = Answers(
         inquiry.question,
         inquiry.people.ids,
@@ -73,7 +76,7 @@ def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], Decisions]]
         np.concatenate(probabilities) if options else None,
         np.concatenate(masses) if options else None,
     )
-    return Decisions(answers, pl.concat(prompts))
+    return InquiryResult(answers, pl.concat(prompts))
 
 
 def status_column(codes: npt.NDArray[np.uint8]) -> pl.Series:

@@ -32,8 +32,8 @@ def apply_temperature(probabilities: Floats, temperature: float) -> Floats:
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities) / temperature
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    scaled: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return scaled
+    distributions: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return distributions
 
 
 def draw_options(probabilities: Floats, of_person: npt.NDArray[np.int32], uniforms: Floats) -> npt.NDArray[np.uint8]:
@@ -44,5 +44,5 @@ def draw_options(probabilities: Floats, of_person: npt.NDArray[np.int32], unifor
         option += uniforms >= bounds[of_person, column]
     last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(axis=1)
     # Rounding can leave a cumulative sum just below 1; an option of probability 0 is never drawn for it.
-    chosen: npt.NDArray[np.uint8] = np.minimum(option, last[of_person]).astype(np.uint8)
-    return chosen
+    options: npt.NDArray[np.uint8] = np.minimum(option, last[of_person]).astype(np.uint8)
+    return options

@@ -1,7 +1,7 @@
-"""Deciding from a recording: the answers that a journal holds, once it is sure that the questions are the same.
+"""Deciding from a recording: the answers of a journal, after a check that the questions are the same.
 
 The first difference between what is asked now and what was asked then stops the replay, with the
-step, the person and the texts where they part.
+step, the person and the texts that differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 
 from populace.base.errors import ReplayMismatchError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import PROMPT_SCHEMA, Decisions, status_column
+from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, status_column
 from populace.deciders.draws import apply_temperature, draw_options
 from populace.deciders.scored import option_values
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling
@@ -74,56 +74,66 @@ class RecordedStep:
         return RecordedAsk(row, prompts, self._answers[row["ask"]])
 
 
-def replay(inquiry: Inquiry, recorded: RecordedStep, run: str, *, redraw: bool = False) -> Decisions:
+def replay(inquiry: Inquiry, step: RecordedStep, run: str, *, redraw: bool = False) -> InquiryResult:
     """The recorded answers to an inquiry, or ReplayMismatchError where it is another inquiry.
 
     Args:
         inquiry: What is asked now.
-        recorded: The step as the journal holds it.
+        step: The step as the journal holds it.
         run: The name of the run, for the message.
         redraw: Draw again from the recorded distributions and compare.
     """
-    where = f"run {run}, step {recorded.step}"
-    found = recorded.get(inquiry.path)
-    if found is None:
-        raise ReplayMismatchError(
-            f"{where}, {inquiry.path}: the scenario asks {inquiry.question.text!r}, the journal holds nothing there.",
-            _hint(run, recorded.step),
-            step=recorded.step,
+    place = _Place(run, step.step)
+    question, ask = inquiry.question, step.get(inquiry.path)
+    if ask is None:
+        raise place.mismatch(f"{inquiry.path}: the scenario asks {question.text!r}, the journal holds nothing there.")
+    if ask.row["question"] != question.canonical():
+        text = json.loads(ask.row["question"])["text"]
+        ending = "." if text != question.text else " with other options or settings."
+        raise place.mismatch(
+            f"{inquiry.path}: the journal holds {text!r}, the scenario asks {question.text!r}{ending}",
+            inquiry.people.ids[0],
         )
-    if found.row["question"] != inquiry.question.canonical():
-        was = json.loads(found.row["question"])["text"]
-        raise ReplayMismatchError(
-            f"{where}, {inquiry.path}: the journal holds {was!r}, the scenario asks {inquiry.question.text!r}"
-            + ("." if was != inquiry.question.text else " with other options or settings."),
-            _hint(run, recorded.step),
-            step=recorded.step,
-            person=inquiry.people.ids[0],
-        )
-    _same_people(inquiry, found, where, run, recorded.step)
+    _compare_people(inquiry, ask, place)
     for rows, spec, part in inquiry.by_model():
-        _same_prompts(part, rows, spec, found, where, run, recorded.step)
-    answers = found.restore(inquiry.question)
+        _compare_prompts(part, rows, spec, ask, place)
+    answers = ask.restore(question)
     if redraw:
-        _same_draws(inquiry, answers, where, run, recorded.step)
-    prompts = found.prompts.select(PROMPT_SCHEMA.keys()) if found.prompts.height else found.prompts
-    return Decisions(answers, prompts)
+        _compare_draws(inquiry, answers, place)
+    return InquiryResult(answers, ask.prompts.select(PROMPT_SCHEMA.keys()) if ask.prompts.height else ask.prompts)
 
 
-def decide_recorded(inquiry: Inquiry, recorded: RecordedStep | None) -> Decisions:
+@dataclass(frozen=True)
+class _Place:
+    """The step of a run that is replayed, for the messages about it."""
+
+    run: str
+    step: int
+
+    def mismatch(self, text: str, person: object = None) -> ReplayMismatchError:
+        return ReplayMismatchError(
+            f"run {self.run}, step {self.step}, {text}",
+            "Likely cause: the scenario or Populace changed after the recording.\n"
+            f"  Keep the old result: populace show {self.run}.   "
+            f"Go on with the new code: populace fork {self.run} --at {self.step}",
+            step=self.step,
+            person=person,
+        )
+
+
+def decide_recorded(inquiry: Inquiry, step: RecordedStep | None) -> InquiryResult:
     """For people whose decider is a recording of another run: what they answered there, at the same path."""
-    found = recorded.get(inquiry.path) if recorded else None
-    count = len(inquiry.people)
-    none = np.full(count, -1, np.int32)
-    if found is None or found.row["question"] != inquiry.question.canonical():
-        empty = pl.Series("value", [None] * count, dtype=inquiry.question.dtype)
-        codes = np.full(count, STATUSES.index("unanswered"), np.uint8)
-        return Decisions(Answers(inquiry.question, inquiry.people.ids, empty, status_column(codes), none))
-    theirs = found.answers.select(pl.col("person").alias("id"), "value", "status")
-    mine = inquiry.people.ids.to_frame().join(theirs, on="id", how="left", maintain_order="left")
-    status = mine["status"].fill_null("unanswered").cast(STATUS_DTYPE)
-    values = inquiry.question.decode(mine["value"])
-    return Decisions(Answers(inquiry.question, inquiry.people.ids, values, status, none))
+    ask = step.get(inquiry.path) if step else None
+    question, ids = inquiry.question, inquiry.people.ids
+    no_prompts = np.full(len(ids), -1, np.int32)
+    if ask is None or ask.row["question"] != question.canonical():
+        values = pl.Series("value", [None] * len(ids), dtype=question.dtype)
+        codes = np.full(len(ids), STATUSES.index("unanswered"), np.uint8)
+        return InquiryResult(Answers(question, ids, values, status_column(codes), no_prompts))
+    recording = ask.answers.select(pl.col("person").alias("id"), "value", "status")
+    rows = ids.to_frame().join(recording, on="id", how="left", maintain_order="left")
+    status = rows["status"].fill_null("unanswered").cast(STATUS_DTYPE)
+    return InquiryResult(Answers(question, ids, question.decode(rows["value"]), status, no_prompts))
 
 
 def _complete(prompts: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -143,66 +153,51 @@ def _by_ask(table: pl.DataFrame | None) -> dict[int, pl.DataFrame]:
 
 def _distributions(prompts: pl.DataFrame) -> tuple[npt.NDArray[np.float64] | None, npt.NDArray[np.float64] | None]:
     """For each distinct prompt, its distribution averaged over orders, and the mass that it rests on."""
-    listed = prompts["probabilities"]
-    if not prompts.height or listed.null_count() == prompts.height:
+    lists = prompts["probabilities"]
+    if not prompts.height or lists.null_count() == prompts.height:
         return None, None
-    width = int(listed.list.len().max() or 0)  # type: ignore[arg-type]
+    width = int(lists.list.len().max() or 0)  # type: ignore[arg-type]
     blank = [0.0] * width
-    table = np.array([row if row is not None else blank for row in listed.to_list()])
+    table = np.array([row if row is not None else blank for row in lists.to_list()])
     masses = prompts["mass"].fill_null(0.0).to_numpy()
     numbers = prompts["prompt"].to_numpy()
     count = int(numbers.max()) + 1
-    shown = np.bincount(numbers, minlength=count)
-    averaged = np.zeros((count, width))
-    np.add.at(averaged, numbers, table)
-    return averaged / shown[:, None], np.bincount(numbers, masses, minlength=count) / shown
+    orders = np.bincount(numbers, minlength=count)
+    sums = np.zeros((count, width))
+    np.add.at(sums, numbers, table)
+    return sums / orders[:, None], np.bincount(numbers, masses, minlength=count) / orders
 
 
-def _same_people(inquiry: Inquiry, found: RecordedAsk, where: str, run: str, step: int) -> None:
-    then, now = found.answers["person"], inquiry.people.ids
+def _compare_people(inquiry: Inquiry, ask: RecordedAsk, place: _Place) -> None:
+    then, now = ask.answers["person"], inquiry.people.ids
     if then.len() == now.len() and then.dtype == now.dtype and then.equals(now):
         return
     pairs = zip(then.to_list(), now.to_list(), strict=False)
     first = next((pair for pair in pairs if pair[0] != pair[1]), (None, None))
-    raise ReplayMismatchError(
-        f"{where}, {inquiry.path}: {then.len()} people were asked, now {now.len()}"
-        + (f"; they part at person {first[0]!r}, now {first[1]!r}." if first[0] is not None else "."),
-        _hint(run, step),
-        step=step,
-        person=first[1],
-    )
+    difference = f"; they differ first at person {first[0]!r}, now {first[1]!r}." if first[0] is not None else "."
+    raise place.mismatch(f"{inquiry.path}: {then.len()} people were asked, now {now.len()}{difference}", first[1])
 
 
-def _same_prompts(
-    part: Inquiry, rows: npt.NDArray[np.int64], spec: str, found: RecordedAsk, where: str, run: str, step: int
-) -> None:
+def _compare_prompts(part: Inquiry, rows: npt.NDArray[np.int64], spec: str, ask: RecordedAsk, place: _Place) -> None:
     """Compare the texts put now with those put then, once for each pair that occurs."""
-    was = found.prompts
-    then = found.answers["prompt"].to_numpy()[rows]
-    mine = was.filter(pl.col("model") == spec) if was.height else was
-    if not mine.height or (then < 0).any():
-        raise ReplayMismatchError(
-            f"{where}, {part.path}: the journal holds no prompt to {spec} there.", _hint(run, step), step=step
-        )
-    first = mine.row(0, named=True)
+    then = ask.answers["prompt"].to_numpy()[rows]
+    prompts = ask.prompts.filter(pl.col("model") == spec) if ask.prompts.height else ask.prompts
+    if not prompts.height or (then < 0).any():
+        raise place.mismatch(f"{part.path}: the journal holds no prompt to {spec} there.")
+    first = prompts.row(0, named=True)
     opening = conversations(part, mode="labels" if first["labels"] else "words", scored=first["method"] == "scored")
     if first["method"] == "sampled" or part.question.reason:
         opening = rows_for_sampling(part, opening)
-    texts = _texts(opening)
-    recorded = was.group_by("prompt", maintain_order=True).agg(pl.first("system"), pl.first("user")).sort("prompt")
-    _, where_first = np.unique(opening.of_person.astype(np.int64) * (int(then.max()) + 1) + then, return_index=True)
-    held = dict(zip(recorded["prompt"], zip(recorded["system"], recorded["user"], strict=True), strict=True))
-    for person in sorted(where_first):
-        asked_now, asked_then = texts[opening.of_person[person]], held[then[person]]
-        if asked_now != asked_then:
-            who = part.people.ids[int(person)]
-            name = f" ({part.people['name'][int(person)]})" if "name" in part.people else ""
-            raise ReplayMismatchError(
-                f"{where}, person {who!r}{name}: {_difference(asked_then, asked_now)}",
-                _hint(run, step),
-                step=step,
-                person=who,
-            )
+    texts_now = _texts(opening)
+    texts = ask.prompts.group_by("prompt", maintain_order=True).agg(pl.first("system"), pl.first("user"))
+    texts_then = {prompt: (system, user) for prompt, system, user in texts.iter_rows()}
+    pairs = opening.of_person.astype(np.int64) * (int(then.max()) + 1) + then
+    for row in sorted(np.unique(pairs, return_index=True)[1].tolist()):
+        text_now, text_then = texts_now[opening.of_person[row]], texts_then[then[row]]
+        if text_now != text_then:
+            person = part.people.ids[row]
+            name = f" ({part.people['name'][row]})" if "name" in part.people else ""
+            raise place.mismatch(f"person {person!r}{name}: {_difference(text_then, text_now)}", person)
 
 
 def _texts(opening: Conversations) -> list[tuple[str, str]]:
@@ -214,16 +209,16 @@ def _texts(opening: Conversations) -> list[tuple[str, str]]:
 def _difference(then: tuple[str, str], now: tuple[str, str]) -> str:
     """The first words that differ, with a little of what surrounds them."""
     part = 0 if then[0] != now[0] else 1
-    was, asks = then[part].split(), now[part].split()
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, was, asks, autojunk=False).get_opcodes():
+    words_then, words_now = then[part].split(), now[part].split()
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, words_then, words_now, autojunk=False).get_opcodes():
         if tag != "equal":
-            old = " ".join(was[max(0, a - 3) : b + 3])
-            new = " ".join(asks[max(0, c - 3) : d + 3])
+            old = " ".join(words_then[max(0, a - 3) : b + 3])
+            new = " ".join(words_now[max(0, c - 3) : d + 3])
             return f"the journal holds “…{old}…”, the scenario asks “…{new}…”."
     return "the white space of the prompt differs."
 
 
-def _same_draws(inquiry: Inquiry, answers: Answers, where: str, run: str, step: int) -> None:
+def _compare_draws(inquiry: Inquiry, answers: Answers, place: _Place) -> None:
     """Draw again where a distribution is recorded, and compare."""
     question = inquiry.question
     if not isinstance(question, Finite) or answers.probabilities is None:
@@ -232,22 +227,14 @@ def _same_draws(inquiry: Inquiry, answers: Answers, where: str, run: str, step: 
     usable = rows[~np.isnan(answers.probabilities[answers.prompt[rows]]).any(axis=1)]
     numbers = uniforms(inquiry.key, inquiry.person_keys())[usable]
     table = apply_temperature(answers.probabilities, inquiry.temperature)
-    again = option_values(question, draw_options(table, answers.prompt[usable], numbers))
-    was = answers.values.gather(usable)
-    differ = (again != was).to_numpy()
-    if differ.any():
-        who = answers.ids[int(usable[int(differ.argmax())])]
-        raise ReplayMismatchError(
-            f"{where}, person {who!r}: the recorded answer {was[int(differ.argmax())]!r} is not what the recorded "
-            f"distribution and seed give, {again[int(differ.argmax())]!r}.",
-            _hint(run, step),
-            step=step,
-            person=who,
+    now = option_values(question, draw_options(table, answers.prompt[usable], numbers))
+    then = answers.values.gather(usable)
+    differs = (now != then).to_numpy()
+    if differs.any():
+        first = int(differs.argmax())
+        person = answers.ids[int(usable[first])]
+        raise place.mismatch(
+            f"person {person!r}: the recorded answer {then[first]!r} is not what the recorded distribution and seed "
+            f"give, {now[first]!r}.",
+            person,
         )
-
-
-def _hint(run: str, step: int) -> str:
-    return (
-        f"Likely cause: the scenario or Populace changed after the recording.\n"
-        f"  Keep the old result: populace show {run}.   Go on with the new code: populace fork {run} --at {step}"
-    )

@@ -1,4 +1,4 @@
-"""Deciding by rule: ordinary code over columns in the place of a model."""
+"""Deciding by rule: a Python function over the columns of the people takes the place of a model."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import Decisions, status_column
+from populace.deciders.decision import InquiryResult, status_column
 from populace.deciders.draws import draw_options
 from populace.deciders.scored import option_values
 from populace.prompting import Inquiry
 from populace.questions import Answers, Choice, Finite
 
 
-def decide_by_rule(inquiry: Inquiry) -> Decisions:
-    """Give the rule the people, with what they are told as further columns, and take its word.
+def decide_by_rule(inquiry: Inquiry) -> InquiryResult:
+    """Answer by the rule, which receives the people with the fields of the prompt as further columns.
 
     A rule returns a value for each person, or for a finite question a table of probabilities with
     a row for each person; these are drawn from with the same random numbers as a model's.
@@ -29,28 +29,29 @@ def decide_by_rule(inquiry: Inquiry) -> Decisions:
         )
     situation = inquiry.situation
     fields: dict[str, Any] = {**situation.constants, **situation.columns}
-    made = inquiry.rule(inquiry.people.with_columns(**fields) if fields else inquiry.people)
-    values = _drawn(inquiry, made) if isinstance(made, np.ndarray) and made.ndim == 2 else _taken(inquiry, made)
+    output = inquiry.rule(inquiry.people.with_columns(**fields) if fields else inquiry.people)
+    is_table = isinstance(output, np.ndarray) and output.ndim == 2
+    values = _values_by_draw(inquiry, output) if is_table else _values_of_column(inquiry, output)
     count = len(inquiry.people)
     codes = np.zeros(count, np.uint8)
-    return Decisions(
+    return InquiryResult(
         Answers(inquiry.question, inquiry.people.ids, values, status_column(codes), np.full(count, -1, np.int32))
     )
 
 
-def _taken(inquiry: Inquiry, made: Any) -> pl.Series:
+def _values_of_column(inquiry: Inquiry, output: Any) -> pl.Series:
     question, count = inquiry.question, len(inquiry.people)
-    if not hasattr(made, "__len__") or len(made) != count:
-        size = len(made) if hasattr(made, "__len__") else "no"
+    if not hasattr(output, "__len__") or len(output) != count:
+        size = len(output) if hasattr(output, "__len__") else "no"
         raise QuestionError(f"the rule for {question.text!r} gave {size} values for {count} people.")
-    values = pl.Series("value", made)
+    values = pl.Series("value", output)
     if isinstance(question, Finite):
         allowed = pl.Series(question.values)
         plain = values.cast(pl.String) if isinstance(question, Choice) else values
-        stray = plain.filter(~plain.is_in(allowed.implode()) | plain.is_null())
-        if stray.len():
+        invalid = plain.filter(~plain.is_in(allowed.implode()) | plain.is_null())
+        if invalid.len():
             raise QuestionError(
-                f"the rule for {question.text!r} gave {stray[0]!r}, which is not an option.",
+                f"the rule for {question.text!r} gave {invalid[0]!r}, which is not an option.",
                 f"The options are {', '.join(map(str, question.values))}.",
             )
         values = plain
@@ -60,7 +61,7 @@ def _taken(inquiry: Inquiry, made: Any) -> pl.Series:
         raise QuestionError(f"the rule for {question.text!r} gave values of type {values.dtype}: {error}.") from error
 
 
-def _drawn(inquiry: Inquiry, probabilities: np.ndarray[Any, Any]) -> pl.Series:
+def _values_by_draw(inquiry: Inquiry, probabilities: np.ndarray[Any, Any]) -> pl.Series:
     question, count = inquiry.question, len(inquiry.people)
     if not isinstance(question, Finite) or probabilities.shape != (count, len(question.words)):
         raise QuestionError(

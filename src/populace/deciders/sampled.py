@@ -1,4 +1,4 @@
-"""Deciding by words: the model writes, and what it writes is read.
+"""Deciding by generated text: the model writes a reply, and the reply is parsed.
 
 A reply that cannot be read is put back to the same model, at most twice, with a fixed reminder;
 nothing of an error enters a prompt. A refusal is respected and recorded.
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from populace.broker import Broker
-from populace.deciders.decision import Decisions, final_status, prompt_table, status_column
+from populace.deciders.decision import InquiryResult, final_status, prompt_table, status_column
 from populace.deciders.reasoning import think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode
@@ -33,7 +33,7 @@ _SEED_SPACE = 0x7FFFFFFF
 
 @dataclass
 class _Row:
-    """One conversation, as far as it has gone."""
+    """The state of one conversation."""
 
     messages: tuple[ChatMessage, ...]
     seed: int
@@ -44,8 +44,8 @@ class _Row:
     tokens: tuple[int, int] = (0, 0)
 
 
-async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Decisions:
-    """Let the model write an answer for each person and read it."""
+async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> InquiryResult:
+    """Let the model write a reply for each person, and parse it."""
     question = inquiry.question
     opening = conversations(inquiry, mode=scoring_mode(question, model), scored=False)
     opening = (
@@ -61,7 +61,7 @@ async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> Deci
         open_rows = await _turn(inquiry, opening, rows, open_rows, attempt, model, broker)
     if inquiry.invalid == "resample" and inquiry.temperature > 0:
         await _resample(inquiry, opening, rows, model, broker)
-    return _decided(inquiry, opening, rows, model)
+    return _result(inquiry, opening, rows, model)
 
 
 async def _turn(
@@ -78,7 +78,7 @@ async def _turn(
         return []
     question = inquiry.question
     schema = question.schema()
-    spelled = json.dumps(schema, sort_keys=True) if schema and model.capabilities.schema else None
+    schema_text = json.dumps(schema, sort_keys=True) if schema and model.capabilities.schema else None
     reminder = ("user", question.reminder())
     requests = []
     for index in which:
@@ -92,18 +92,18 @@ async def _turn(
                 max_tokens=question.max_tokens,
                 temperature=inquiry.temperature,
                 seed=seed,
-                schema=spelled,
-                options=_options(question),
+                schema=schema_text,
+                options=question.words if isinstance(question, Finite) else (),
             )
         )
     purpose = f"{inquiry.purpose}: repair" if attempt else inquiry.purpose
     calls, outcomes = await broker.fetch(model, requests, purpose)
     for index, call, outcome in zip(which, calls, outcomes, strict=True):
-        _take(rows[index], question, opening, index, call, outcome, attempt)
+        _read_reply(rows[index], question, opening, index, call, outcome, attempt)
     return [index for index in which if rows[index].status == _UNPARSEABLE]
 
 
-def _take(
+def _read_reply(
     row: _Row, question: Question, opening: Conversations, index: int, call: str, outcome: ReplyOrFailure, attempt: int
 ) -> None:
     """Read one reply into its row."""
@@ -117,9 +117,9 @@ def _take(
     if early is not None:
         row.status = early
         return
-    read = _parse(question, opening, index, outcome.text)
-    row.value = read.value
-    row.status = STATUSES.index(read.status)
+    answer = _parse(question, opening, index, outcome.text)
+    row.value = answer.value
+    row.status = STATUSES.index(answer.status)
     if row.status == _OK and attempt:
         row.status = _REPAIRED
 
@@ -138,16 +138,16 @@ async def _resample(inquiry: Inquiry, opening: Conversations, rows: list[_Row], 
             seed = (rows[index].seed + attempt * 7919) & _SEED_SPACE
             messages = opening.messages(index, 1)[0]
             rows[index] = _Row(messages, seed, replies=rows[index].replies, tokens=rows[index].tokens)
-        left = await _turn(inquiry, opening, rows, which, 0, model, broker)
-        if not left:
+        invalid_rows = await _turn(inquiry, opening, rows, which, 0, model, broker)
+        if not invalid_rows:
             return
 
 
-def _decided(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model) -> Decisions:
+def _result(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model) -> InquiryResult:
     question = inquiry.question
     status = np.array([row.status for row in rows], np.uint8)
-    written = [question.encode(row.value) if row.value is not None else None for row in rows]
-    values = question.decode(pl.Series("value", written, dtype=pl.String))[opening.of_person]
+    texts = [question.encode(row.value) if row.value is not None else None for row in rows]
+    values = question.decode(pl.Series("value", texts, dtype=pl.String))[opening.of_person]
     columns: dict[str, Any] = {
         "replies": _replies(rows),
         "status": [STATUSES[row.status] for row in rows],
@@ -157,20 +157,16 @@ def _decided(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: 
     }
     table = prompt_table(opening, model, "sampled", "", columns)
     answers = Answers(question, inquiry.people.ids, values, status_column(status[opening.of_person]), opening.of_person)
-    return Decisions(answers, table)
+    return InquiryResult(answers, table)
 
 
 def _replies(rows: list[_Row]) -> pl.Series:
     """The replies of each row as a column of lists, made of all of them at once."""
     counts = [len(row.replies) for row in rows]
-    said = pl.Series("text", [text for row in rows for text in row.replies], dtype=pl.String)
+    texts = pl.Series("text", [text for row in rows for text in row.replies], dtype=pl.String)
     if set(counts) == {1}:
-        return said.reshape((-1, 1)).cast(pl.List(pl.String))
-    several = pl.DataFrame({"row": np.repeat(np.arange(len(rows)), counts), "text": said})
+        return texts.reshape((-1, 1)).cast(pl.List(pl.String))
+    several = pl.DataFrame({"row": np.repeat(np.arange(len(rows)), counts), "text": texts})
     several = several.group_by("row", maintain_order=True).agg("text")
-    found = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
-    return found["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
-
-
-def _options(question: Question) -> tuple[str, ...]:
-    return question.words if isinstance(question, Finite) else ()
+    table = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
+    return table["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))

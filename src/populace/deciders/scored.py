@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.base.randomness import uniforms
 from populace.broker import Broker
-from populace.deciders.decision import Decisions, final_status, prompt_table, status_column
+from populace.deciders.decision import InquiryResult, final_status, prompt_table, status_column
 from populace.deciders.draws import apply_temperature, draw_options
 from populace.deciders.reasoning import think_aloud
 from populace.models import Failure, Model, ReplyOrFailure, Request
@@ -29,13 +29,13 @@ _OK = STATUSES.index("ok")
 _UNPARSEABLE = STATUSES.index("unparseable")
 
 
-async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> Decisions:
+async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> InquiryResult:
     """Ask for distributions and draw from them."""
     rows = conversations(inquiry, mode=scoring_mode(question, model), scored=True)
     if question.reason:
         rows = await think_aloud(inquiry, rows, model, broker)
     lead = LEAD if model.capabilities.lead else ""
-    scored = _Scored(question, rows)
+    scored = _ScoredRows(question, rows)
     for first in range(0, len(rows), _LOT):
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
         scored.read(*await broker.fetch(model, requests, inquiry.purpose))
@@ -44,8 +44,8 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     return _draw(inquiry, question, rows, each, masses, status, table)
 
 
-class _Scored:
-    """What is read from replies, row by row.
+class _ScoredRows:
+    """The results of replies, row by row.
 
     Attributes:
         each: The distribution of a row; zeros where nothing was scored.
@@ -63,24 +63,24 @@ class _Scored:
         self.prompt_tokens: list[int] = []
         self.completion_tokens: list[int] = []
         self._none = (0.0,) * len(question.words)
-        shown = set(rows.arrangements)
-        self._options = {order: _shown(question, order, rows.mode) for order in shown}
-        self._owners = {order: token_owner(question.words, order, rows.mode) for order in shown}
+        orders = set(rows.arrangements)
+        self._options = {order: _option_texts(question, order, rows.mode) for order in orders}
+        self._owners = {order: token_owner(question.words, order, rows.mode) for order in orders}
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
-        shown = self.rows.arrangements[first : first + _LOT]
+        orders = self.rows.arrangements[first : first + _LOT]
         return [
             Request(messages, lead, 1, top, options=self._options[order])
-            for messages, order in zip(self.rows.messages(first, _LOT), shown, strict=True)
+            for messages, order in zip(self.rows.messages(first, _LOT), orders, strict=True)
         ]
 
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
-        """Take in the replies to the next rows."""
+        """Read the replies to the next rows."""
         first = len(self.status)
-        failed, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
+        failures, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
         for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):
-            code = failed[row] if failed else None
+            code = failures[row] if failures else None
             if code is None:
                 code = final_status(outcome)
             if isinstance(outcome, Failure):
@@ -112,7 +112,7 @@ def _draw(
     masses: Floats,
     status: Codes,
     table: pl.DataFrame,
-) -> Decisions:
+) -> InquiryResult:
     """Average over orders where several were shown, temper, and draw for each person."""
     masses = np.nan_to_num(masses)
     if rows.orders > 1:
@@ -129,7 +129,7 @@ def _draw(
     answers = Answers(
         question, inquiry.people.ids, values.alias("value"), status_column(of_people), rows.of_person, each, masses
     )
-    return Decisions(answers, table)
+    return InquiryResult(answers, table)
 
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
@@ -142,7 +142,7 @@ def _possible(values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series:
     return pl.Series("value", values, dtype=dtype)
 
 
-def _columns(scored: _Scored, each: Floats, masses: Floats, status: Codes) -> dict[str, Any]:
+def _columns(scored: _ScoredRows, each: Floats, masses: Floats, status: Codes) -> dict[str, Any]:
     """What the journal keeps of the replies. List columns are made from whole arrays, which is far quicker."""
     probabilities, unknown = pl.Series(each).cast(pl.List(pl.Float64)), np.isnan(masses)
     if unknown.any():
@@ -158,7 +158,7 @@ def _columns(scored: _Scored, each: Floats, masses: Floats, status: Codes) -> di
     }
 
 
-def _shown(question: Finite, arrangement: Arrangement, mode: Mode) -> tuple[str, ...]:
+def _option_texts(question: Finite, arrangement: Arrangement, mode: Mode) -> tuple[str, ...]:
     """What is looked for in the first token, in the order shown."""
     if mode == "labels":
         return tuple(LABELS[: len(arrangement)])

@@ -37,7 +37,7 @@ GROUP = "populace.scenarios"
 """The entry points under which other packages offer theirs."""
 
 
-_MET: dict[str, type[Scenario]] = {}
+_LOADED: dict[str, type[Scenario]] = {}
 """Scenarios that were referred to in this process. Without it, forking in a script would load the script again."""
 
 
@@ -54,54 +54,54 @@ def find_scenario(name: str) -> type[Scenario]:
         >>> find_scenario("norms").__name__
         'Norms'
     """
-    if name in _MET:
-        return _MET[name]
+    if name in _LOADED:
+        return _LOADED[name]
     known = known_scenarios()
-    where, _, wanted = known.get(name, name).rpartition(":") if ":" in known.get(name, name) else (name, "", "")
+    where, _, class_name = known.get(name, name).rpartition(":") if ":" in known.get(name, name) else (name, "", "")
     if where.endswith(".py"):
-        return _only(_load_file(Path(where)), wanted, where)
+        return _only(_load_file(Path(where)), class_name, where)
     if ":" not in known.get(name, name):
         raise UnknownNameError("scenario", name, known, "A file of your own is named as file.py or file.py:Class.")
     if where == "__main__":
         raise ScenarioError(
-            f"the scenario {wanted} was defined in a notebook or at a prompt, which cannot be loaded again.",
+            f"the scenario {class_name} was defined in a notebook or at a prompt, which cannot be loaded again.",
             "Put it into a file of its own; then its runs can be resumed and forked from anywhere.",
         )
     try:
         module = importlib.import_module(where)
     except ImportError as error:
         raise ScenarioError(f"the scenario {name} could not be imported: {error}.") from error
-    return _only(module, wanted, where)
+    return _only(module, class_name, where)
 
 
 def scenario_files(folder: Path) -> list[Path]:
     """Python files in a folder, or one folder down, that speak of a Scenario; they are read, not run."""
-    found = []
+    files = []
     for path in sorted([*folder.glob("*.py"), *folder.glob("*/*.py")]):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if not hidden and path.is_file() and b"Scenario" in path.read_bytes():
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 def reference(scenario: type[Scenario]) -> str:
     """How to find the scenario again: what `find_scenario` takes. This process finds it as the very same class."""
     name = _reference(scenario)
-    _MET[name] = scenario
+    _LOADED[name] = scenario
     return name
 
 
 def _reference(scenario: type[Scenario]) -> str:
-    written = f"{scenario.__module__}:{scenario.__qualname__}"
+    default = f"{scenario.__module__}:{scenario.__qualname__}"
     for name, target in known_scenarios().items():
-        home, _, wanted = target.partition(":")
-        if wanted == scenario.__qualname__ and f"{scenario.__module__}.".startswith(f"{home}."):
+        home, _, class_name = target.partition(":")
+        if class_name == scenario.__qualname__ and f"{scenario.__module__}.".startswith(f"{home}."):
             return name
     module = sys.modules.get(scenario.__module__)
     file = getattr(module, "__file__", None)
     if file and (getattr(module, "__populace_file__", False) or scenario.__module__ == "__main__"):
         return f"{Path(file).resolve()}:{scenario.__qualname__}"
-    return written
+    return default
 
 
 def _load_file(path: Path) -> ModuleType:
@@ -130,18 +130,18 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
-def _only(module: ModuleType, wanted: str, where: str) -> type[Scenario]:
-    found = {
+def _only(module: ModuleType, class_name: str, where: str) -> type[Scenario]:
+    classes = {
         name: value
         for name, value in vars(module).items()
         if inspect.isclass(value) and issubclass(value, Scenario) and value.__module__ == module.__name__
     }
-    if wanted:
-        named = found.get(wanted) or getattr(module, wanted, None)
-        if not (inspect.isclass(named) and issubclass(named, Scenario)):
-            raise UnknownNameError(f"scenario in {where}", wanted, found)
-        return named
-    if len(found) != 1:
-        names = ", ".join(found) or "none"
-        raise ScenarioError(f"{where} holds {len(found)} scenarios: {names}.", f"Write {where}:NAME for one of them.")
-    return next(iter(found.values()))
+    if class_name:
+        scenario = classes.get(class_name) or getattr(module, class_name, None)
+        if not (inspect.isclass(scenario) and issubclass(scenario, Scenario)):
+            raise UnknownNameError(f"scenario in {where}", class_name, classes)
+        return scenario
+    if len(classes) != 1:
+        names = ", ".join(classes) or "none"
+        raise ScenarioError(f"{where} holds {len(classes)} scenarios: {names}.", f"Write {where}:NAME for one of them.")
+    return next(iter(classes.values()))

@@ -33,7 +33,6 @@ from populace.journal import (
     Stop,
     author,
     environment,
-    git_revision,
     now,
     read_interventions,
 )
@@ -79,7 +78,6 @@ class Run(RunReader):
                 journal,
                 session,
                 source=journal,
-                replay_until=len(journal.steps()),
                 recording=_recording(journal),
                 observer=observer,
             )
@@ -109,7 +107,6 @@ class Run(RunReader):
             record,
             session,
             source=self.record,
-            replay_until=len(self.steps),
             verify=verify,
             observer=observer,
         )
@@ -161,13 +158,13 @@ class Run(RunReader):
         scenario.change(parameters)
         before = self.manifest.regime
         inherited = {name: getattr(before, name) for name in RunSettings.model_fields}
-        given = {name: value for name, value in settings.items() if value is not None}
-        own = _run_settings(given, **inherited)
-        refuse_unknown(given, self.fork)
+        changes = {name: value for name, value in settings.items() if value is not None}
+        run_settings = _run_settings(changes, **inherited)
+        refuse_unknown(changes, self.fork)
         values = {name: scenario.parameters[name] for name in parameters}
         manifest = self.manifest.model_copy(deep=True)
         earlier = [regime for regime in manifest.regimes if regime.since < at]
-        manifest.regimes = [*earlier, Regime(**own.model_dump(), since=at, parameters=values)]
+        manifest.regimes = [*earlier, Regime(**run_settings.model_dump(), since=at, parameters=values)]
         manifest.interventions += further
         manifest.parent = Parent(run=self.name, at=at)
         manifest.status = Status()
@@ -233,27 +230,24 @@ def simulate(
         'complete'
     """
     model = settings.get("model")
-    calls, own = read_settings(CallSettings, settings), _run_settings(settings)
+    calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
     refuse_unknown(settings, simulate)
-    place = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
+    workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     manifest = Manifest(
         run="",
         scenario=reference(type(scenario)),
         scenario_hash=type(scenario).source_hash(),
-        regimes=[Regime(**own.model_dump(), parameters=scenario.parameters)],
+        regimes=[Regime(**run_settings.model_dump(), parameters=scenario.parameters)],
         interventions=read_interventions(list(interventions)),
         recording=str(recording.folder.resolve()) if recording is not None else None,
-        environment=dict(environment()),
+        environment=environment(),
         created=now(),
     )
-    revision = git_revision(Path.cwd())
-    if revision:
-        manifest.environment["git"] = revision
     stem = _stem(type(scenario), manifest)
-    manifest.run = place.free_name(stem) if keep == "run" else stem
-    session = Session(None if keep == "nothing" else place.store(), calls=calls, model=model)
-    home = place if keep == "run" else None
-    return _start(scenario, manifest, session, home, observer, recording.record if recording else None)
+    manifest.run = workspace.free_name(stem) if keep == "run" else stem
+    session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model)
+    record = recording.record if recording is not None else None
+    return _start(scenario, manifest, session, workspace if keep == "run" else None, observer, record)
 
 
 def _start(
@@ -272,13 +266,11 @@ def _start(
             manifest.models = {model.spec: model.fingerprint}
         record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
         with _locked(record):
-            is_fork = manifest.parent is not None
             simulation = Simulation(
                 scenario,
                 record,
                 session,
-                source=record if is_fork else None,
-                replay_until=len(record.steps()) if is_fork else 0,
+                source=record if manifest.parent is not None else None,
                 recording=recording,
                 observer=observer,
             )

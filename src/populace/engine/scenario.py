@@ -1,4 +1,4 @@
-"""What a modeller writes: a class with parameters, a beginning, a step and some metrics.
+"""The base class of scenarios: parameters, setup, step and metrics.
 
 A scenario holds the mechanics, ordinary code over tables. Everything that a person decides goes
 through `ask`; everything random through `self.rng`; time is `self.now`. That is all that it takes
@@ -13,10 +13,10 @@ import json
 import re
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 import polars as pl
@@ -27,18 +27,16 @@ from pydantic.fields import FieldInfo
 from populace.base.errors import ParameterError, ScenarioError, UnknownNameError
 from populace.base.formatting import compact_json
 from populace.base.randomness import stream
-from populace.base.templates import Template
-from populace.engine.scopes import Driver, PendingEach, PendingQuestion, Scope
-from populace.engine.session import Session
-from populace.journal import RunSettings
-from populace.minds import Mind, Recollection
+from populace.engine.scopes import PendingEach, PendingQuestion, Scope
+from populace.engine.stage import Event, Stage
+from populace.minds import Mind
 from populace.models import Embedder
 from populace.people import Id, People, Person
 from populace.prompting import Inquiry, Invalid, Rule, Situation
 from populace.questions import Answers, Question
 from populace.runs.reader import RunReader
 
-__all__ = ["Field", "ReportTable", "Scenario", "Stage", "metric"]
+__all__ = ["Field", "ReportTable", "Scenario", "metric"]
 
 MetricT = TypeVar("MetricT", bound=Callable[[Any], Any])
 ItemT = TypeVar("ItemT")
@@ -76,63 +74,6 @@ class ReportTable:
     note: str = ""
 
 
-class Event(NamedTuple):
-    """Something that happened, to one person or to nobody in particular, as the journal records it."""
-
-    person: Id | None
-    kind: str
-    data: str
-
-
-@dataclass
-class Stage:
-    """What a scenario stands on while it runs; the simulation owns it, and interventions act on it.
-
-    Attributes:
-        scenario: The scenario.
-        driver: Runs the coroutines of a step.
-        settings: The settings that hold now.
-        session: The way to models.
-        step: The number of the step under way.
-        tables: The tables of the world.
-        events: What happened in the step under way.
-        rngs: Random numbers by the path they belong to.
-    """
-
-    scenario: Scenario
-    driver: Driver[Inquiry]
-    settings: RunSettings
-    session: Session
-    step: int = 0
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-    events: list[pl.DataFrame | Event] = field(default_factory=list)
-    rngs: dict[str, np.random.Generator] = field(default_factory=dict)
-
-    _people: People | None = None
-
-    def __post_init__(self) -> None:
-        self.scenario._stage = self
-
-    @property
-    def people(self) -> People:
-        """The population as it is now."""
-        if self._people is None:
-            raise ScenarioError("self.people was used before setup returned the people.")
-        return self._people
-
-    @people.setter
-    def people(self, people: People) -> None:
-        self._people = people
-
-    def change(self, parameters: Mapping[str, Any]) -> None:
-        """Set parameters of the scenario, checked like the first."""
-        self.scenario.change(parameters)
-
-    def use_model(self, spec: str) -> None:
-        """Let another model decide for people whom no column gives one."""
-        self.settings = self.settings.model_copy(update={"model": spec})
-
-
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
 class Scenario:
     """Base of every scenario.
@@ -164,7 +105,7 @@ class Scenario:
     _mind: Mind | None = None
 
     def __init__(self, **parameters: Any) -> None:
-        for name, value in self._validated(parameters).items():
+        for name, value in self._validate(parameters).items():
             object.__setattr__(self, name, value)
 
     def setup(self) -> People | Awaitable[People]:
@@ -275,12 +216,11 @@ class Scenario:
         stage = self.stage
         settings = stage.settings
         people = people if isinstance(people, People) else _as_people(people, self.people)
-        constants, columns = _fields(fields, len(people))
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=people,
             mind=self.mind if profile is None else Mind(profile),
-            situation=Situation(question, Template(given), constants, columns, _memories(fields)),
+            situation=Situation.from_fields(question, given, fields, len(people)),
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -328,12 +268,8 @@ class Scenario:
         details = pl.DataFrame({"person": ids.alias("person")}).with_columns(
             **{name: pl.lit(v) if np.isscalar(v) else pl.Series(v) for name, v in data.items()}
         )
-        encoded = details.select(pl.struct(pl.exclude("person")).struct.json_encode()).to_series() if data else None
-        self.stage.events.append(
-            pl.DataFrame({"person": ids}).with_columns(
-                kind=pl.lit(kind), data=encoded if encoded is not None else pl.lit("{}")
-            )
-        )
+        details_json = pl.struct(pl.exclude("person")).struct.json_encode() if data else pl.lit("{}")
+        self.stage.events.append(details.select("person", kind=pl.lit(kind), data=details_json))
 
     @property
     def stage(self) -> Stage:
@@ -355,17 +291,17 @@ class Scenario:
     def change(self, parameters: Mapping[str, Any]) -> None:
         """Set parameters to new values, checked like the first."""
         current = {name: getattr(self, name) for name in self.parameter_model().model_fields}
-        for name, value in self._validated({**current, **parameters}).items():
+        for name, value in self._validate({**current, **parameters}).items():
             object.__setattr__(self, name, value)
 
     @classmethod
     def parameter_model(cls) -> type[pydantic.BaseModel]:
         """The parameters as a pydantic model: names, types, defaults, bounds and help."""
-        cached = cls.__dict__.get("_parameter_model")
-        if cached is None:
-            cached = _parameter_model(cls)
-            cls._parameter_model = cached
-        return typing.cast(type[pydantic.BaseModel], cached)
+        model = cls.__dict__.get("_parameter_model")
+        if model is None:
+            model = _parameter_model(cls)
+            cls._parameter_model = model
+        return typing.cast(type[pydantic.BaseModel], model)
 
     @classmethod
     def metrics(cls) -> dict[str, Callable[[Any], Any]]:
@@ -397,19 +333,19 @@ class Scenario:
     _parameter_model: ClassVar[type[pydantic.BaseModel] | None] = None
 
     @classmethod
-    def _validated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _validate(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         model = cls.parameter_model()
         for name in parameters:
             if name not in model.model_fields:
                 raise UnknownNameError(f"parameter of {cls.title()}", name, model.model_fields)
         try:
-            checked = model.model_validate(dict(parameters))
+            values = model.model_validate(dict(parameters))
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"])
             message = f"{cls.title()}: {name} = {first['input']!r}: {first['msg'].lower()}."
             raise ParameterError(message, f"`populace run {cls.title()} --help` shows the bounds.") from error
-        return {name: getattr(checked, name) for name in model.model_fields}
+        return {name: getattr(values, name) for name in model.model_fields}
 
 
 _RESERVED = frozenset(name for name in dir(Scenario) if not name.startswith("_"))
@@ -436,29 +372,6 @@ def _as_people(people: Person | Iterable[Person], everybody: People) -> People:
     if isinstance(people, Person):
         return everybody.take([people.id])
     return everybody.take([person.id for person in people])
-
-
-def _fields(fields: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict[str, pl.Series]]:
-    """Tell values for all from values for each."""
-    constants: dict[str, Any] = {}
-    columns: dict[str, pl.Series] = {}
-    for name, value in fields.items():
-        if isinstance(value, (pl.Series, np.ndarray, list, tuple, Recollection)):
-            column = pl.Series(name, value.texts if isinstance(value, Recollection) else value)
-            if column.len() != count:
-                raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
-            columns[name] = column
-        else:
-            constants[name] = value.item() if isinstance(value, np.generic) else value
-    return constants, columns
-
-
-def _memories(fields: Mapping[str, Any]) -> Recollection | None:
-    """The recollection among the fields, where there is one."""
-    recollections = [value for value in fields.values() if isinstance(value, Recollection)]
-    if len(recollections) > 1:
-        raise ScenarioError("two fields of a question hold memories.", "Put all memories into one Recollection.")
-    return recollections[0] if recollections else None
 
 
 def plain_metric(value: Any) -> float | str | None:

@@ -30,12 +30,12 @@ class Scope:
 
     def __init__(self, path: str, key: object = None) -> None:
         self.path = path if key is None else f"{path}:{key}"
-        self._opened = 0
+        self._count = 0
 
     def next(self) -> str:
         """A path below this one that was not given out before."""
-        path = f"{self.path}/{self._opened}"
-        self._opened += 1
+        path = f"{self.path}/{self._count}"
+        self._count += 1
         return path
 
 
@@ -74,7 +74,7 @@ class _Task:
 
 
 @dataclass(frozen=True)
-class _Raised:
+class _ErrorToThrow:
     error: Exception
 
 
@@ -105,37 +105,37 @@ class Driver(Generic[AskT]):
         """Drive a coroutine to its end and return what it returns."""
         root = _Task(body, scope)
         ready: Ready = deque([(root, None)])
-        finished: list[Any] = []
+        root_results: list[Any] = []
         try:
             while ready:
                 open_questions: list[tuple[_Task, AskT]] = []
                 while ready:
-                    task, sent = ready.popleft()
-                    self._advance(task, sent, ready, open_questions, finished)
+                    task, value = ready.popleft()
+                    self._advance(task, value, ready, open_questions, root_results)
                 if open_questions:
                     answers = await self._answer([ask for _, ask in open_questions])
                     ready.extend((task, answer) for (task, _), answer in zip(open_questions, answers, strict=True))
         except BaseException:
             _close(root)
             raise
-        return finished[0]
+        return root_results[0]
 
     def _advance(
         self,
         task: _Task,
-        sent: Any,
+        value: Any,
         ready: Ready,
         open_questions: list[tuple[_Task, AskT]],
-        finished: list[Any],
+        root_results: list[Any],
     ) -> None:
         """Run one task until it needs something."""
         if task.closed:
             return
         self.scope = task.scope
         try:
-            request = task.body.throw(sent.error) if isinstance(sent, _Raised) else task.body.send(sent)
+            request = task.body.throw(value.error) if isinstance(value, _ErrorToThrow) else task.body.send(value)
         except StopIteration as end:
-            self._finish(task, end.value, ready, finished)
+            self._finish(task, end.value, ready, root_results)
             return
         except Exception as error:
             if task.parent is None:
@@ -166,12 +166,12 @@ class Driver(Generic[AskT]):
             _close(child)
         parent.children = []
         open_questions[:] = [(task, ask) for task, ask in open_questions if not task.closed]
-        ready.append((parent, _Raised(error)))
+        ready.append((parent, _ErrorToThrow(error)))
 
-    def _finish(self, task: _Task, value: Any, ready: Ready, finished: list[Any]) -> None:
+    def _finish(self, task: _Task, value: Any, ready: Ready, root_results: list[Any]) -> None:
         parent = task.parent
         if parent is None:
-            finished.append(value)
+            root_results.append(value)
             return
         parent.results[task.place] = value
         parent.waiting_for -= 1

@@ -1,4 +1,4 @@
-"""The way to models: call store, limits and models, put together in one place.
+"""A session gives access to models: it holds the call store, the limits and the open models.
 
 A run, an interview, a probe, an estimate, a question asked again, a judge and an embedder all reach
 models through a session, so each of them pays once, keeps replies and respects limits.
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Usage
-from populace.deciders import Decisions, RecordedStep, decide
+from populace.deciders import InquiryResult, RecordedStep, decide
 from populace.models import Embedder, Model, open_embedder, open_model
 from populace.prompting import Inquiry
 
@@ -21,7 +21,7 @@ P = ParamSpec("P")
 
 
 class Session:
-    """The way to models, for as long as it is open.
+    """Access to models, for as long as it is open.
 
     Args:
         store: Where replies are kept; in memory by default. It is closed with the session.
@@ -44,7 +44,7 @@ class Session:
         stand_in: Model | None = None,
     ) -> None:
         self.calls = calls or CallSettings()
-        self._given = {model.spec: model} if isinstance(model, Model) else {}
+        self._models = {model.spec: model} if isinstance(model, Model) else {}
         self._stand_in = stand_in
         self._embedders: dict[str, Embedder] = {}
         # An empty store is false, so it must be compared with None.
@@ -67,7 +67,7 @@ class Session:
             )
         return self._embedders[spec]
 
-    async def decide(self, inquiry: Inquiry, recording: RecordedStep | None = None) -> Decisions:
+    async def decide(self, inquiry: Inquiry, recording: RecordedStep | None = None) -> InquiryResult:
         """The answers to an inquiry, from models, rules and a recording as the population says."""
         return await decide(inquiry, self.broker, recording)
 
@@ -97,7 +97,7 @@ class Session:
         await self.close()
 
     def _open(self, spec: str) -> Model:
-        model = self._stand_in or self._given.get(spec)
+        model = self._stand_in or self._models.get(spec)
         return model or open_model(spec, concurrency=self.calls.concurrency, timeout_s=self.calls.timeout_s)
 
 

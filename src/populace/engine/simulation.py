@@ -29,18 +29,19 @@ from populace.base.errors import (
 )
 from populace.base.randomness import stream
 from populace.broker import Usage
-from populace.deciders import Decisions, RecordedStep, replay
+from populace.deciders import InquiryResult, RecordedStep, replay
 from populace.engine import step_tables
-from populace.engine.scenario import Scenario, Stage, plain_metric
+from populace.engine.scenario import Scenario, plain_metric
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
+from populace.engine.stage import Stage
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.people import People
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import VALID, Answers
 
-_A_MOMENT = 0.1
+_PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
 
 
@@ -78,11 +79,11 @@ class Observer:
 
 @dataclass
 class _Step:
-    """What a step has gathered so far."""
+    """The questions and answers of a step so far."""
 
     number: int
-    asks: list[tuple[Inquiry, Decisions]] = field(default_factory=list)
-    began: float = 0.0
+    asks: list[tuple[Inquiry, InquiryResult]] = field(default_factory=list)
+    start: float = 0.0
 
 
 class Simulation:
@@ -91,9 +92,9 @@ class Simulation:
     Args:
         scenario: The scenario, with the parameters of the first regime.
         record: Where steps are committed.
-        session: The way to models.
+        session: Gives access to models.
         source: A record whose answers are used in place of asking, up to `replay_until`.
-        replay_until: The first step that is asked anew.
+        replay_until: The first step that is asked anew; by default, the first that the source does not have.
         recording: A record for people whose decider is a recording of another run.
         verify: Compare everything that a replayed step makes with what the source holds.
         observer: Receives the progress of the run.
@@ -106,7 +107,7 @@ class Simulation:
         session: Session,
         *,
         source: Record | None = None,
-        replay_until: int = 0,
+        replay_until: int | None = None,
         recording: Record | None = None,
         verify: bool = False,
         observer: Observer | None = None,
@@ -116,7 +117,7 @@ class Simulation:
         self.session = session
         self.broker = session.broker
         self.source = source
-        self.replay_until = replay_until
+        self.replay_until = len(source.steps()) if source is not None and replay_until is None else replay_until or 0
         self.recording = recording
         self.verify = verify
         self.observer = observer or Observer()
@@ -124,7 +125,6 @@ class Simulation:
         self.planned: int | None = None
         self.statuses: Counter[str] = Counter()
         self.metrics: dict[str, float | str | None] = {}
-        self.asked = 0.0
         self.stopping = False
         self.interventions: list[Intervention] = list(record.manifest.interventions)
         self._regimes = record.manifest.regimes
@@ -133,9 +133,10 @@ class Simulation:
         self._stage = Stage(scenario, self._driver, first, session)
         self._variation = Variation.read(first.variation)
         self._current = _Step(0)
-        self._used = Usage()
+        self._last_usage = Usage()
         self.broker.on_replies = lambda: self.observer.on_replies(self)
         self._tables: dict[str, pl.DataFrame] = {}
+        self._cached_step: tuple[Record, RecordedStep] | None = None
         self._metrics = scenario.metrics()
 
     async def run(self, until: int | None = None) -> str:
@@ -148,8 +149,9 @@ class Simulation:
         try:
             await self._begin()
             while (ending := self._ending(until)) is None:
-                await self._unless_paused()
-                self._check_stop()
+                await self._wait_while_paused()
+                if self.stopping:
+                    raise InterruptedRunError("interrupted between two steps.")
                 await self._advance()
         except StoppedError as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
@@ -174,7 +176,7 @@ class Simulation:
     @property
     def calls_before(self) -> int:
         """How many calls had been made when the step under way began."""
-        return self._used.calls
+        return self._last_usage.calls
 
     @property
     def replaying(self) -> bool:
@@ -182,7 +184,7 @@ class Simulation:
         return self._current.number < self.replay_until
 
     async def _begin(self) -> None:
-        self._current = _Step(0, began=time.monotonic())
+        self._current = _Step(0, start=time.monotonic())
         people = await self._drive(call_and_wait(self.scenario.setup), "0")
         if not isinstance(people, People):
             raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(people).__name__}, not People.")
@@ -192,7 +194,7 @@ class Simulation:
 
     async def _advance(self) -> None:
         number = self.step + 1
-        self._current = _Step(number, began=time.monotonic())
+        self._current = _Step(number, start=time.monotonic())
         self._stage.step = number
         self._stage.events, self._stage.rngs = [], {}
         self._intervene(number)
@@ -236,41 +238,39 @@ class Simulation:
             self.observer.on_question(self, inquiry)
         inquiries = [self._variation.apply(inquiry) for inquiry in inquiries]
         if self.replaying:
-            decided = [self._replayed(inquiry) for inquiry in inquiries]
+            results = [self._replay(inquiry) for inquiry in inquiries]
         else:
-            recorded = self._recorded(self.recording, self._current.number)
+            recorded_step = self._recorded_step(self.recording, self._current.number)
             outcomes = await asyncio.gather(
-                *(self.session.decide(inquiry, recorded) for inquiry in inquiries), return_exceptions=True
+                *(self.session.decide(inquiry, recorded_step) for inquiry in inquiries), return_exceptions=True
             )
-            decided = []
+            results = []
             for outcome in outcomes:
                 if isinstance(outcome, BaseException):
                     raise outcome
-                decided.append(replace(outcome, answers=self._variation.restore(outcome.answers)))
-        for inquiry, decisions in zip(inquiries, decided, strict=True):
-            self._current.asks.append((inquiry, decisions))
-            self.statuses.update(decisions.answers.statuses())
-        return [decisions.answers for decisions in decided]
+                results.append(replace(outcome, answers=self._variation.restore(outcome.answers)))
+        for inquiry, result in zip(inquiries, results, strict=True):
+            self._current.asks.append((inquiry, result))
+            self.statuses.update(result.answers.statuses())
+        return [result.answers for result in results]
 
-    def _replayed(self, inquiry: Inquiry) -> Decisions:
+    def _replay(self, inquiry: Inquiry) -> InquiryResult:
         if self.source is None:
             raise ReplayMismatchError("there is nothing to replay.", step=self._current.number)
-        step = self._recorded(self.source, self._current.number)
+        step = self._recorded_step(self.source, self._current.number)
         if step is None:
             raise ReplayMismatchError("the journal lacks this step.", step=self._current.number)
         return replay(inquiry, step, self.source.name, redraw=self.verify)
 
-    def _recorded(self, record: Record | None, number: int) -> RecordedStep | None:
+    def _recorded_step(self, record: Record | None, number: int) -> RecordedStep | None:
         """A recorded step, read once and remembered while it is needed."""
         if record is None or number > (record.steps() or [-1])[-1]:
             return None
-        cached = getattr(self, "_recorded_step", None)
+        cached = self._cached_step
         if cached is None or cached[0] is not record or cached[1].step != number:
             tables = [record.table(number, name) for name in ("asks", "prompts", "answers")]
-            cached = (record, RecordedStep(number, *tables))
-            self._recorded_step = cached
-        step: RecordedStep = cached[1]
-        return step
+            cached = self._cached_step = (record, RecordedStep(number, *tables))
+        return cached[1]
 
     def _ending(self, until: int | None) -> tuple[str, StopKind] | None:
         """Why the run is over, or None while it goes on."""
@@ -286,17 +286,13 @@ class Simulation:
         reason = self.scenario.stop() if self.step else None
         return (reason, "scenario") if reason else None
 
-    async def _unless_paused(self) -> None:
+    async def _wait_while_paused(self) -> None:
         while not self.stopping and self.record.paused():
-            await asyncio.sleep(_A_MOMENT)
-
-    def _check_stop(self) -> None:
-        if self.stopping:
-            raise InterruptedRunError("interrupted between two steps.")
+            await asyncio.sleep(_PAUSE_CHECK_S)
 
     async def _commit(self) -> None:
         number = self._current.number
-        tables, facts = self._gathered()
+        tables, facts = self._tables_and_facts()
         if self.replaying:
             self._compare(number, tables)
         if not (self.replaying and self.record is self.source):
@@ -306,17 +302,17 @@ class Simulation:
         # A step that never waited would keep signals and displays from their turn.
         await asyncio.sleep(0)
 
-    def _gathered(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    def _tables_and_facts(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
-        rows, touched = people.take_changes()
+        rows, changed_columns = people.take_changes()
         self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self._metrics.items()}
         tables: dict[str, pl.DataFrame] = {}
         if self._current.asks:
-            tables |= step_tables.asked(self._current.asks)
-        written = people.columns if rows else touched
-        if written:
-            tables["people"] = people.frame if rows else people.frame[["id", *touched]]
+            tables |= step_tables.question_tables(self._current.asks)
+        columns = people.columns if rows else changed_columns
+        if columns:
+            tables["people"] = people.frame if rows else people.frame[["id", *changed_columns]]
         if self._stage.events:
             tables["events"] = step_tables.events(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = step_tables.metrics(self._current.number, self.metrics)
@@ -326,7 +322,7 @@ class Simulation:
                 self._tables[name] = table
         facts = {
             "now": self.scenario.now.isoformat(),
-            "people": {"count": len(people), "rows": rows, "columns": people.columns, "written": written},
+            "people": {"count": len(people), "rows": rows, "columns": people.columns, "written": columns},
             **step_tables.counts(self._current.asks),
         }
         return tables, facts
@@ -335,10 +331,10 @@ class Simulation:
         """Stop where a replayed step made something else than the source holds."""
         if self.source is None:
             return
-        recorded = self._recorded(self.source, number)
-        asked = [inquiry.path for inquiry, _ in self._current.asks]
-        if recorded is not None and recorded.paths != asked:
-            missing = next((path for path in recorded.paths if path not in asked), None)
+        recorded_step = self._recorded_step(self.source, number)
+        paths = [inquiry.path for inquiry, _ in self._current.asks]
+        if recorded_step is not None and recorded_step.paths != paths:
+            missing = next((path for path in recorded_step.paths if path not in paths), None)
             raise ReplayMismatchError(
                 f"run {self.source.name}, step {number}: the scenario no longer asks the question at {missing}.",
                 f"Keep the old result: populace show {self.source.name}.",
@@ -346,33 +342,25 @@ class Simulation:
             )
         names = list(tables) if self.verify else ["metrics"]
         for name in names:
-            held, now = self.source.table(number, name), tables[name]
-            if held is not None:
+            then, now = self.source.table(number, name), tables[name]
+            if then is not None:
                 # A run folder of an earlier version may lack a column that is written today.
-                now = now.select([column for column in now.columns if column in held.columns or name == "people"])
-            if held is None or not held.equals(now):
-                parted = step_tables.first_difference(held, now)
+                now = now.select([column for column in now.columns if column in then.columns or name == "people"])
+            if then is None or not then.equals(now):
+                difference = step_tables.first_difference(then, now)
                 raise ReplayMismatchError(
-                    f"run {self.source.name}, step {number}: the replay made other {name}: {parted}",
+                    f"run {self.source.name}, step {number}: the replay made other {name}: {difference}",
                     "The scenario's mechanics changed after the recording, or depend on something outside the run.",
                     step=number,
                 )
 
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
-        now, before = self.broker.usage, self._used
-        spent = Usage(
-            **{
-                name: getattr(now, name) - getattr(before, name)
-                for name in Usage.__dataclass_fields__
-                if name != "purposes"
-            },
-            purposes=now.purposes - before.purposes,
-        )
-        self._used = Usage.from_json(now.to_json())
-        seconds = time.monotonic() - self._current.began
-        self.asked += seconds
-        return {**spent.to_json(), "seconds": round(seconds, 4)}
+        now, before = self.broker.usage, self._last_usage
+        usage = Usage(**{name: getattr(now, name) - getattr(before, name) for name in Usage.__dataclass_fields__})
+        self._last_usage = Usage.from_json(now.to_json())
+        seconds = time.monotonic() - self._current.start
+        return {**usage.to_json(), "seconds": round(seconds, 4)}
 
     def _notes(self) -> list[str]:
         notes = list(self.record.manifest.status.notes)

@@ -1,4 +1,7 @@
-"""A society as it was after a step of a run, to talk to. Nothing that is done here changes the run."""
+"""A society as it was after a step of a run, for interviews, repeated decisions and forks.
+
+Nothing that is done here may change the run.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ class Society:
         path = f"interview/{self.step}/{len(run.interviews()) if isinstance(run.record, Journal) else 0}"
         session = self._session(model, calls)
 
-        async def hold() -> Answers:
+        async def ask() -> Answers:
             simulation = await replay_to(run, self.step, session)
             everybody = simulation.scenario.people
             some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
@@ -95,7 +98,7 @@ class Society:
             )
             return (await session.decide(inquiry)).answers
 
-        answers = session.finish(hold())
+        answers = session.finish(ask())
         if isinstance(run.record, Journal):
             self._record_interview(question, given, spec, answers)
         return answers

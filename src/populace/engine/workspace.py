@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.errors import RunNotFoundError, UsageError, nearest
@@ -66,7 +66,7 @@ class Workspace:
         """The names of all runs."""
         return _run_names(self.runs)
 
-    def written_by(self, process: int, since: float) -> str | None:
+    def run_of_process(self, process: int, since: float) -> str | None:
         """The run that a process locked since a time of the wall clock, whether it has ended or not."""
         folders = self.runs.iterdir() if self.runs.is_dir() else ()
         return next((each.name for each in folders if Journal.last_writer(each, since) == process), None)
@@ -96,13 +96,13 @@ class Workspace:
 
     def restore(self, name: str) -> None:
         """Bring a removed run back."""
-        if name not in self.removed():
+        if name not in self.removed_names():
             raise RunNotFoundError(f"{name!r} is not among the deleted runs.")
         if (self.runs / name).exists():
             raise UsageError(f"there is another run {name} by now.", "Delete or rename that one first.")
         os.replace(self.runs / _REMOVED / name, self.runs / name)
 
-    def removed(self) -> list[str]:
+    def removed_names(self) -> list[str]:
         """The names of the removed runs."""
         return _run_names(self.runs / _REMOVED)
 
@@ -120,16 +120,28 @@ class Workspace:
         names = self.names()
         if str(name) == "last" and names:
             return Journal(max((self.runs / each for each in names), key=Manifest.stamp))
-        found = [each for each in names if each == str(name)] or [each for each in names if each.startswith(str(name))]
-        if len(found) == 1:
-            return Journal(self.runs / found[0])
-        if found:
-            raise RunNotFoundError(f"{name!r} fits several runs: {', '.join(found[:8])}.", "Write more of the name.")
-        guess = nearest(str(name), names)
-        raise RunNotFoundError(
-            f"there is no run {str(name)!r} in {self.runs}.",
-            (f"Did you mean {guess!r}? " if guess else "") + "`populace list` shows the runs.",
-        )
+        return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
+
+
+def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: str) -> Path:
+    """The folder with a name, or with the only name that begins so; RunNotFoundError where there is not one.
+
+    Args:
+        parent: The folder that holds it.
+        name: The name, or the beginning of it.
+        names: The names that there are.
+        kind: What such a folder holds, for the message.
+        hint: How to see the names that there are.
+    """
+    matches = [name] if name in names else [each for each in names if each.startswith(name)]
+    if len(matches) == 1:
+        return parent / matches[0]
+    if matches:
+        raise RunNotFoundError(f"{name!r} fits several {kind}s: {', '.join(matches[:8])}.", "Write the full name.")
+    guess = nearest(name, names)
+    raise RunNotFoundError(
+        f"there is no {kind} {name!r} in {parent}.", (f"Did you mean {guess!r}? " if guess else "") + hint
+    )
 
 
 def _run_names(folder: Path) -> list[str]:

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, nearest
-from populace.base.locks import held, take
-from populace.engine.workspace import Workspace
+from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError
+from populace.base.locks import acquire, is_locked
+from populace.engine.workspace import Workspace, find_folder
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan
-from populace.journal import environment, git_revision, now
+from populace.journal import environment, now
 
 FORMAT = 1
 LOCK = "lock"
@@ -69,13 +69,9 @@ class ExperimentFolder:
     def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """Create the folder of an experiment."""
         path = workspace.experiments / experiment.label
-        versions = dict(environment())
-        revision = git_revision(Path.cwd())
-        if revision:
-            versions["git"] = revision
         data = [arm.model_dump(mode="json") for arm in arms]
         folder = cls(
-            path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=versions, created=now())
+            path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=environment(), created=now())
         )
         (path / "rows").mkdir(parents=True, exist_ok=True)
         folder.write()
@@ -130,7 +126,7 @@ class ExperimentFolder:
 
     def busy(self) -> bool:
         """Whether a process is running it now."""
-        return held(self.path / LOCK)
+        return is_locked(self.path / LOCK)
 
     @staticmethod
     def changing_folders(path: Path) -> list[Path]:
@@ -145,14 +141,14 @@ class ExperimentFolder:
             OSError: There is no experiment.
         """
         files = [path / "manifest.json", *path.glob("rows/*.jsonl")]
-        return held(path / LOCK), max(file.stat().st_mtime_ns for file in files)
+        return is_locked(path / LOCK), max(file.stat().st_mtime_ns for file in files)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running the same experiment."""
         with (self.path / LOCK).open("w") as file:
             try:
-                take(file)
+                acquire(file)
             except BlockingIOError:
                 raise RunBusyError(
                     f"another process is running the experiment {self.path.name}.", "Wait for it to end."
@@ -197,14 +193,5 @@ def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:
     """An experiment by its path, its name, or the beginning of its name."""
     if (Path(name) / "manifest.json").is_file():
         return ExperimentFolder.open(Path(name))
-    known = experiment_names(workspace)
-    matches = [each for each in known if each == str(name)] or [each for each in known if each.startswith(str(name))]
-    if len(matches) == 1:
-        return ExperimentFolder.open(workspace.experiments / matches[0])
-    if matches:
-        raise RunNotFoundError(f"{name!r} fits several experiments: {', '.join(matches[:8])}.", "Write the full name.")
-    guess = nearest(str(name), known)
-    raise RunNotFoundError(
-        f"there is no experiment {str(name)!r} in {workspace.experiments}.",
-        (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",
-    )
+    names, hint = experiment_names(workspace), "`populace experiment --list` shows them."
+    return ExperimentFolder.open(find_folder(workspace.experiments, str(name), names, "experiment", hint))

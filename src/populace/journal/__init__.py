@@ -14,8 +14,8 @@ from populace.journal.interventions import (
     read_interventions,
 )
 from populace.journal.journal import Journal, MemoryRecord, Record
-from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, git_revision, now
-from populace.journal.segments import collected
+from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
+from populace.journal.segments import collect_tables
 from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
 
 __all__ = [
@@ -42,9 +42,8 @@ __all__ = [
     "SwapModel",
     "Target",
     "author",
-    "collected",
+    "collect_tables",
     "environment",
-    "git_revision",
     "now",
     "read_interventions",
 ]

@@ -15,7 +15,7 @@ from typing import IO, Any, Self
 import polars as pl
 
 from populace.base.errors import JournalError, RunBusyError, RunNotFoundError
-from populace.base.locks import held, take
+from populace.base.locks import acquire, is_locked
 from populace.journal.manifest import Manifest
 from populace.journal.segments import (
     Commit,
@@ -29,7 +29,7 @@ from populace.journal.segments import (
 )
 
 START = "start"
-"""What the first segment of a run follows from."""
+"""The digest that the first segment of a run names as the one before it."""
 
 PAUSE = ".pause"
 """While a run folder holds this file, whoever writes the run waits between two steps."""
@@ -38,7 +38,7 @@ _WAITING = "waiting"
 
 
 class Record:
-    """What a run left behind, step by step, wherever it is kept."""
+    """The record of a run, step by step, on disk or in memory."""
 
     manifest: Manifest
 
@@ -61,8 +61,8 @@ class Record:
 
     def scan(self, step: int, name: str) -> pl.LazyFrame | None:
         """One table of a step to be read in part, or None where the step has none."""
-        found = self.table(step, name)
-        return None if found is None else found.lazy()
+        table = self.table(step, name)
+        return None if table is None else table.lazy()
 
     def table_names(self, step: int) -> list[str]:
         """The names of the tables of a step."""
@@ -88,21 +88,21 @@ class Record:
 
     def people(self, step: int) -> pl.DataFrame:
         """The population after a step, put together from the columns that each step changed."""
-        written = self.people_columns(step)
-        tables = {earlier: self.table(earlier, "people") for earlier in set(written.values())}
-        parts = {name: table for name, earlier in written.items() if (table := tables[earlier]) is not None}
-        return pl.DataFrame([parts[name][name] for name in written])
+        steps = self.people_columns(step)
+        tables = {earlier: self.table(earlier, "people") for earlier in set(steps.values())}
+        parts = {name: table for name, earlier in steps.items() if (table := tables[earlier]) is not None}
+        return pl.DataFrame([parts[name][name] for name in steps])
 
     def people_columns(self, step: int) -> dict[str, int]:
         """The columns of the population after a step, each with the step that wrote it last."""
         columns: list[str] = self.facts(step)["people"]["columns"]
-        written: dict[str, int] = {}
+        steps: dict[str, int] = {}
         for earlier in range(step, -1, -1):
             facts = self.facts(earlier)["people"]
-            written |= {name: earlier for name in facts["written"] if name in columns and name not in written}
-            if facts["rows"] or len(written) == len(columns):
+            steps |= {name: earlier for name in facts["written"] if name in columns and name not in steps}
+            if facts["rows"] or len(steps) == len(columns):
                 break
-        return {name: written[name] for name in columns}
+        return {name: steps[name] for name in columns}
 
 
 class MemoryRecord(Record):
@@ -255,7 +255,7 @@ class Journal(Record):
         with writing(self.folder / ".lock"):
             file = (self.folder / ".lock").open("a+")
         try:
-            take(file)
+            acquire(file)
         except BlockingIOError as error:
             file.seek(0)
             holder = file.read().strip()
@@ -300,16 +300,16 @@ class Journal(Record):
         """Whether a folder holds a run, readable or not."""
         return (folder / "manifest.json").is_file()
 
-    def pause(self, wanted: bool = True) -> None:
+    def pause(self, on: bool = True) -> None:
         """Ask whoever writes the run to wait after the step under way, or to go on."""
         with writing(self.folder / PAUSE):
-            if wanted:
+            if on:
                 (self.folder / PAUSE).touch()
             else:
                 (self.folder / PAUSE).unlink(missing_ok=True)
 
     def paused(self) -> bool:
-        """Whether the run is to wait; asked by its own writer, it is noted that it does."""
+        """Whether the run should wait; if its own writer asks, the file records that it does."""
         try:
             # Without O_CREAT: whoever lets the run go on in this moment is not overruled.
             file = os.open(self.folder / PAUSE, os.O_RDWR)
@@ -321,7 +321,7 @@ class Journal(Record):
         return True
 
     def waiting(self) -> bool:
-        """Whether the run was asked to wait and does, rather than being in a step still."""
+        """Whether the run waits now, rather than finishing its step first."""
         try:
             return (self.folder / PAUSE).read_text() == _WAITING
         except FileNotFoundError:
@@ -334,4 +334,4 @@ class Journal(Record):
     @staticmethod
     def busy_folder(folder: Path) -> bool:
         """Whether a process is writing the run in a folder now, readable or not."""
-        return held(folder / ".lock")
+        return is_locked(folder / ".lock")

@@ -7,7 +7,9 @@ what it says, the description of the preset says which of the two it follows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import tomllib
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -62,18 +64,19 @@ class Retrieval:
     """
 
     about: str
-    recency: float = field(default=1.0, kw_only=True)
-    importance: float = field(default=1.0, kw_only=True)
-    relevance: float = field(default=1.0, kw_only=True)
-    decay: float = field(default=0.995, kw_only=True)
-    per: float | Literal["rank"] = field(default=HOUR, kw_only=True)
-    whole_units: bool = field(default=False, kw_only=True)
-    since: Literal["last_access", "time"] = field(default="last_access", kw_only=True)
-    scaling: Literal["min-max", "none"] = field(default="min-max", kw_only=True)
-    equal: float = field(default=0.5, kw_only=True)
-    nearest: int | None = field(default=None, kw_only=True)
-    top: int = field(default=30, kw_only=True)
-    presented: Literal["by score", "by time"] = field(default="by score", kw_only=True)
+    _: KW_ONLY
+    recency: float = 1.0
+    importance: float = 1.0
+    relevance: float = 1.0
+    decay: float = 0.995
+    per: float | Literal["rank"] = HOUR
+    whole_units: bool = False
+    since: Literal["last_access", "time"] = "last_access"
+    scaling: Literal["min-max", "none"] = "min-max"
+    equal: float = 0.5
+    nearest: int | None = None
+    top: int = 30
+    presented: Literal["by score", "by time"] = "by score"
 
     def __post_init__(self) -> None:
         weights = (self.recency, self.importance, self.relevance)
@@ -159,48 +162,8 @@ def _ranks(ages: Ints, among: Mask | None) -> Floats:
     return ranks
 
 
-RETRIEVALS = {
-    "park2023": Retrieval(
-        "Park et al. 2023, as the paper says: equal weights, 0.995 an hour since the last access, top 30."
-    ),
-    "park2023-code": Retrieval(
-        "The code released with Park et al. 2023: recency × 0.5, relevance × 3, importance × 2; recency is 0.995 to "
-        "the power of the rank by last access, here counted from the most recent, which the code has the wrong way "
-        "round.",
-        recency=0.5,
-        importance=2.0,
-        relevance=3.0,
-        per="rank",
-    ),
-    "genagents": Retrieval(
-        "Park et al. 2024 (1,000 people): relevance × 1, importance × 0.5, recency not at all (0.99 a step of 10 "
-        "seconds, were it weighted); top 120, shown in the order of time.",
-        recency=0.0,
-        importance=0.5,
-        relevance=1.0,
-        decay=0.99,
-        per=10,
-        top=120,
-        presented="by time",
-    ),
-    "ai-town": Retrieval(
-        "AI Town: the 30 most relevant memories are candidates; equal weights, 0.99 a whole hour since the last "
-        "access; top 3. Where all candidates are alike a component is 0.5, not a division by zero.",
-        decay=0.99,
-        whole_units=True,
-        nearest=30,
-        top=3,
-    ),
-    "uxagent": Retrieval(
-        "UXAgent: cosine + e^-steps since it was made + importance / 10, unscaled, top 20; a step is 10 seconds here. "
-        "Its weights by kind and the recent memories that it always adds are left to the caller.",
-        decay=math.exp(-1),
-        per=10,
-        since="time",
-        scaling="none",
-        top=20,
-    ),
-}
+_FILE = Path(__file__).with_name("retrievals.toml")
+RETRIEVALS = {name: Retrieval(**how) for name, how in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()}
 """The presets by name."""
 
 

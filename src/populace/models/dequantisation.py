@@ -27,9 +27,9 @@ def dequantise(path: Path) -> Path:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix="unpack-") as folder:
-                unfinished = Path(folder) / target.name
-                _write_unpacked(path, unfinished)
-                os.replace(unfinished, target)
+                temporary = Path(folder) / target.name
+                _write_unpacked(path, temporary)
+                os.replace(temporary, target)
         except OSError as error:
             raise ModelFileError(
                 f"the weights of {path} could not be unpacked into {target.parent}: {error}.",
@@ -47,9 +47,9 @@ def _write_unpacked(source: Path, target: Path) -> None:
         if not field.name.startswith("GGUF.") and field.name != "general.architecture":
             inner = field.types[-1] if field.types[0] == GGUFValueType.ARRAY else None
             writer.add_key_value(field.name, field.contents(), field.types[0], inner)
-    unpacked = (GGMLQuantizationType.F32, GGMLQuantizationType.F16)
+    float_types = (GGMLQuantizationType.F32, GGMLQuantizationType.F16)
     for tensor in reader.tensors:
-        if tensor.tensor_type in unpacked or tensor.name in _STAY_PACKED:
+        if tensor.tensor_type in float_types or tensor.name in _STAY_PACKED:
             writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
         else:
             writer.add_tensor(tensor.name, quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float16))

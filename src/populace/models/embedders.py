@@ -212,6 +212,6 @@ def unit_vectors(vectors: npt.NDArray[Any]) -> Vectors:
 
 def _features(text: str) -> list[str]:
     words = _WORD.findall(text.casefold())
-    spaced = [f" {word} " for word in words]
-    trigrams = [word[at : at + 3].replace(" ", "_") for word in spaced for at in range(len(word) - 2)]
-    return [*spaced, *trigrams] or [text.strip() and "?"]
+    padded = [f" {word} " for word in words]
+    trigrams = [word[at : at + 3].replace(" ", "_") for word in padded for at in range(len(word) - 2)]
+    return [*padded, *trigrams] or [text.strip() and "?"]

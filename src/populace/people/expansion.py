@@ -165,10 +165,10 @@ class PersonaPool:
 
         They differ in their words; their similarity is not checked. Returns how many were added.
         """
-        added = 0
+        count = 0
         traits = list(itertools.product(OCCUPATIONS, TEMPERS, PASTIMES))
-        for row, lacking in enumerate(self.missing().tolist()):
-            while lacking > 0:
+        for row, missing in enumerate(self.missing().tolist()):
+            while missing > 0:
                 occupation, temper, pastime = traits[int(rng.integers(len(traits)))]
                 text = (
                     f"{self.seeds[row].rstrip(' .')}; {int(rng.integers(18, 80))}, {occupation}, {temper}, {pastime}."
@@ -176,10 +176,10 @@ class PersonaPool:
                 if normal_words(text) not in self._known:
                     self._known.add(normal_words(text))
                     self._accept(text, row, None, "rule", None)
-                    lacking -= 1
-                    added += 1
-        self.counts["filled"] += added
-        return added
+                    missing -= 1
+                    count += 1
+        self.counts["filled"] += count
+        return count
 
     def expansion(self, rng: np.random.Generator) -> Expansion:
         """The people so far, one of each seed in turn, with distinct names."""
@@ -224,8 +224,8 @@ def near_duplicates(
     originals = np.full(len(vectors), -1, np.int64)
     if not len(vectors):
         return originals
-    stacked = vectors if against is None or not before else np.concatenate([against, vectors])
-    rows, lengths = _rounded(stacked)
+    everything = vectors if against is None or not before else np.concatenate([against, vectors])
+    rows, lengths = _round_vectors(everything)
     bounds = np.float32(near) * lengths
     distinct = list(range(before))
     for begin in range(before, len(rows), _BLOCK):
@@ -273,7 +273,7 @@ def normal_words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _rounded(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def _round_vectors(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Vectors rounded to small whole numbers, so that sums of products are exact, and the length of each."""
     most = np.float32(min(127, int((_EXACT / vectors.shape[1]) ** 0.5)))
     largest = np.abs(vectors).max(axis=1, keepdims=True)

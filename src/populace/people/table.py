@@ -56,7 +56,7 @@ class People:
     def __init__(self, frame: pl.DataFrame) -> None:
         if "id" not in frame.columns:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
-        self._frame = _checked(frame)
+        self._frame = _validate(frame)
         self._selected = False
         self._changed_columns: set[str] = set(self._frame.columns)
         self._rows_changed = True
@@ -161,7 +161,7 @@ class People:
     def with_columns(self, **columns: Any) -> Self:
         """The same people with more columns, each one value for all or a value for each person."""
         frame = _with(self._frame, [self._series(name, values) for name, values in columns.items()])
-        copy = self._copy(_checked(frame) if "id" in columns else frame)
+        copy = self._copy(_validate(frame) if "id" in columns else frame)
         copy._changed_columns |= set(columns)
         return copy
 
@@ -182,16 +182,16 @@ class People:
     def take(self, ids: Iterable[Id] | pl.Series) -> Self:
         """The people with these ids, in this order."""
         values = ids if isinstance(ids, pl.Series) else list(ids)
-        mistyped = [who for who in values if not _fits(who, self.ids.dtype)] if isinstance(values, list) else []
-        if mistyped:
-            raise PeopleError(f"there is no person with id {mistyped[0]!r}.")
-        chosen = pl.Series("id", values, dtype=self.ids.dtype)
-        if chosen.n_unique() != chosen.len():
-            raise PeopleError(f"id {chosen.filter(chosen.is_duplicated())[0]!r} was taken twice.")
-        missing = chosen.filter(~chosen.is_in(self.ids.implode()))
+        invalid = [who for who in values if not _fits(who, self.ids.dtype)] if isinstance(values, list) else []
+        if invalid:
+            raise PeopleError(f"there is no person with id {invalid[0]!r}.")
+        id_column = pl.Series("id", values, dtype=self.ids.dtype)
+        if id_column.n_unique() != id_column.len():
+            raise PeopleError(f"id {id_column.filter(id_column.is_duplicated())[0]!r} was taken twice.")
+        missing = id_column.filter(~id_column.is_in(self.ids.implode()))
         if missing.len():
             raise PeopleError(f"there is no person with id {missing[0]!r}.")
-        return self._select(chosen.to_frame().join(self._frame, on="id", how="left", maintain_order="left"))
+        return self._select(id_column.to_frame().join(self._frame, on="id", how="left", maintain_order="left"))
 
     def sample(self, count: int, *, seed: int | np.random.Generator) -> Self:
         """`count` different people, drawn at random, in table order."""
@@ -242,7 +242,7 @@ class People:
         self._refuse_selection("added to")
         if people.ids.dtype != self.ids.dtype:
             raise PeopleError(f"column 'id' holds {self.ids.dtype}, the newcomers' {people.ids.dtype}.")
-        self._frame = _checked(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
+        self._frame = _validate(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
         self._rows_changed = True
 
     def remove(self, people: People) -> None:
@@ -336,7 +336,7 @@ def _fits(who: Id, dtype: pl.DataType) -> bool:
     return isinstance(who, str) != dtype.is_integer()
 
 
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+def _validate(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with ids as Int64 or String; raises PeopleError if an id is missing, repeated or of another type."""
     ids = frame["id"]
     if not frame.height:

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import functools
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from populace.base.errors import PeopleError
 
-OCCUPATIONS = tuple(
-    "a nurse, a teacher, a bus driver, a carpenter, a student, a pensioner, a cook, a programmer, a farmer, a plumber, "
-    "a librarian, an electrician, a translator, a shop assistant, a bookkeeper, a gardener, a paramedic, a welder, "
-    "a journalist, a musician, a lawyer, a postal worker, a chemist, a baker, a tailor, a security guard, a vet, "
-    "a warehouse worker, a graphic designer, a hairdresser, a civil servant, a dentist, out of work".split(", ")
-)
-"""Occupations that tell people apart where they are made by rule."""
-TEMPERS = tuple(
-    "patient, blunt, shy, curious, anxious, cheerful, sceptical, generous, stubborn, ironic, careful, impulsive, "
-    "talkative, reserved, proud, easily hurt, quick to laugh, slow to trust, fond of rules, fond of arguing".split(", ")
-)
-"""Tempers, for the same purpose."""
-PASTIMES = tuple(
-    "plays chess, keeps bees, runs before dawn, collects stamps, sings in a choir, repairs old radios, paints, "
-    "bakes bread, follows football, reads history, plays the guitar, goes fishing, grows tomatoes, knits, dances, "
-    "watches birds, restores furniture, writes poems, climbs, cooks for friends, studies maps, walks two dogs".split(
-        ", "
-    )
-)
-"""Pastimes, for the same purpose."""
+_LISTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("traits.toml").read_text("utf-8"))
+OCCUPATIONS, TEMPERS, PASTIMES = (tuple(_LISTS[key]) for key in ("occupations", "tempers", "pastimes"))
+"""Traits that tell people apart where they are made by rule."""
 
 
 def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.random.Generator | None = None) -> pl.Series:

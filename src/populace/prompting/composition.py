@@ -1,4 +1,4 @@
-"""The text of a prompt: who I am, what I was told, what is the case, what is asked.
+"""The text of a prompt: the profile of the person, announcements, the situation and the question.
 
 Composition works on columns: the distinct combinations of the fields that a prompt really uses
 are computed first, and text is rendered once for each of them. People share a prompt only when every
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import TemplateError
-from populace.base.templates import FEW, Template, joined
+from populace.base.templates import FEW, Template, concat_texts
 from populace.people import HEARD, People
 from populace.prompting.inquiry import Situation
 
@@ -71,8 +71,8 @@ def compose(
     known = {*people.columns, *situation.constants, *situation.columns}
     for where, template in parts.items():
         template.require(sorted(known), where)
-    used = dict.fromkeys(field for template in parts.values() for field in template.fields)
-    columns = {name: _column(name, people, situation) for name in used if name not in situation.constants}
+    field_names = dict.fromkeys(field for template in parts.values() for field in template.fields)
+    columns = {name: _column(name, people, situation) for name in field_names if name not in situation.constants}
     heard = HEARD in people and people[HEARD].null_count() < len(people)
     if heard:
         columns[HEARD] = people[HEARD].fill_null("")
@@ -84,14 +84,14 @@ def compose(
     count = len(rows)
     situations = situation.given.render(situation.constants, values, count)
     if heard:
-        situations = joined([values[HEARD], "\n", situations], count).str.strip_chars("\n")
+        situations = concat_texts([values[HEARD], "\n", situations], count).str.strip_chars("\n")
     return Prompts(
         of_person,
         profile.render(situation.constants, values, count),
         situations,
         situation.question.template.render(situation.constants, values, count),
         values[_VARIANT] if variant is not None else pl.Series(np.zeros(count, np.int32)),
-        pl.DataFrame([values[name].alias(name) for name in values if name in used]),
+        pl.DataFrame([values[name].alias(name) for name in values if name in field_names]),
     )
 
 
@@ -125,11 +125,9 @@ def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int3
     if not columns:
         return np.zeros(height, np.int32), np.zeros(1, np.int64)
     if height <= FEW:
-        seen: dict[tuple[Any, ...], int] = {}
-        numbers = [
-            seen.setdefault(row, len(seen)) for row in zip(*(column.to_list() for column in columns), strict=True)
-        ]
-        codes = np.array(numbers, np.int32)
+        numbers: dict[tuple[Any, ...], int] = {}
+        rows = zip(*(column.to_list() for column in columns), strict=True)
+        codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int32)
         return codes, np.unique(codes, return_index=True)[1].astype(np.int64)
     names = [f"c{index}" for index in range(len(columns))]
     frame = pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)]).with_row_index(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.randomness import bits, path_key, uniforms
-from populace.base.templates import FEW, Piece, joined
+from populace.base.templates import FEW, Piece, concat_texts
 from populace.models import ChatMessage, Model
 from populace.prompting.composition import Prompts, compose
 from populace.prompting.inquiry import Inquiry
@@ -150,7 +150,7 @@ def _user(situation: pl.Series, wording: pl.Series, ending: str | pl.Series) -> 
     """What is told, an empty line where anything is, the question, and how to answer."""
     few = situation.len() <= FEW
     gap: Piece = [_GAP if text else "" for text in situation.to_list()] if few else _gaps(situation)
-    return joined([situation, gap, wording, ending], situation.len())
+    return concat_texts([situation, gap, wording, ending], situation.len())
 
 
 def _gaps(situation: pl.Series) -> pl.Series:

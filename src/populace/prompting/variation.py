@@ -33,29 +33,30 @@ def _polite(prompts: Prompts) -> Prompts:
     return replace(prompts, wording="Please answer this question: " + prompts.wording)
 
 
-def _headed(prompts: Prompts) -> Prompts:
-    situation = prompts.situation
-    headed = pl.select(pl.when(situation == "").then(situation).otherwise("Situation: " + situation)).to_series()
-    return replace(prompts, situation=headed, wording="Question: " + prompts.wording)
+def _with_headings(prompts: Prompts) -> Prompts:
+    situation = _unless_empty(prompts.situation, "Situation: " + prompts.situation)
+    return replace(prompts, situation=situation, wording="Question: " + prompts.wording)
 
 
 def _question_first(prompts: Prompts) -> Prompts:
     """The question stands before the situation, and the situation before the options."""
     situation, wording = prompts.situation, prompts.wording
-    first = pl.select(pl.when(situation == "").then(situation).otherwise(wording)).to_series()
     last = pl.select(pl.when(situation == "").then(wording).otherwise(situation)).to_series()
-    return replace(prompts, situation=first, wording=last)
+    return replace(prompts, situation=_unless_empty(situation, wording), wording=last)
 
 
 def _role(prompts: Prompts) -> Prompts:
-    who = prompts.system
-    part = pl.select(pl.when(who == "").then(who).otherwise("Take the part of this person. " + who)).to_series()
-    return replace(prompts, system=part)
+    return replace(prompts, system=_unless_empty(prompts.system, "Take the part of this person. " + prompts.system))
+
+
+def _unless_empty(texts: pl.Series, others: pl.Series) -> pl.Series:
+    """The other texts, but an empty text stays empty."""
+    return pl.select(pl.when(texts == "").then(texts).otherwise(others)).to_series()
 
 
 WORDINGS: dict[str, Callable[[Prompts], Prompts]] = {
     "polite": _polite,
-    "headed": _headed,
+    "headed": _with_headings,
     "asked first": _question_first,
     "role": _role,
 }
@@ -105,9 +106,9 @@ class Variation(pydantic.BaseModel):
             )
 
     @classmethod
-    def read(cls, given: Variation | Mapping[str, Any] | None) -> Variation:
+    def read(cls, value: Variation | Mapping[str, Any] | None) -> Variation:
         """A variation from plain data; None for none."""
-        return given if isinstance(given, Variation) else cls(**(given or {}))
+        return value if isinstance(value, Variation) else cls(**(value or {}))
 
     def data(self) -> dict[str, Any]:
         """What it changes, as plain data; nothing where it changes nothing."""
@@ -115,7 +116,7 @@ class Variation(pydantic.BaseModel):
 
     def apply(self, inquiry: Inquiry) -> Inquiry:
         """The inquiry as it is put to a model."""
-        if self == _AS_WRITTEN:
+        if self == _NO_VARIATION:
             return inquiry
         question = inquiry.question
         labels = _exchange(inquiry) if self.labels else {}
@@ -143,13 +144,13 @@ class Variation(pydantic.BaseModel):
             return {}
         names = _other_names(self.names)
         parts = question.questions.values() if isinstance(question, Form) else ()
-        named = any(
+        names_people = any(
             _substitute(word, names) != word for part in parts if isinstance(part, Choice) for word in part.words
         )
-        return {} if named else names
+        return {} if names_people else names
 
 
-_AS_WRITTEN = Variation()
+_NO_VARIATION = Variation()
 
 
 @dataclass(frozen=True)

@@ -136,23 +136,23 @@ def apply_rules(reply: str, context: CleaningContext) -> CleaningResult:
     if not text:
         return CleaningResult(None, (), "empty")
     applied: list[str] = []
-    bounded = _bounded(text, context)
-    if bounded != text:
-        text = bounded
+    beginning = _beginning(text, context)
+    if beginning != text:
+        text = beginning
         applied.append("length")
         if not text:
             return CleaningResult(None, ("length",), "length")
     for _ in range(PASSES):
         before = text
         for name, rule in RULES.items():
-            left = rule(text, context)
-            if left == text or (left := normalise_whitespace(left)) == text:
+            rest = rule(text, context)
+            if rest == text or (rest := normalise_whitespace(rest)) == text:
                 continue
             if name not in applied:
                 applied.append(name)
-            if not _WORD.search(left):
+            if not _WORD.search(rest):
                 return CleaningResult(None, tuple(applied), name)
-            text = left
+            text = rest
         if text == before:
             if is_refused_post(text):
                 return CleaningResult(None, tuple(applied), "refusal")
@@ -196,7 +196,7 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?…])(?=\s)|(?<=\n)", text) if part]
 
 
-def _bounded(text: str, context: CleaningContext) -> str:
+def _beginning(text: str, context: CleaningContext) -> str:
     """The beginning of a very long text, which is all that can matter."""
     most = 8 * context.limit + 2000
     return text if len(text) <= most else text[: max(text.rfind(" ", 0, most), text.rfind("\n", 0, most), 0)]
@@ -254,10 +254,6 @@ def _without_lead_in(text: str, context: CleaningContext) -> str:
     return text[match.end() :] if match else text
 
 
-def _without_placeholders(text: str, context: CleaningContext) -> str:
-    return _PLACEHOLDER.sub(_seam, text) if "[" in text else text
-
-
 def _without_roles(text: str, context: CleaningContext) -> str:
     if ":" not in text and "：" not in text:
         return text
@@ -266,10 +262,6 @@ def _without_roles(text: str, context: CleaningContext) -> str:
         return text[first.end() :]
     later = _ROLE_LATER.search(text)
     return _before(text, later.start()) if later else text
-
-
-def _without_own_name(text: str, context: CleaningContext) -> str:
-    return text[context.speakers.own_label_end(text) :]
 
 
 def _without_others(text: str, context: CleaningContext) -> str:
@@ -292,14 +284,14 @@ def _without_loops(text: str, context: CleaningContext) -> str:
     text = _MARKS.sub(lambda match: match.group(1) * 3, text)
     if not _has_repetition(folded_words(text)) and not _LONE.search(text):
         return text
-    seen: set[str] = set()
+    earlier: set[str] = set()
     distinct = []
     for part in sentences(text):
         words = " ".join(_WORD.findall(part.casefold()))
-        if words in seen:
+        if words in earlier:
             continue
         if words.count(" ") >= USABLE_WORDS - 1:
-            seen.add(words)
+            earlier.add(words)
         distinct.append(part)
     return _without_phrase_loop("".join(distinct))
 
@@ -338,12 +330,8 @@ def _without_echoes(text: str, context: CleaningContext) -> str:
     is_echo = context.echoes.is_echo
     if not is_echo(text):
         return text
-    left = normalise_whitespace("".join(part for part in sentences(text) if not is_echo(part)))
-    return "" if len(_WORD.findall(left)) < USABLE_WORDS or is_echo(left) else left
-
-
-def _within_limit(text: str, context: CleaningContext) -> str:
-    return truncate(text, context.limit)
+    rest = normalise_whitespace("".join(part for part in sentences(text) if not is_echo(part)))
+    return "" if len(_WORD.findall(rest)) < USABLE_WORDS or is_echo(rest) else rest
 
 
 def _seam(match: re.Match[str], inner: str = "") -> str:
@@ -384,13 +372,13 @@ RULES: dict[str, Callable[[str, CleaningContext], str]] = {
     "html": _without_html,
     "lead-in": _without_lead_in,
     "role tag": _without_roles,
-    "own name": _without_own_name,
+    "own name": lambda text, context: text[context.speakers.own_label_end(text) :],
     "another speaker": _without_others,
     "markdown": _without_markdown,
-    "placeholder": _without_placeholders,
+    "placeholder": lambda text, context: _PLACEHOLDER.sub(_seam, text),
     "quotes": _without_quotes,
     "loop": _without_loops,
     "echo": _without_echoes,
-    "length": _within_limit,
+    "length": lambda text, context: truncate(text, context.limit),
 }
 """The rules by name, in the order in which they are applied."""

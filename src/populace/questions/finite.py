@@ -52,16 +52,16 @@ class Finite(Question):
             raise QuestionError(f"{self.text!r} has {len(words)} options; it needs at least two.")
         if len(words) > len(LABELS):
             raise QuestionError(f"{self.text!r} has {len(words)} options; at most {len(LABELS)} can be labelled.")
-        seen: dict[str, str] = {}
+        word_of: dict[str, str] = {}
         for word in words:
             if not normal_form(word):
                 raise QuestionError(f"{self.text!r} has an empty option.")
-            if normal_form(word) in seen:
+            if normal_form(word) in word_of:
                 raise QuestionError(
-                    f"{self.text!r}: the options {seen[normal_form(word)]!r} and {word!r} cannot be told apart.",
+                    f"{self.text!r}: the options {word_of[normal_form(word)]!r} and {word!r} cannot be told apart.",
                     "Case and surrounding marks do not count; change one of them.",
                 )
-            seen[normal_form(word)] = word
+            word_of[normal_form(word)] = word
         if self.order not in ("fixed", "reversed", "random", "rotate"):
             raise QuestionError(f"order is fixed, reversed, random or rotate, not {self.order!r}.")
         if self.scoring not in ("auto", "words", "labels"):

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UnknownNameError
-from populace.journal import collected
+from populace.journal import collect_tables
 from populace.people import Id
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
@@ -167,7 +167,7 @@ def states_of(run: RunReader, who: Id) -> pl.DataFrame:
     steps = run.steps
     parts = {step: run.record.scan(step, "people") for step in steps if run.record.facts(step)["people"]["written"]}
     changed_steps = [step for step, part in parts.items() if part is not None]
-    rows = collected([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
+    rows = collect_tables([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
     changed = dict(zip(changed_steps, rows, strict=True))
     state: dict[str, Any] | None = None
     states: list[dict[str, Any]] = []

@@ -61,7 +61,7 @@ class DecisionDetails:
         decision: As recorded.
         who: The name of the person, or the id.
         given: The text before the question, as a template.
-        fields: The values of the fields of that text and of the question, read back from the prompt.
+        fields: The values of the fields of that text and of the question.
         memories: What was recalled for it and stands in the prompt, with scores, the best first.
         memories_note: What to say where there are no memories.
         calls: The calls of models behind it.
@@ -97,15 +97,15 @@ def decision_details(
         return None
     decision = decisions[path] if path else next(iter(decisions.values()))
     asks = run.rows("asks", pl.col("path") == decision.path, since=step, until=step)
-    given = asks["given"][0] if asks.height else ""
+    ask = asks.row(0, named=True) if asks.height else {}
     memories = recalled_memories(run, decision)
     if memories.height:
         memories = memories.select("memory", "about", "kind", "text", *SCORES).sort("score", descending=True)
     return DecisionDetails(
         decision,
         str(decision.person.get("name", decision.person["id"])),
-        given,
-        prompt_fields(given, decision.question["text"], decision.prompts[0]["user"] if decision.prompts else ""),
+        ask.get("given", ""),
+        _fields(ask, decision),
         memories,
         memories_note(run, decision),
         _calls(run, decision, calls),
@@ -146,36 +146,13 @@ def _recalled(run: RunReader, decision: Decision) -> pl.DataFrame:
     return table.filter(pl.col("person") == decision.person["id"], pl.col("purpose") == decision.purpose)
 
 
-def prompt_fields(given: str, wording: str, text: str) -> dict[str, str]:
-    """What stood in the fields of two templates, read back from the text that they became.
-
-    Only what is certain is returned: reading ends where the words behind a field stand more than once.
-
-    Example:
-        >>> prompt_fields("{blue} wore blue.", "And you, {name}?", "12 wore blue.\\n\\nAnd you, Ann?\\nOptions: …")
-        {'blue': '12', 'name': 'Ann'}
-    """
-    opening = next(iter(string.Formatter().parse(wording)))[0]
-    start = text.find(f"\n\n{opening}") if given and opening else -1
-    if start < 0:
-        return _read_back(f"{given}\n\n{wording}\n" if given else f"{wording}\n", text)
-    fields = _read_back(f"{given}\n\n", text[: start + 2])
-    return fields | {n: v for n, v in _read_back(f"{wording}\n", text[start + 2 :]).items() if n not in fields}
-
-
-def _read_back(template: str, text: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    place, waiting = 0, None
-    for literal, name, _, _ in string.Formatter().parse(template):
-        at = text.find(literal, place)
-        if at < 0:
-            return {}
-        if waiting is not None:
-            sure = (literal == "\n" and name is None) or text.count(literal, place) == 1
-            if not literal or not sure or fields.setdefault(waiting, text[place:at]) != text[place:at]:
-                return fields
-        place, waiting = at + len(literal), name
-    return fields
+def _fields(ask: Mapping[str, Any], decision: Decision) -> dict[str, str]:
+    """The recorded values of the fields of the question and of the text before it; earlier versions recorded none."""
+    records = [ask.get("fields"), *(prompt.get("fields") for prompt in decision.prompts[:1])]
+    values = {name: value for text in records if text for name, value in json.loads(text).items()}
+    templates = f"{ask.get('given', '')} {decision.question['text']}"
+    names = dict.fromkeys(name for _, name, _, _ in string.Formatter().parse(templates) if name in values)
+    return {name: str(values[name]) for name in names if name}
 
 
 def neighbours(decisions: pl.DataFrame, step: int, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:

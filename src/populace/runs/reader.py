@@ -17,7 +17,7 @@ import polars as pl
 from populace.base.errors import JournalError, UsageError
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
-from populace.journal import Journal, Manifest, Record, collected
+from populace.journal import Journal, Manifest, Record, collect_tables
 from populace.people import Id, People
 from populace.questions import VALID, cleaning_counts
 from populace.runs.decision import Decision
@@ -143,7 +143,7 @@ class RunReader:
             part = self.record.scan(step, name) if counts else None
             if part is not None:
                 parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
-        tables = [table for table in collected(parts) if table.width] if parts else []
+        tables = [table for table in collect_tables(parts) if table.width] if parts else []
         rows = pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
         return rows.select("step", pl.exclude("step")) if rows.width else rows
 

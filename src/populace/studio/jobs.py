@@ -70,7 +70,7 @@ class CommandJob:
         return self._run
 
     def _find_run(self) -> str | None:
-        return self._workspace.written_by(self._process.pid, self._began - _CLOCK_SLACK_S)
+        return self._workspace.run_of_process(self._process.pid, self._began - _CLOCK_SLACK_S)
 
     @property
     def output(self) -> str:

@@ -24,21 +24,13 @@ from populace.runs.compare import Comparison, compare
 from populace.runs.reader import RunReader
 
 _SUSPECTS = {
-    "time.time": "the wall clock; use self.now",
-    "time.monotonic": "the wall clock; use self.now",
-    "time.perf_counter": "the wall clock; use self.now",
-    "time.sleep": "waiting; a step takes no time of its own",
-    "datetime.now": "the wall clock; use self.now",
-    "datetime.utcnow": "the wall clock; use self.now",
-    "datetime.today": "the wall clock; use self.now",
-    "date.today": "the wall clock; use self.now",
-    "uuid.uuid4": "random outside the run; use self.rng",
-    "uuid.uuid1": "random outside the run; use self.rng",
-    "os.urandom": "random outside the run; use self.rng",
-    "asyncio.gather": "an order that depends on time; use self.each",
-    "asyncio.create_task": "an order that depends on time; use self.each",
-    "asyncio.sleep": "waiting; a step takes no time of its own",
+    "the wall clock; use self.now": "time.time time.monotonic time.perf_counter "
+    "datetime.now datetime.utcnow datetime.today date.today",
+    "waiting; a step takes no time of its own": "time.sleep asyncio.sleep",
+    "random outside the run; use self.rng": "uuid.uuid4 uuid.uuid1 os.urandom",
+    "an order that depends on time; use self.each": "asyncio.gather asyncio.create_task",
 }
+"""Why a call makes a run unrepeatable, and the functions of which that is true."""
 _RANDOM = ("random.", "np.random.", "numpy.random.", "secrets.")
 
 
@@ -92,11 +84,11 @@ def _run(
     command = [sys.executable, "-m", "populace", "run", name, *arguments, "--json", "--model", "scripted:slow"]
     command += ["--concurrency", str(concurrency), "--workspace", str(folder)]
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "TZ": zone}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
     try:
-        document = json.loads(done.stdout)
+        document = json.loads(process.stdout)
     except ValueError:
-        raise ScenarioError(f"the trial run of {name} broke off: {done.stderr.strip()[-500:]}") from None
+        raise ScenarioError(f"the trial run of {name} broke off: {process.stderr.strip()[-500:]}") from None
     if document["status"] != "ok":
         error = document["error"]
         raise ScenarioError(f"the trial run of {name} failed: {error['message']}", error["hint"])
@@ -122,19 +114,19 @@ def suspects(scenario: type[Scenario]) -> list[Suspect]:
 
 def _suspicion(node: ast.AST) -> str | None:
     if isinstance(node, ast.Call):
-        called = ast.unparse(node.func)
-        for name, why in _SUSPECTS.items():
-            if called == name or called.endswith(f".{name}"):
+        function = ast.unparse(node.func)
+        for why, names in _SUSPECTS.items():
+            if any(f".{function}".endswith(f".{name}") for name in names.split()):
                 return why
-        if called.startswith(_RANDOM) and "default_rng" not in called and "Generator" not in called:
+        if function.startswith(_RANDOM) and "default_rng" not in function and "Generator" not in function:
             return "random outside the run; use self.rng"
-        if called.endswith("default_rng") and not node.args and not node.keywords:
+        if function.endswith("default_rng") and not node.args and not node.keywords:
             return "a generator without a seed; use self.rng"
-        if called == "hash":
+        if function == "hash":
             return "hash() differs between processes"
     if isinstance(node, ast.For | ast.comprehension):
-        iterated = node.iter
-        is_set = isinstance(iterated, ast.Set | ast.SetComp)
-        if is_set or (isinstance(iterated, ast.Call) and ast.unparse(iterated.func) in ("set", "frozenset")):
+        iterable = node.iter
+        is_set = isinstance(iterable, ast.Set | ast.SetComp)
+        if is_set or (isinstance(iterable, ast.Call) and ast.unparse(iterable.func) in ("set", "frozenset")):
             return None if isinstance(node, ast.comprehension) else "the order of a set; sort it"
     return None

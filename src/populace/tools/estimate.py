@@ -1,4 +1,4 @@
-"""What a run will take, before anything is spent.
+"""Estimates the calls, tokens, money and time of a run before anything is spent.
 
 The scenario is run on a scripted model that answers at random, which shows how many different
 prompts it asks and how long they are. Real answers lead elsewhere, so the result is a range.
@@ -53,11 +53,11 @@ class _Counter:
     """A script that counts what it is asked."""
 
     def __init__(self, script: Callable[[Request], object]) -> None:
-        self.script, self.characters, self.written = script, 0, 0
+        self.script, self.characters, self.written_tokens = script, 0, 0
 
     def __call__(self, request: Request) -> object:
         self.characters += sum([len(text) for _, text in request.messages])
-        self.written += 1 if request.top else request.max_tokens
+        self.written_tokens += 1 if request.top else request.max_tokens
         return self.script(request)
 
 
@@ -112,4 +112,4 @@ def _trial(
     able = Capabilities(top_tokens=20 if scored else 0, lead=True, schema=True, seed=True)
     stand_in = Scripted(counter, spec="scripted:estimate", capabilities=able)  # type: ignore[arg-type]
     _, usage = run_trial(type(scenario)(**scenario.parameters), stand_in, RunSettings(seed=seed))
-    return usage.decisions, usage.calls, counter.characters, counter.written
+    return usage.decisions, usage.calls, counter.characters, counter.written_tokens

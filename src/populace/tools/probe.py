@@ -16,11 +16,12 @@ import polars as pl
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.deciders import Decisions
-from populace.engine.scenario import Scenario, Stage
+from populace.deciders import InquiryResult
+from populace.engine.scenario import Scenario
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.simulation import call_and_wait
+from populace.engine.stage import Stage
 from populace.journal import RunSettings, SetColumns
 from populace.prompting import Inquiry
 from populace.questions import Answers, Finite
@@ -77,7 +78,7 @@ def probe(
         models: The models to ask.
         seed: Of the population.
         people: Ask only so many of the people; all by default.
-        session: The way to models; one that keeps replies in memory by default. It is closed at the end.
+        session: Gives access to models; one that keeps replies in memory by default. It is closed at the end.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -102,10 +103,10 @@ async def _ask_grid(
     for point in _grid(vary):
         inquiry = await first_inquiry(scenario, parameters, point, seed, session)
         if people is not None and people < len(inquiry.people):
-            inquiry = inquiry.about(np.arange(people))
+            inquiry = inquiry.for_rows(np.arange(people))
         for model in models:
-            decided = await session.decide(replace(inquiry, model=model, decider="model"))
-            rows.append(_rows(decided, point, model))
+            result = await session.decide(replace(inquiry, model=model, decider="model"))
+            rows.append(_rows(result, point, model))
     if inquiry is None:
         raise UsageError("the grid is empty.")
     question = inquiry.question
@@ -160,10 +161,10 @@ def _with_fields(inquiry: Inquiry, fields: dict[str, Any]) -> Inquiry:
     return replace(inquiry, situation=replace(situation, constants={**situation.constants, **fields}, columns=columns))
 
 
-def _rows(decided: Decisions, point: dict[str, Any], model: str) -> pl.DataFrame:
+def _rows(result: InquiryResult, point: dict[str, Any], model: str) -> pl.DataFrame:
     """One row for each distinct prompt of one point and model."""
-    answers, question = decided.answers, decided.answers.question
-    prompts = decided.prompts.group_by("prompt", maintain_order=True).agg(
+    answers, question = result.answers, result.answers.question
+    prompts = result.prompts.group_by("prompt", maintain_order=True).agg(
         pl.first("system").alias("persona"), pl.first("method"), pl.first("status")
     )
     counts = np.bincount(answers.prompt, minlength=prompts.height)

@@ -14,9 +14,9 @@ def draw_probe(probe: Probe, path: Path) -> Path:
     curve = probe.curve()
     axis, *others = probe.varied or ("model",)
     lines = [*others, "model"] if curve["model"].n_unique() > 1 or not others else others
-    shown = probe.options if len(probe.options) > 2 else probe.options[:1]
-    figure, panels = new_figure(len(shown), height=3.2)
-    for option, axes in zip(shown, panels, strict=True):
+    options = probe.options if len(probe.options) > 2 else probe.options[:1]
+    figure, panels = new_figure(len(options), height=3.2)
+    for option, axes in zip(options, panels, strict=True):
         for index, (key, part) in enumerate(curve.group_by(lines, maintain_order=True)):
             pairs = zip(lines, key, strict=True)
             label = ", ".join(str(value) if name == "model" else f"{name}={value}" for name, value in pairs)

@@ -16,9 +16,11 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice
+from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
-from populace.scenarios.axelrod.pictures import draw_lattice
-from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
+from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, Words, move_words, moves
+from populace.scenarios.pictures import draw_cells
+from populace.scenarios.wordings import WordingName
 from populace.worlds.grid import Grid
 
 Floats = npt.NDArray[np.float64]
@@ -85,8 +87,8 @@ class AxelrodLattice(Scenario):
         word = pl.Series([words["defect"], words["cooperate"]])
         self.people["move"] = await self.ask(
             people,
-            Choice(wording.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
-            given=wording.neighbours + wording.result,
+            Choice(wording["question"], options=MOVES, wordings=words, order=self.order, reason=self.reason),
+            given=wording["neighbours"] + wording["result"],
             rule=self.copy_the_best,
             c=words["cooperate"],
             d=words["defect"],
@@ -154,5 +156,12 @@ class AxelrodLattice(Scenario):
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
-        """The lattice at the beginning, in the middle and at the end."""
-        return [draw_lattice(run, folder / "lattice.png")]
+        """The lattice at the beginning, in the middle and at the end, with those who have just changed."""
+        panels = []
+        for at in (0, run.steps[-1] // 2, run.steps[-1]):
+            now, before = ((run.people(step)["move"] == MOVES[0]).to_numpy() for step in (at, max(at - 1, 0)))
+            kind = np.where(now, 0, 1) + np.where(now != before, 2, 0)
+            panels.append((f"round {at}: {now.mean():.0%} cooperate", kind))
+        colours = [PALETTE[0], PALETTE[1], PALETTE[5], PALETTE[4]]
+        labels = ("cooperates", "defects", "now cooperates", "now defects")
+        return [draw_cells(run, folder / "lattice.png", panels, colours, size=(10, 4.1), labels=labels)]

@@ -21,7 +21,8 @@ from populace.questions import Choice
 from populace.runs.reader import RunReader
 from populace.scenarios.axelrod.players import cooperates, player, remember
 from populace.scenarios.axelrod.report_tables import conduct, opponents, standings
-from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, WordingName, Words, move_words, moves
+from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, Words, move_words, moves
+from populace.scenarios.wordings import WordingName
 
 Whole = npt.NDArray[np.int64]
 
@@ -134,8 +135,8 @@ class Axelrod(Scenario):
         past = self._past(words)
         self.people["move"] = await self.ask(
             self.people.rows(self.by_model),
-            Choice(wording.question, options=MOVES, wordings=words, order=self.order, reason=self.reason),
-            given=wording.game + ("" if past is None else wording.past if self.history else wording.first),
+            Choice(wording["question"], options=MOVES, wordings=words, order=self.order, reason=self.reason),
+            given=wording["game"] + ("" if past is None else wording["past"] if self.history else wording["first"]),
             rule=self.play_twin,
             c=words["cooperate"],
             d=words["defect"],

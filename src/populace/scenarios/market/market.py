@@ -17,14 +17,21 @@ from populace.base.errors import ParameterError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Number
+from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import decider_text
 from populace.scenarios.market.coordination import MARGIN, coordination, following
-from populace.scenarios.market.pictures import draw_prices
 from populace.scenarios.market.sellers import Learners, Trial, Twin
-from populace.scenarios.market.wordings import BUYERS, SHOPS, WORDINGS, WordingName
+from populace.scenarios.wordings import WordingName, read_wordings
 from populace.worlds.market import LogitMarket
 
 Floats = npt.NDArray[np.float64]
+
+WORDINGS = read_wordings(__file__)
+SHOPS = ("Alder", "Birch", "Cedar", "Damson", "Elm", "Fir")
+"""The names of the shops, chosen to mean nothing."""
+BUYERS = 100
+"""The number of buyers that sellers are told, which makes profits easy to read."""
 
 
 class Market(Scenario):
@@ -107,16 +114,16 @@ class Market(Scenario):
             options = [f"{price:.4f}" for price in self.grid]
             option_words = {option: f"{float(option) * self.scale:.2f}" for option in options}
             question: Any = Choice(
-                wording.question, options=tuple(options), wordings=option_words, order=self.order, reason=self.reason
+                wording["question"], options=tuple(options), wordings=option_words, order=self.order, reason=self.reason
             )
         else:
             bounds = np.round(self.grid[[0, -1]] * self.scale, 2)
-            question = Number(wording.question, low=float(bounds[0]), high=float(bounds[1]), reason=self.reason)
+            question = Number(wording["question"], low=float(bounds[0]), high=float(bounds[1]), reason=self.reason)
         self.twin_prices = self._twin_prices()
         answers = await self.ask(
             self.people,
             question,
-            given=wording.setting + (wording.past if self.recall else ""),
+            given=wording["setting"] + (wording["past"] if self.recall else ""),
             rule=self.follow_twin,
             rivals=self._rivals(),
             buyers=BUYERS,
@@ -145,11 +152,11 @@ class Market(Scenario):
         parts: list[pl.Expr] = []
         for prices, profit in self.past[-self.recall :]:
             price, total_profit = prices * self.scale, profit * self.scale * BUYERS
-            results = [pl.format(wording.own, _money(price, 2), _money(total_profit, 1))]
+            results = [pl.format(wording["own"], _money(price, 2), _money(total_profit, 1))]
             for ahead in range(1, self.sellers):
                 other = (seat + ahead) % self.sellers
                 names = self.shops.gather(np.tile(other, self.markets))
-                results.append(pl.format(wording.other, names, _money(price[:, other], 2)))
+                results.append(pl.format(wording["other"], names, _money(price[:, other], 2)))
             parts.append(pl.concat_str(results, separator=", "))
         return pl.select(pl.concat_str(parts, separator="; ")).to_series()
 
@@ -241,8 +248,31 @@ class Market(Scenario):
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
-        """Prices over the rounds."""
-        return [draw_prices(run, _logit_of(run), folder / "prices.png")] if run.steps[-1] else []
+        """The price of every seller in every market over the rounds, between the two known prices."""
+        from matplotlib.figure import Figure
+
+        if not run.steps[-1]:
+            return []
+        logit = _logit_of(run)
+        figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+        axes = figure.subplots()
+        prices = run.history("prices")
+        faint = max(0.15, 1 / prices["market"].n_unique())
+        for (_, seller), part in prices.group_by("market", "seller", maintain_order=True):
+            axes.plot(part["step"], part["price"], color=PALETTE[int(seller) % len(PALETTE)], linewidth=1, alpha=faint)
+        mean = prices.group_by("step").agg(pl.col("price").mean()).sort("step")
+        axes.plot(mean["step"], mean["price"], color="#000000", linewidth=2, label="mean price")
+        axes.axhline(logit.competitive, color="#666666", linestyle="--", linewidth=1, label="competitive price")
+        axes.axhline(logit.joint, color="#666666", linestyle=":", linewidth=1.4, label="joint (cartel) price")
+        axes.set_xlabel("round")
+        axes.set_ylabel("price")
+        axes.legend(fontsize=8)
+        axes.grid(alpha=0.3)
+        regime = run.manifest.regime
+        who = decider_text(regime.decider, regime.model)
+        axes.set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
+        figure.savefig(folder / "prices.png", dpi=150)
+        return [folder / "prices.png"]
 
 
 def _logit(scenario: Market) -> LogitMarket:

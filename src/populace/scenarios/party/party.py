@@ -21,8 +21,7 @@ from populace.minds import Line, Memory, Talk
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.runs.reader import RunReader
-from populace.scenarios.party.diffusion import Diffusion
-from populace.scenarios.party.pictures import draw_diffusion
+from populace.scenarios.party.diffusion import Diffusion, draw_diffusion
 from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife
 from populace.worlds.town import (
     Town,

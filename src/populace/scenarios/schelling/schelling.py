@@ -16,8 +16,9 @@ import polars as pl
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Rating
+from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
-from populace.scenarios.schelling.pictures import draw_grids
+from populace.scenarios.pictures import draw_cells
 from populace.scenarios.schelling.report_tables import (
     before_and_after,
     leaving_by_likeness,
@@ -25,10 +26,22 @@ from populace.scenarios.schelling.report_tables import (
     similarity,
     thresholds,
 )
-from populace.scenarios.schelling.wordings import GROUPS, OTHERS, WORDINGS, WordingName, Words
+from populace.scenarios.wordings import WordingName, read_wordings
 from populace.worlds.grid import Grid
 
 Whole = npt.NDArray[np.int64]
+Words = Literal["neutral", "colour", "team", "ethnic"]
+
+WORDINGS = read_wordings(__file__)
+GROUPS: dict[Words, tuple[str, ...]] = {
+    "neutral": ("group K", "group M", "group P", "group R"),
+    "colour": ("the blue people", "the orange people", "the green people", "the yellow people"),
+    "team": ("the Rovers supporters", "the United supporters", "the City supporters", "the Town supporters"),
+    "ethnic": ("the Black residents", "the white residents", "the Asian residents", "the Latino residents"),
+}
+"""The words for the groups. The structure is the same; what a model has read about the words differs."""
+
+OTHERS = "other groups"
 
 MARKS = np.array(["○", "●", "△", "▲", "·"])
 """The marks of the groups in the terminal; the last is a free cell."""
@@ -81,8 +94,8 @@ class Schelling(Scenario):
         wording = WORDINGS[self.wording]
         answers = await self.ask(
             people,
-            Rating(wording.threshold, low=0, high=10, order=self.order, reason=self.reason),
-            given=wording.setting,
+            Rating(wording["threshold"], low=0, high=10, order=self.order, reason=self.reason),
+            given=wording["setting"],
             rule=lambda people: np.full(len(people), round(self.threshold * 10)),
             purpose="threshold",
             profile=self.profile(),
@@ -106,8 +119,8 @@ class Schelling(Scenario):
             wording = WORDINGS[self.wording]
             answers = await self.ask(
                 people,
-                Choice(wording.choice, options=("stay", "move"), order=self.order, reason=self.reason),
-                given=wording.setting + wording.neighbourhood,
+                Choice(wording["choice"], options=("stay", "move"), order=self.order, reason=self.reason),
+                given=wording["setting"] + wording["neighbourhood"],
                 rule=self.follow_threshold,
                 unlike=people["neighbours"] - people["like"],
                 **self._belonging(people),
@@ -208,4 +221,11 @@ class Schelling(Scenario):
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """The grid at the beginning and at the end."""
-        return [draw_grids(run, folder / "grid.png")]
+        parameters = run.manifest.regimes[0].parameters
+        panels = []
+        for at in (0, run.steps[-1]):
+            people, cells = run.people(at), np.zeros(parameters["width"] * parameters["height"])
+            cells[people["cell"].to_numpy()] = people["group"].to_numpy() + 1
+            panels.append((f"step {at}", cells))
+        colours = ["#f2f2f2", *PALETTE[: parameters["groups"]]]
+        return [draw_cells(run, folder / "grid.png", panels, colours, size=(8, 4.4))]

@@ -10,26 +10,16 @@ from populace.people import People, draw_names
 from populace.worlds.town.places import ROOM
 from populace.worlds.town.spots import Bools, Floats, Ints
 from populace.worlds.town.town import Town
+from populace.worlds.town.town_generator import GENERATED
 
 SCHOOL_AGE, GROWN_UP, RETIRED = 6, 18, 67
 EMPLOYED = 0.8
 NO_PARTNER = 0.15
 """The share of households of two or more whose second member is a child."""
-OCCUPATIONS = {
-    "café": ("barista", "cook", "waiter"), "pub": ("bartender", "cook", "landlord"), "grocer": ("grocer", "cashier"),
-    "shop": ("shopkeeper", "sales assistant"), "school": ("teacher", "caretaker"), "clinic": ("nurse", "physician"),
-    "library": ("librarian", "archivist"), "workshop": ("joiner", "mechanic", "electrician"),
-    "office": ("clerk", "accountant", "designer", "programmer"),
-}  # fmt: skip
-TRAITS = (
-    "calm curious frank patient playful orderly stubborn warm shy dry-humoured generous restless cautious cheerful "
-    "proud attentive dreamy sociable sceptical loyal practical quick thoughtful blunt"
-).split()
+OCCUPATIONS: dict[str, list[str]] = GENERATED["occupations"]
+TRAITS: list[str] = GENERATED["traits"].split()
 LEISURE = ("café", "pub", "park", "library")
-CLOSENESS = {
-    "partners": (0.8, 1.0), "parent and child": (0.75, 1.0), "siblings": (0.6, 0.95), "friends": (0.4, 0.8),
-    "colleagues": (0.2, 0.6), "classmates": (0.2, 0.6), "neighbours": (0.1, 0.5),
-}  # fmt: skip
+CLOSENESS: dict[str, tuple[float, float]] = GENERATED["closeness"]
 """The range of closeness of each relation, the closest first: of two relations between a pair the closer one counts."""
 FRIENDS = 1.5
 """The mean number of friendships that each person begins."""
@@ -204,7 +194,7 @@ def _work(town: Town, home: Ints, age: Ints, rng: np.random.Generator) -> tuple[
     kinds = town.places.kind.fill_null("").to_numpy()
     for kind in sorted(set(kinds[work[hired]])):
         here = hired[kinds[work[hired]] == kind]
-        titles = np.array(OCCUPATIONS.get(kind, (f"works at the {kind}",)), dtype=object)
+        titles = np.array(OCCUPATIONS.get(kind, [f"works at the {kind}"]), dtype=object)
         word[here] = titles[rng.integers(len(titles), size=len(here))]
     # Colleagues meet: everybody works in the first room, save in a school, where each has a classroom.
     spread = np.where(kinds[work] == "school", rng.integers(np.maximum(rooms.count[work], 1)), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from populace.base.errors import WorldError
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
 from populace.worlds.town.spots import Floats, Ints, Spots
 from populace.worlds.town.streets import Streets
+from populace.worlds.town.toml_table import load_toml
 from populace.worlds.town.town import Town
 
 HOUSEHOLDS = (0.30, 0.34, 0.16, 0.14, 0.06)
@@ -20,11 +22,9 @@ BLOCK, PLOTS_A_SIDE, SETBACK = 150.0, 7, 14.0
 """Metres between junctions; plots on each side of a section; metres from the middle of the street to a building."""
 WORKING = 0.55
 """Posts for each resident; somewhat more than there are workers."""
-TREES = (
-    "Alder Ash Aspen Beech Birch Blackthorn Box Cedar Cherry Chestnut Cypress Dogwood Elder Elm Fir Gean Hawthorn "
-    "Hazel Holly Hornbeam Juniper Larch Laurel Lime Linden Maple Medlar Mulberry Myrtle Oak Olive Osier Pear Pine "
-    "Plane Poplar Quince Rowan Sallow Service Sloe Spruce Sycamore Tamarisk Walnut Whitebeam Willow Yew"
-).split()
+GENERATED = load_toml(Path(__file__).with_name("generated_town.toml"))
+"""Words and kinds of which generated towns and their residents are made."""
+TREES = GENERATED["trees"].split()
 EASTWARD, NORTHWARD = ("Street", "Way", "Walk"), ("Lane", "Row", "Rise")
 
 
@@ -37,25 +37,10 @@ class BuildingKind:
     hours: tuple[int, int]
     rooms: tuple[tuple[str, str, str], ...]
     """Room, object in it, its state."""
-    outdoors: bool = False
 
 
-CLASSROOMS = tuple((f"classroom {number}", "board", "clean") for number in range(1, 13))
-KINDS = {
-    "café": BuildingKind(400, 3, (7, 19), (("counter", "coffee machine", "on"), ("tables", "notice board", "empty"))),
-    "pub": BuildingKind(700, 3, (12, 24), (("bar", "taps", "running"), ("back room", "piano", "in tune"))),
-    "grocer": BuildingKind(800, 5, (8, 20), (("shop", "till", "closed"),)),
-    "shop": BuildingKind(500, 3, (9, 18), (("shop", "shelves", "full"),)),
-    "school": BuildingKind(1200, 25, (7, 17), (("staff room", "kettle", "cold"), *CLASSROOMS)),
-    "clinic": BuildingKind(
-        3000, 8, (8, 18), (("waiting room", "clock", "ticking"), ("consulting room", "couch", "free"))
-    ),
-    "library": BuildingKind(5000, 4, (9, 19), (("hall", "catalogue", "on"),)),
-    "workshop": BuildingKind(250, 6, (7, 17), (("floor", "workbench", "free"),)),
-    "office": BuildingKind(60, 8, (8, 19), (("room", "printer", "ready"), ("kitchenette", "kettle", "cold"))),
-    "park": BuildingKind(800, 0, (0, 24), (("lawn", "bench", "free"), ("pond", "ducks", "asleep")), outdoors=True),
-}  # fmt: skip
-HOME = BuildingKind(1, 0, (0, 24), (("kitchen", "stove", "off"), ("bedroom", "bed", "made")))
+HOME = BuildingKind(**GENERATED["home"])
+KINDS = {kind: BuildingKind(**values) for kind, values in GENERATED["kinds"].items()}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,14 @@
+"""Wordings of prompts, from the file `wordings.toml` beside a scenario."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+WordingName = Literal["plain", "short", "formal"]
+
+
+def read_wordings(module_file: str) -> dict[str, dict[str, str]]:
+    """The texts of every wording by name, from the file beside a module."""
+    return tomllib.loads(Path(module_file).with_name("wordings.toml").read_text(encoding="utf-8"))
