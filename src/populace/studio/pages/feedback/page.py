@@ -106,8 +106,8 @@ class _QueueForm:
             )
         for element in (self.runs, self.kind):
             element.on_value_change(self._update_purposes)
-        for element in (self.size, self.seed, self.purpose):
-            element.on_value_change(self._update_command)
+        for field in (self.size, self.seed, self.purpose):
+            field.on_value_change(self._update_command)
         if self.runs.value:
             ui.timer(0, self._update_purposes, once=True)
 
