@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from populace.minds.parts import Asker, DialoguePart, MemoryPart
+from populace.minds.parts import Asker, DialoguePart, Line, MemoryPart, Talk
 from populace.minds.recollection import Recollection
-from populace.minds.talk import Line, Talk
 from populace.people import Id, Person
 from populace.questions import Choice, Form, Text
 

@@ -62,7 +62,7 @@ class Forum(Scenario):
         self.applied_what_if: WhatIf | None = None
         self.what_if_step = 0
         self.votes_cast: set[tuple[int, Id]] = set()
-        self.tables["posts"] = self.board.posts.select(POSTS)
+        self.tables["posts"] = self.board.posts.select(*POSTS)
         for sentence in design.contradictions():
             self.event("warning", text=sentence)
         return people
@@ -231,7 +231,7 @@ class Forum(Scenario):
         new = self.board.add(rows)
         openings = new.filter(pl.col("parent").is_null())
         self.threads.mark_open(openings["slot"].to_numpy(), openings["post"].to_numpy())
-        self.tables["posts"] = new.select(POSTS)
+        self.tables["posts"] = new.select(*POSTS)
         return new
 
     async def _moderate(self, new: pl.DataFrame) -> None:

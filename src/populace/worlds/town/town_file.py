@@ -230,7 +230,7 @@ def _ways_and_doors(
     if not lines:
         return StraightWays(), Spots.at(x, y)
     streets, owner = streets_from_lines(lines)
-    doors = streets.doors(x, y, building=ids)
+    doors = streets.attach(x, y, building=ids)
     far = int(np.argmax(doors.access))
     name = places.name[int(ids[far])]
     if doors.access[far] > doorstep:
