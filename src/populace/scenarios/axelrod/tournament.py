@@ -103,10 +103,6 @@ class Axelrod(Scenario):
             )
         )
 
-    def profile(self) -> str:
-        """Empty: players are nobody in particular."""
-        return ""
-
     def length(self) -> int:
         """One step is one round."""
         return self.turns

@@ -99,10 +99,6 @@ class Market(Scenario):
             else people
         )
 
-    def profile(self) -> str:
-        """Empty: sellers are nobody in particular."""
-        return ""
-
     def length(self) -> int:
         """One step is one round."""
         return self.rounds

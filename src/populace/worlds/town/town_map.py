@@ -211,15 +211,11 @@ def _legend(town: Town, counts: Ints, place: Ints, names: Sequence[str] | pl.Ser
             line += f": {counts[number]}"
             if names is not None:
                 line += " " + ", ".join(str(names[int(row)]) for row in np.flatnonzero(building == number + 1))
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+        lines.append(line)
     if names is not None and (building == -1).any():
-        line = (
-            "o".ljust(wide)
-            + "  on the way: "
-            + ", ".join(str(names[int(row)]) for row in np.flatnonzero(building == -1))
-        )
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
-    return lines
+        walkers = ", ".join(str(names[int(row)]) for row in np.flatnonzero(building == -1))
+        lines.append(f"{'o':<{wide}}  on the way: {walkers}")
+    return [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
 
 
 def _kinds(town: Town, counts: Ints) -> list[str]:
