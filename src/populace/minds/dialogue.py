@@ -141,7 +141,6 @@ class Dialogue(DialoguePart):
     async def _remember(
         self, asker: Asker, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: MemoryPart, now: int
     ) -> None:
-        """Store for everybody what the others said, and that there was a conversation."""
         hearings = [
             (hearer.id, f'{line.name} told me: "{line.text}"')
             for group, talk in zip(groups, talks, strict=True)

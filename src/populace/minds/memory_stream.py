@@ -241,7 +241,6 @@ class MemoryStream:
         return cosine
 
     def _best(self, group: _Group, scores: Floats, count: int) -> tuple[Ints, Ints, Ints]:
-        """The best candidates of each row: row, rank and column."""
         if group.among is not None:
             scores = np.where(group.among, scores, -np.inf)
         width = scores.shape[1]

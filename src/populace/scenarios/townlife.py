@@ -153,7 +153,6 @@ class TownLife(Scenario):
         self.tables.update(tables)
 
     async def _rise(self, now: int) -> None:
-        """Wake people, who then plan their day, and send others to bed."""
         of_day = now % DAY
         up = (self.wakes <= of_day) & (of_day < self.sleeps) | (of_day + DAY < self.sleeps)
         rising = [who for who in self.ids if self.asleep[self.row[who]] and up[self.row[who]]]
@@ -226,7 +225,6 @@ class TownLife(Scenario):
         return self.town.place(where) if where else None
 
     async def _begin_actions(self, now: int) -> None:
-        """Let people whose action has ended begin the next one and walk there."""
         began: list[tuple[Id, Action]] = []
         for who in self.agenda.due(now):
             if self.asleep[self.row[who]]:
@@ -388,7 +386,6 @@ class TownLife(Scenario):
         """Let people change their plan after a conversation; nobody does unless a scenario overrides this."""
 
     def _record(self, now: int) -> None:
-        """Record where everybody is and what they do."""
         frame = self.presence.frame(now)
         self.people["place"] = frame["address"].fill_null("on the way")
         self.people["doing"] = pl.Series(

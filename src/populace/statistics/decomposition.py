@@ -147,7 +147,6 @@ def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster:
 
 
 def _labels(grid: FactorGrid, groups: Mapping[str, Sequence[str]] | None, interactions: str) -> list[str]:
-    """The name under which each term of the grid is counted."""
     group = {name: name for name in grid.factors}
     used: set[str] = set()
     for title, members in (groups or {}).items():

@@ -179,7 +179,6 @@ def path_dependence(
 
 
 def _state_table(runs: pl.DataFrame, start: str, end: str, level: float) -> pl.DataFrame:
-    """The probability of each end state for each start, with Wilson's interval."""
     states = runs[end].unique().sort().to_list()
     cells = [
         (key[0], part, state)

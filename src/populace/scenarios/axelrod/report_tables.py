@@ -42,7 +42,6 @@ def opponents(people: pl.DataFrame, rounds: int) -> ReportTable:
 
 
 def _means(people: pl.DataFrame, by: str, rounds: int) -> pl.DataFrame:
-    """Points a round and the share of cooperation in each group."""
     return people.group_by(by, maintain_order=True).agg(
         score=pl.col("score").mean() / rounds, cooperation=pl.col("cooperated").mean() / rounds
     )

@@ -157,7 +157,6 @@ class Board:
 
 
 def _titled_text() -> pl.Expr:
-    """The text of a post below its title, if it has one."""
     titled = pl.concat_str([pl.col("title"), pl.lit("\n"), pl.col("text")])
     return pl.when(pl.col("title").is_null()).then(pl.col("text")).otherwise(titled)
 

@@ -134,7 +134,6 @@ def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
 
 
 def _places(town: Town, entry: TomlTable) -> tuple[int, int, int | None]:
-    """The home, the bedroom (the home itself without one) and the workplace of a resident."""
     home = _place(town, entry, "home", entry.text("home"))
     building = int(town.places.building[home])
     if town.places.kind[building] != "home":

@@ -100,7 +100,6 @@ class Streets:
 
     @cached_property
     def _between(self) -> Floats:
-        """Metres between all pairs of junctions; infinite where they are not connected."""
         nexts, _, lengths = self._leaving
         count = len(self.x)
         metres = np.full((count, count), np.inf)

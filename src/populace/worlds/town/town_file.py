@@ -153,7 +153,6 @@ def _objects(room: TomlTable, parent: int, x: float, y: float, outdoors: bool, r
 
 
 def _check_reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
-    """Check that every room can be reached from the door through the rooms that it names."""
     through = {name: room.get("through") for name, room in rooms.items() if isinstance(room, Mapping)}
     for name, before in through.items():
         if before is not None and before not in through:
