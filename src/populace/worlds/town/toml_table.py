@@ -27,8 +27,8 @@ def load_toml(path: Path, tables: Collection[str] | None = None) -> dict[str, An
         raise WorldError(f"{path} is not valid TOML: {error}.", "Mend that line.") from error
     except OSError as error:
         raise WorldError(f"{path} could not be read: {error}.") from error
-    for key in values if tables is not None else ():
-        if key not in tables:
+    for key in values:
+        if tables is not None and key not in tables:
             raise UnknownNameError(f"table in {path.name}", key, tables)
     return values
 
