@@ -7,11 +7,19 @@ wave. So the result does not depend on whose answer came first.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from populace.base.errors import UnknownNameError, WorldError
-from populace.engine.scenario import Scenario
 from populace.people import Id
+
+ItemT = TypeVar("ItemT")
+
+
+class ScopeRunner(Protocol):
+    """Runs coroutines at the same time, each in a scope of its own; every scenario is one."""
+
+    async def each(self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, Any]]) -> list[Any]:
+        """Run a coroutine for each item, each in a scope of its own."""
 
 
 class Message(NamedTuple):
@@ -79,11 +87,11 @@ class Mailbox:
                 self.sent.append(message)
                 self._waiting[receiver].append(message)
 
-    async def until_quiet(self, scenario: Scenario, receive: Receive) -> str:
+    async def until_quiet(self, runner: ScopeRunner, receive: Receive) -> str:
         """Let everybody with messages act, wave after wave.
 
         Args:
-            scenario: The scenario of these people.
+            runner: The scenario.
             receive: What a person does with the messages that arrived; it may send others.
 
         Returns:
@@ -98,5 +106,5 @@ class Mailbox:
                 return "messages"
             for who, _ in woken:
                 self._waiting[who] = []
-            await scenario.each(woken, lambda item: receive(*item))
+            await runner.each(woken, lambda item: receive(*item))
         return "quiet" if not self.waiting else "waves"
