@@ -1,4 +1,4 @@
-"""How models are called, and what may be spent on it: one description for every door."""
+"""How models are called and what may be spent: the source of parameters, options and forms alike."""
 
 from __future__ import annotations
 

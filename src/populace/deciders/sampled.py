@@ -1,4 +1,4 @@
-"""Deciding by words: the model writes, and what it writes is read.
+"""Deciding by generated text: the model writes a reply, and the reply is parsed.
 
 A reply that cannot be read is put back to the same model, at most twice, with a fixed reminder;
 nothing of an error enters a prompt. A refusal is respected and recorded.
@@ -33,7 +33,7 @@ _SEED_SPACE = 0x7FFFFFFF
 
 @dataclass
 class _Row:
-    """One conversation, as far as it has gone."""
+    """The state of one conversation."""
 
     messages: tuple[ChatMessage, ...]
     seed: int
@@ -45,7 +45,7 @@ class _Row:
 
 
 async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> InquiryResult:
-    """Let the model write an answer for each person and read it."""
+    """Let the model write a reply for each person, and parse it."""
     question = inquiry.question
     opening = conversations(inquiry, mode=scoring_mode(question, model), scored=False)
     opening = (
@@ -93,7 +93,7 @@ async def _turn(
                 temperature=inquiry.temperature,
                 seed=seed,
                 schema=schema_text,
-                options=_options(question),
+                options=question.words if isinstance(question, Finite) else (),
             )
         )
     purpose = f"{inquiry.purpose}: repair" if attempt else inquiry.purpose
@@ -170,7 +170,3 @@ def _replies(rows: list[_Row]) -> pl.Series:
     several = several.group_by("row", maintain_order=True).agg("text")
     table = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
     return table["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
-
-
-def _options(question: Question) -> tuple[str, ...]:
-    return question.words if isinstance(question, Finite) else ()

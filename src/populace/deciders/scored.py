@@ -45,7 +45,7 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
 
 
 class _ScoredRows:
-    """What is read from replies, row by row.
+    """The results of replies, row by row.
 
     Attributes:
         each: The distribution of a row; zeros where nothing was scored.
@@ -76,7 +76,7 @@ class _ScoredRows:
         ]
 
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
-        """Take in the replies to the next rows."""
+        """Read the replies to the next rows."""
         first = len(self.status)
         failures, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
         for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):

@@ -15,7 +15,7 @@ async def replay_to(run: RunReader, step: int, session: Session, observer: Obser
     Args:
         run: The run; it does not change.
         step: The last step.
-        session: The way to models, for whatever is asked afterwards; the replay itself asks none.
+        session: Gives access to models, for what is asked afterwards; the replay itself calls none.
         observer: Receives every question as the scenario puts it.
     """
     manifest = run.manifest.model_copy(deep=True)

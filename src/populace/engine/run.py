@@ -33,7 +33,6 @@ from populace.journal import (
     Stop,
     author,
     environment,
-    git_revision,
     now,
     read_interventions,
 )
@@ -79,7 +78,6 @@ class Run(RunReader):
                 journal,
                 session,
                 source=journal,
-                replay_until=len(journal.steps()),
                 recording=_recording(journal),
                 observer=observer,
             )
@@ -109,7 +107,6 @@ class Run(RunReader):
             record,
             session,
             source=self.record,
-            replay_until=len(self.steps),
             verify=verify,
             observer=observer,
         )
@@ -243,12 +240,9 @@ def simulate(
         regimes=[Regime(**run_settings.model_dump(), parameters=scenario.parameters)],
         interventions=read_interventions(list(interventions)),
         recording=str(recording.folder.resolve()) if recording is not None else None,
-        environment=dict(environment()),
+        environment=environment(),
         created=now(),
     )
-    revision = git_revision(Path.cwd())
-    if revision:
-        manifest.environment["git"] = revision
     stem = _stem(type(scenario), manifest)
     manifest.run = workspace.free_name(stem) if keep == "run" else stem
     session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model)
@@ -272,13 +266,11 @@ def _start(
             manifest.models = {model.spec: model.fingerprint}
         record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
         with _locked(record):
-            is_fork = manifest.parent is not None
             simulation = Simulation(
                 scenario,
                 record,
                 session,
-                source=record if is_fork else None,
-                replay_until=len(record.steps()) if is_fork else 0,
+                source=record if manifest.parent is not None else None,
                 recording=recording,
                 observer=observer,
             )

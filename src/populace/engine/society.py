@@ -1,4 +1,7 @@
-"""A society as it was after a step of a run, to talk to. Nothing that is done here changes the run."""
+"""A society as it was after a step of a run, for interviews, repeated decisions and forks.
+
+Nothing that is done here may change the run.
+"""
 
 from __future__ import annotations
 

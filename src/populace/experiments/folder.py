@@ -21,7 +21,7 @@ from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan
-from populace.journal import environment, git_revision, now
+from populace.journal import environment, now
 
 FORMAT = 1
 LOCK = "lock"
@@ -69,13 +69,9 @@ class ExperimentFolder:
     def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """Create the folder of an experiment."""
         path = workspace.experiments / experiment.label
-        versions = dict(environment())
-        revision = git_revision(Path.cwd())
-        if revision:
-            versions["git"] = revision
         data = [arm.model_dump(mode="json") for arm in arms]
         folder = cls(
-            path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=versions, created=now())
+            path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=environment(), created=now())
         )
         (path / "rows").mkdir(parents=True, exist_ok=True)
         folder.write()

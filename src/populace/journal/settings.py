@@ -1,4 +1,4 @@
-"""How a run is started: one description for every door.
+"""The settings with which a run is started.
 
 The signatures of `simulate` and `Run.fork`, the options of the command line, Studio's forms, the arms of
 experiments and the manifest are derived from `RunSettings`. A new setting is one field here, and its use.
