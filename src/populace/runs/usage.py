@@ -10,7 +10,7 @@ import polars as pl
 from populace.broker import Usage, price_of
 from populace.questions import cleaning_counts
 from populace.runs import step_cache
-from populace.runs.reader import RunReader
+from populace.runs.reader import RunReader, usage_of_step
 
 _PURPOSES = {
     "purpose": pl.String,
@@ -50,21 +50,16 @@ def usage_until(run: RunReader, until: int) -> UsageSummary:
     """What a run used up to a step, that step counted."""
     lines = [line for line in run.record.usage() if line["step"] <= until]
     total = run.usage(until=until + 1)
-    last = next((_usage(line) for line in reversed(lines) if line["step"] == until), Usage())
+    last = next((usage_of_step(line) for line in reversed(lines) if line["step"] == until), Usage())
     seconds = float(sum(line["seconds"] for line in lines))
     return UsageSummary(until, total, last, seconds, _purposes(run, until, total.purposes), _steps(lines))
 
 
 def cleanings_until(run: RunReader, until: int) -> pl.DataFrame:
     """What was done by rule to the replies to utterances up to a step, and why some were invalid."""
-    parts = [each for each in (_cleanings(run, step) for step in range(until + 1)) if each.height]
-    if not parts:
-        return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
-    return pl.concat(parts).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
-
-
-def _usage(line: dict[str, object]) -> Usage:
-    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
+    schema = {"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}
+    parts = (_cleanings(run, step) for step in range(until + 1))
+    return step_cache.totals(parts, schema).sort("outcome", "rule")
 
 
 def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
@@ -74,9 +69,9 @@ def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
 
 
 def _purposes(run: RunReader, until: int, calls: Counter[str]) -> pl.DataFrame:
-    parts = [each for each in (_step_purposes(run, step) for step in range(until + 1)) if each.height]
     sums = [pl.sum(name) for name in list(_PURPOSES)[2:]]
-    table = (pl.concat(parts) if parts else pl.DataFrame(schema=_PURPOSES)).group_by("purpose", "model").agg(sums)
+    parts = [_step_purposes(run, step) for step in range(until + 1)]
+    table = pl.concat([pl.DataFrame(schema=_PURPOSES), *parts]).group_by("purpose", "model").agg(sums)
     worth = [_worth(*row) for row in table.select("model", "prompt_tokens", "completion_tokens").iter_rows()]
     table = table.with_columns(worth=pl.Series(worth, dtype=pl.Float64))
     table = table.group_by("purpose").agg(*sums, pl.sum("worth"), unpriced=pl.col("worth").is_null().any())
