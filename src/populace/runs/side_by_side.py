@@ -355,12 +355,9 @@ def _interval(theirs: dict[tuple[int, ...], float], ours: dict[tuple[int, ...], 
     from populace.statistics import difference
 
     # A fork has the seed of its parent in front, so runs are paired by their first seed where that tells them apart.
-    first = [{seeds[0]: value for seeds, value in side.items()} for side in (theirs, ours)]
-    paired = set(first[0]) == set(first[1]) and [*map(len, first)] == [len(theirs), len(ours)]
-    if paired:
-        one, two = ([side[seed] for seed in sorted(side)] for side in first)
-    else:
-        one, two = list(theirs.values()), list(ours.values())
+    first = [{seeds[0]: value for seeds, value in sorted(side.items())} for side in (theirs, ours)]
+    paired = list(first[0]) == list(first[1]) and [*map(len, first)] == [len(theirs), len(ours)]
+    one, two = (list(side.values()) for side in (first if paired else (theirs, ours)))
     try:
         effect = difference(one, two, paired=paired)
     except PopulaceError:

@@ -16,7 +16,7 @@ from populace.statistics import Estimate, mean, proportion
 
 MOST_VALUES = 12
 """How many different answers are shown of one question; the rest is counted."""
-_SHARE = dict.fromkeys(("share", "low", "high"), pl.Float64)
+_SHARE = dict.fromkeys(("share", "low", "high"), pl.Float64())
 _INVALID = {"question": pl.String, "status": pl.String, "answers": pl.Int64}
 
 
@@ -87,8 +87,8 @@ def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
         answers = sum(statuses.values())
         bad = answers - sum(statuses.get(status, 0) for status in VALID)
         rows.append((step, answers, bad, *_share_row(bad, answers)))
-    schema = {"step": pl.Int64, "answers": pl.Int64, "invalid": pl.Int64}
-    return pl.DataFrame(rows, schema=schema | _SHARE, orient="row")
+    schema = {**dict.fromkeys(("step", "answers", "invalid"), pl.Int64()), **_SHARE}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _share_row(count: int, total: int) -> tuple[float | None, ...]:
@@ -169,9 +169,9 @@ def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame
     average = _mean(values) if kind in ("rating", "number") else None
     values = values.head(max(MOST_VALUES, len(options)))
     shares = [_share_row(count, n) for count in values["people"]]
-    predicted = (_predicted(run, step, asks, len(options)) if options else None) or [None] * values.height
+    predicted = _predicted(run, step, asks, len(options)) if options else None
     values = values.hstack(pl.DataFrame(shares, schema=_SHARE, orient="row"))
-    values = values.with_columns(predicted=pl.Series(predicted, dtype=pl.Float64))
+    values = values.with_columns(predicted=pl.Series(predicted or [None] * values.height, dtype=pl.Float64))
     counted = dict(by_status.iter_rows())
     ordered: dict[str, int] = {status: int(counted[status]) for status in STATUSES if status in counted}
     purposes = ", ".join(asks["purpose"].unique(maintain_order=True))
@@ -207,7 +207,8 @@ def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> l
     for (degree,), part in rows.group_by("temperature", maintain_order=True):
         drawn_from = apply_temperature(part.select(columns).to_numpy().astype(float), float(degree))
         total += part["people"].to_numpy() @ drawn_from
-    return (total / rows["people"].sum()).tolist() if rows.height else None
+    predicted: list[float] = (total / int(rows["people"].sum())).tolist() if rows.height else []
+    return predicted or None
 
 
 def _has_invalid(run: RunReader, step: int) -> bool:
