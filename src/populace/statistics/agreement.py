@@ -104,7 +104,7 @@ def agreement(
     distance = _distances(counts.sum(axis=0), scores, level)
     draws = _draws(len(counts), resamples, seed)
     basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)
-    code_pair = _rater_codes(shared) if raters == 2 else None
+    code_pair = shared.sort("item", "rater")["code"].to_numpy().reshape(-1, 2).T if raters == 2 else None
     return Agreement(
         alpha=percentile(_alpha(draws, counts, distance), *basis),
         share=percentile(_share(draws, counts), *basis),
@@ -171,11 +171,6 @@ def _alpha(draws: Numbers, counts: Numbers, distance: Numbers) -> Numbers:
 def _share(draws: Numbers, counts: Numbers) -> Numbers:
     sizes = counts.sum(axis=1)
     return np.asarray((draws @ (counts * (counts - 1)).sum(axis=1)) / (draws @ (sizes * (sizes - 1))))
-
-
-def _rater_codes(ratings: pl.DataFrame) -> tuple[Any, Any]:
-    ordered = ratings.sort("item", "rater")["code"].to_numpy().reshape(-1, 2)
-    return ordered[:, 0], ordered[:, 1]
 
 
 def _kappa(draws: Numbers, first: Any, second: Any, values: int) -> Numbers:
