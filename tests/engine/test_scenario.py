@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import polars as pl
 import pytest
 
 from populace import Field, People, Scenario, metric, simulate
@@ -168,3 +169,24 @@ def test_values_of_the_wrong_length_are_an_error() -> None:
 
     with pytest.raises(ScenarioError, match="'x' holds 1 values for 2 people"):
         run(Short())
+
+
+class Ledger(Scenario):
+    """One table is put at the beginning, another in every step."""
+
+    def setup(self) -> People:
+        self.tables["streets"] = pl.DataFrame({"street": ["High Street"]})
+        return People.named(2)
+
+    def length(self) -> int:
+        return 3
+
+    async def step(self) -> None:
+        self.tables["weather"] = pl.DataFrame({"degrees": [self.t]})
+
+
+def test_a_table_is_recorded_with_the_steps_that_put_it_and_no_others() -> None:
+    run = simulate(Ledger(), decider="rule", keep="nothing")
+    assert run.history("streets")["step"].to_list() == [0]
+    assert run.history("weather")["step"].to_list() == [1, 2, 3]
+    assert run.table("streets", at=3)["street"].to_list() == ["High Street"]
