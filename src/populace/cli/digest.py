@@ -21,7 +21,9 @@ from populace.runs.reader import RunReader
 @click.option(
     "--embedder", "embedder_name", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm."
 )
-@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
+@click.option(
+    "--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts to show."
+)
 @common_options
 def digest_command(run: str, embedder_name: str, most: int, workspace: str | None, as_json: bool) -> None:
     community = Community(RunReader(Workspace(workspace).open(run)))

@@ -40,8 +40,8 @@ from populace.engine.workspace import Workspace
     "--model", "models", multiple=True, metavar="MODEL", help="A model that rates; may be given several times."
 )
 @click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
-@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
+@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most this many pairs for each arm.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed that pairs threads.")
 @click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
 @common_options

@@ -24,9 +24,11 @@ from populace.feedback.items import KINDS
     show_default=True,
     help="With runs: whether decisions or utterances are to be judged.",
 )
-@click.option("--size", type=click.IntRange(1, 2000), default=30, show_default=True, help="With runs: how many.")
-@click.option("--purpose", default="", metavar="WORDS", help="With runs: only questions counted under this.")
-@click.option("--seed", type=int, default=0, show_default=True, help="With runs: which answers.")
+@click.option(
+    "--size", type=click.IntRange(1, 2000), default=30, show_default=True, help="With runs: how many answers."
+)
+@click.option("--purpose", default="", metavar="WORDS", help="With runs: only questions with this purpose.")
+@click.option("--seed", type=int, default=0, show_default=True, help="With runs: the seed that picks answers.")
 @click.option(
     "--by",
     type=click.Choice(["run", "arm", "model", "kind", "purpose"]),

@@ -25,7 +25,7 @@ from populace.runs.reader import RunReader
     "--reference",
     metavar="FILE.csv",
     type=click.Path(exists=True, dir_okay=False),
-    help="Target shares to hold answers against: columns answer, share and perhaps question.",
+    help="A CSV file of shares to compare the answers with: columns answer, share, optionally question.",
 )
 @click.option("--probe", is_flag=True, help="Measure position bias with a few further calls where runs do not show it.")
 @common_options

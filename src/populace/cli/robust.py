@@ -26,10 +26,14 @@ from populace.runs.reader import RunReader
     "variations",
     multiple=True,
     metavar="NAME",
-    help=f"Only this one; may be given several times.  [default: {', '.join(STANDARD)}]",
+    help=f"Only this variation; may be given several times.  [default: {', '.join(STANDARD)}]",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes.")
-@click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls in a variation.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
+@click.option(
+    "--max-calls",
+    type=click.IntRange(min=1),
+    help="Stop after this many calls in a variation; it can be continued later.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many runs it takes, and run nothing.")
 @common_options
 def robust_command(
