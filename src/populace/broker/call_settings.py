@@ -9,7 +9,7 @@ from populace.broker.usage import Usage
 
 
 class CallSettings(pydantic.BaseModel):
-    """How models are called, and what may be spent before a run stops, resumable. None sets no limit.
+    """How models are called, and the limits at which a run stops and can be resumed. None means no limit.
 
     Example:
         >>> CallSettings(max_calls=100).concurrency

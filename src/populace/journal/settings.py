@@ -16,7 +16,7 @@ DECIDERS: tuple[str, ...] = typing.get_args(Decider)
 
 
 class RunSettings(pydantic.BaseModel):
-    """What decides how a run goes, beside its scenario.
+    """The settings of a run, besides its scenario.
 
     Example:
         >>> RunSettings(seed=3).temperature
