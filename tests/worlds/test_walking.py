@@ -37,7 +37,7 @@ def ways_and_doors(draw: st.DrawFn) -> tuple[Ways, Spots]:
         known.extend(points)
         lines.append(np.array(points))
     streets, _ = streets_from_lines(lines)
-    return streets, streets.doors(x, y, building=np.arange(1, len(x) + 1))
+    return streets, streets.attach(x, y, building=np.arange(1, len(x) + 1))
 
 
 def all_pairs(ways: Ways, doors: Spots) -> Floats:

@@ -49,7 +49,20 @@ COMMANDS = {
     "new": "Write a small scenario that runs, as a file to change.",
     "doctor": "Check this machine, or check that a scenario gives the same run under different circumstances.",
 }
-"""Every command and what it does. Each is in the module of its name."""
+"""Every command and what it does."""
+
+_MODULES = {
+    "running": ("run", "resume", "replay", "fork", "pause", "stop"),
+    "communities": ("whatif", "multiverse", "judge", "digest"),
+    "decisions": ("why", "ask-again", "interview"),
+    "reading": ("list", "show", "compare", "export"),
+    "scenarios": ("scenarios", "estimate", "new", "probe"),
+    "machine": ("studio", "models", "doctor"),
+    "experiment": ("experiment",),
+    "studies": ("report", "robust", "structure"),
+    "rating": ("discern", "feedback"),
+}
+"""The commands by the module that holds them."""
 
 EXIT_CODES = {
     0: "done",
@@ -67,15 +80,15 @@ EXIT_CODES = {
 class _Commands(click.Group):
     """The commands by name, imported on use."""
 
-    # Not list(COMMANDS): once the command `list` is imported, that name means its module here.
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = name.replace("-", "_")
-        command: click.Command = getattr(importlib.import_module(f"populace.cli.{module}"), f"{module}_command")
+        module = next(module for module, names in _MODULES.items() if name in names)
+        attribute = f"{name.replace('-', '_')}_command"
+        command: click.Command = getattr(importlib.import_module(f"populace.cli.{module}"), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import CallSettings
-from populace.engine.discovery import find_scenario, reference
+from populace.engine.discovery import reference
+from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
@@ -316,11 +317,6 @@ def _locked(record: Record) -> Iterator[None]:
         record.release()
 
 
-def build_scenario(manifest: Manifest) -> Scenario:
-    """The scenario of a run, with the parameters that it began with."""
-    return find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
-
-
 def _run_settings(values: dict[str, Any], **inherited: Any) -> RunSettings:
     """The settings of a run, with a variation that is checked by those who know what it may hold."""
     if values.get("variation") is not None:
@@ -344,6 +340,3 @@ def _recording(journal: Journal) -> Record | None:
         raise UsageError(
             f"{journal.name} answers from the recording {folder}, which cannot be read: {error.what}"
         ) from error
-
-
-__all__ = ["Run", "build_scenario", "open_run", "simulate"]

@@ -137,7 +137,6 @@ def _codes(values: pl.Series, level: str, order: Sequence[Any] | None) -> tuple[
 
 
 def _counts(ratings: pl.DataFrame, values: int) -> Numbers:
-    """Items by values: how often each value was given to each item."""
     place = ratings["item"].rank("dense").cast(pl.Int64).to_numpy() - 1
     counts = np.zeros((int(place.max()) + 1 if len(place) else 0, values))
     np.add.at(counts, (place, ratings["code"].to_numpy()), 1)
@@ -175,7 +174,6 @@ def _share(draws: Numbers, counts: Numbers) -> Numbers:
 
 
 def _rater_codes(ratings: pl.DataFrame) -> tuple[Any, Any]:
-    """The codes of the first and of the second rater, item by item."""
     ordered = ratings.sort("item", "rater")["code"].to_numpy().reshape(-1, 2)
     return ordered[:, 0], ordered[:, 1]
 

@@ -12,11 +12,6 @@ def standings(people: pl.DataFrame, rounds: int) -> pl.DataFrame:
     return _means(people, "player", rounds).sort("score", descending=True, maintain_order=True)
 
 
-def scores(people: pl.DataFrame) -> pl.DataFrame:
-    """The points of every player in every repetition, in the order of the players."""
-    return people.group_by("player", "repetition", maintain_order=True).agg(pl.col("score").sum())
-
-
 def conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> ReportTable:
     """How often the model cooperated after each outcome of the round before."""
     seats = people.filter("model_seat")["id"]
@@ -47,7 +42,6 @@ def opponents(people: pl.DataFrame, rounds: int) -> ReportTable:
 
 
 def _means(people: pl.DataFrame, by: str, rounds: int) -> pl.DataFrame:
-    """Points a round and the share of cooperation in each group."""
     return people.group_by(by, maintain_order=True).agg(
         score=pl.col("score").mean() / rounds, cooperation=pl.col("cooperated").mean() / rounds
     )

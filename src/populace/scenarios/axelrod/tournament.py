@@ -103,10 +103,6 @@ class Axelrod(Scenario):
             )
         )
 
-    def profile(self) -> str:
-        """Empty: players are nobody in particular."""
-        return ""
-
     def length(self) -> int:
         """One step is one round."""
         return self.turns
@@ -232,7 +228,6 @@ class Axelrod(Scenario):
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, with a number from the second of equal names on."""
     counts: Counter[str] = Counter()
     distinct = []
     for name in names:

@@ -130,7 +130,6 @@ class Schelling(Scenario):
         self._count_neighbours(self.people)
 
     def _belonging(self, people: People) -> dict[str, Any]:
-        """The words for one's own group and for the others, for each person."""
         group = people["group"].to_numpy()
         two = self.groups == 2
         others = self.group_names[::-1] if two else (OTHERS,) * self.groups

@@ -12,8 +12,12 @@ from populace.worlds.forum.chances import Numbers
 
 Sorting = Literal["new", "top", "hot"]
 
-POSTS = ("post", "thread", "parent", "author", "title", "text", "time", "trimmed", "origin")
-"""The columns of a post in the journal."""
+_WHOLE, _TEXT = pl.Int64(), pl.String()
+POSTS: dict[str, pl.DataType] = {
+    "post": _WHOLE, "thread": _WHOLE, "parent": _WHOLE, "author": _WHOLE, "title": _TEXT, "text": _TEXT,
+    "time": _WHOLE, "trimmed": _WHOLE, "origin": _TEXT,
+}  # fmt: skip
+"""The columns of a post in the journal; the author has the type of the ids of people."""
 
 HOT_SECONDS = 45_000
 """In the order `hot`, a thread newer by this much ranks equal to one with ten times its score."""
@@ -39,12 +43,8 @@ class Board:
     """
 
     def __init__(self, ids: pl.DataType) -> None:
-        whole, text = pl.Int64(), pl.String()
-        self.schema: dict[str, pl.DataType] = {
-            "post": whole, "thread": whole, "parent": whole, "author": ids, "title": text, "text": text,
-            "time": whole, "trimmed": whole, "origin": text,
-            "slot": whole, "name": text, "removed": pl.Boolean(), "score": whole,
-        }  # fmt: skip
+        own = {"slot": _WHOLE, "name": _TEXT, "removed": pl.Boolean(), "score": _WHOLE}
+        self.schema: dict[str, pl.DataType] = POSTS | {"author": ids} | own
         self.posts = pl.DataFrame(schema=self.schema)
 
     def __len__(self) -> int:
@@ -157,7 +157,6 @@ class Board:
 
 
 def _titled_text() -> pl.Expr:
-    """The text of a post below its title, if it has one."""
     titled = pl.concat_str([pl.col("title"), pl.lit("\n"), pl.col("text")])
     return pl.when(pl.col("title").is_null()).then(pl.col("text")).otherwise(titled)
 

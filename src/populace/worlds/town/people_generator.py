@@ -123,8 +123,6 @@ def generate_relations(town: Town, people: People, rng: np.random.Generator) -> 
 
 
 class _Rooms:
-    """The rooms of each building."""
-
     def __init__(self, town: Town) -> None:
         rooms = np.flatnonzero(town.places.level == ROOM)
         parent = town.places.parent[rooms]
@@ -134,7 +132,6 @@ class _Rooms:
         self.first = np.cumsum(self.count) - self.count
 
     def pick(self, buildings: Ints, rng: np.random.Generator) -> Ints:
-        """A random room of each building."""
         return self.room(buildings, rng.integers(np.maximum(self.count[buildings], 1)))
 
     def last(self, buildings: Ints) -> Ints:
@@ -151,7 +148,6 @@ class _Rooms:
 
 
 def _homes(town: Town, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The home of each person and their number in the household."""
     homes = town.of_kind("home")
     beds = town.places.beds[homes]
     if beds.sum() < n:
@@ -221,7 +217,6 @@ def _nearest(town: Town, home: Ints, places: Ints) -> Ints:
 
 
 def _near_favourite(town: Town, home: Ints, rng: np.random.Generator) -> Ints:
-    """The leisure building of each person: the nearest to home of a kind that the person likes."""
     kinds = town.places.kind.fill_null("").to_numpy()
     there = [places for kind in LEISURE if len(places := np.flatnonzero(kinds == kind))]
     building = home.copy()
@@ -238,7 +233,6 @@ def _quarters(hours: Floats) -> Ints:
 
 
 def _resident_columns() -> list[str | pl.Expr]:
-    """The columns of a resident; the texts are composed from other columns."""
     day = pl.when(pl.col("workplace").is_null()).then(
         pl.format("10:00 is about the house ({}); ", "home")
     ).otherwise(pl.format("08:30 is at work or school ({}); ", "workplace"))  # fmt: skip
@@ -264,7 +258,6 @@ def _ties(a: Ints, b: Ints, word: str) -> _Ties:
 
 
 def _family(people: People) -> _Ties:
-    """All pairs of a household."""
     rows = pl.DataFrame(
         {
             "row": np.arange(len(people)),
@@ -313,7 +306,6 @@ def _neighbours(town: Town, home: Ints) -> _Ties:
 
 
 def _friends(age: Ints, rng: np.random.Generator) -> _Ties:
-    """Ties between friends of about the same age."""
     order = np.argsort(age + rng.normal(0, 3, len(age)), kind="stable")
     friendships = rng.poisson(FRIENDS, len(age))
     one = np.repeat(np.arange(len(age)), friendships)

@@ -8,7 +8,7 @@ few array lookups.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +17,6 @@ from populace.worlds.town.spots import Bools, Floats, Ints, Spots, interpolate, 
 
 COLUMNS_AT_ONCE = 128
 """How many targets shortest paths are found for at a time, so that they stay in the cache of the processor."""
-
-
-class Ways(Protocol):
-    """How people get from one point to another."""
-
-    def metres(self, a: Spots, b: Spots) -> Floats:
-        """The length of the way from each point of `a` to that of `b`."""
-
-    def along(self, a: Spots, b: Spots, metres: Floats) -> Spots:
-        """The point after this many metres on the way from each point of `a` to that of `b`."""
-
-    def paths(self, a: Spots, b: Spots) -> Paths:
-        """The ways from each point of `a` to that of `b`."""
-
-    def attach(self, x: Floats, y: Floats) -> Spots:
-        """Any points, attached to the ways so that people can walk on from them."""
 
 
 class Paths(NamedTuple):
@@ -88,7 +72,7 @@ class Streets:
 
     Example:
         >>> corner = Streets(np.array([0.0, 100.0, 100.0]), np.array([0.0, 0.0, 50.0]), np.array([[0, 1], [1, 2]]))
-        >>> doors = corner.doors(np.array([0.0, 110.0]), np.array([0.0, 50.0]))
+        >>> doors = corner.attach(np.array([0.0, 110.0]), np.array([0.0, 50.0]))
         >>> corner.metres(doors.take(np.array([0])), doors.take(np.array([1]))).tolist()
         [160.0]
     """
@@ -116,7 +100,6 @@ class Streets:
 
     @cached_property
     def _between(self) -> Floats:
-        """Metres between all pairs of junctions; infinite where they are not connected."""
         nexts, _, lengths = self._leaving
         count = len(self.x)
         metres = np.full((count, count), np.inf)
@@ -159,8 +142,8 @@ class Streets:
                 return label
             label = spread
 
-    def doors(self, x: Floats, y: Floats, *, building: Ints | None = None) -> Spots:
-        """Points attached to the nearest street on the shortest path."""
+    def attach(self, x: Floats, y: Floats, *, building: Ints | None = None) -> Spots:
+        """The points, attached to the nearest street on the shortest path."""
         ax, ay = self.x[self.ends[:, 0]], self.y[self.ends[:, 0]]
         dx, dy = self.x[self.ends[:, 1]] - ax, self.y[self.ends[:, 1]] - ay
         along = (x[:, None] - ax) * dx + (y[:, None] - ay) * dy
@@ -221,10 +204,6 @@ class Streets:
         ys += [np.where(indoors, b.y, ends[1]), b.y]
         return Paths(np.stack(xs, axis=1), np.stack(ys, axis=1))
 
-    def attach(self, x: Floats, y: Floats) -> Spots:
-        """Points attached to the nearest street."""
-        return self.doors(x, y)
-
     def _point(self, section: Ints, offset: Floats) -> tuple[Floats, Floats]:
         first, second = self.ends[section].T
         share = share_of(offset, self.length[section])
@@ -276,3 +255,7 @@ class Streets:
             onward = ~stays
             rows, goal, left = rows[onward], goal[onward], (left - length)[onward]
             here = nexts[here, slot][onward]
+
+
+Ways: TypeAlias = StraightWays | Streets
+"""How people get from one point to another."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from populace.community.profiles import hue
+from populace.community.page import hue
 from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.forum.data import ForumView

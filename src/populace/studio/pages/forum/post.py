@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
-from populace.community.profiles import hue
+from populace.community.page import hue
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
 from populace.studio.pages.forum.data import ForumPost, ModeratorAct
