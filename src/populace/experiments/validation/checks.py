@@ -156,7 +156,7 @@ def homogeneity_check(basis: ValidityBasis) -> Check:
     if not shares:
         return unmeasured_check(name, "Five people were never asked the same question at once.")
     most, where, n = basis.worst_arm(shares, badness=float)
-    reason = f"The share of the commonest answer when several people were first asked the same{where}."
+    reason = f"The share of the most common answer when several people were first asked the same{where}."
     return Check(name, _at_most(most, ALIKE), percent(most), reason, _up_to(ALIKE), most, n)
 
 
@@ -189,7 +189,7 @@ def size_checks(basis: ValidityBasis) -> list[Check]:
             "replicates",
             _at_least(replicates, REPLICATES),
             f"{replicates} in the smallest arm",
-            "Intervals are over seeds; with few of them they are wide and lean on normality.",
+            "Intervals describe the variation between seeds; with few seeds they are wide and assume normality.",
             f"at least {REPLICATES}",
             float(replicates),
             basis.runs,
