@@ -185,13 +185,15 @@ def _item(run: RunReader, row: dict[str, Any], kind: ItemKind, origin: tuple[str
         experiment=experiment,
         arm=arm,
         kind=kind,
+        system=row["system"] or "",
+        user=row["user"] or "",
+        lead=row["lead"] or "",
         reply=reply,
         question=question,
         arrangement=order,
         labels=bool(row["labels"]),
         memories=_memories(run, row),
         **{name: row[name] for name in ("step", "path", "person", "purpose", "model", "value")},
-        **{name: row[name] or "" for name in ("system", "user", "lead")},
     )
 
 
