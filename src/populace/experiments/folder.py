@@ -22,7 +22,7 @@ from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan
-from populace.journal import environment, git_revision, now
+from populace.journal import environment, now
 
 FORMAT = 1
 LOCK = "lock"
@@ -69,11 +69,10 @@ class ExperimentFolder:
     @classmethod
     def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """Create the folder of an experiment."""
-        path, revision = workspace.experiments / experiment.label, git_revision(Path.cwd())
-        versions = {**environment(), **({"git": revision} if revision else {})}
-        arms_data = [arm.model_dump(mode="json") for arm in arms]
-        manifest = ExperimentManifest(experiment=experiment.data(), arms=arms_data, environment=versions, created=now())
-        folder = cls(path, manifest)
+        path, data = workspace.experiments / experiment.label, [arm.model_dump(mode="json") for arm in arms]
+        folder = cls(
+            path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=environment(), created=now())
+        )
         (path / "rows").mkdir(parents=True, exist_ok=True)
         folder.write()
         return folder

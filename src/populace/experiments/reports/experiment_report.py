@@ -20,7 +20,7 @@ from populace.experiments.reports.document import Report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
-from populace.statistics.bands import mean_band
+from populace.statistics.intervals import mean_band
 
 _MAX_ROWS_DRAWN = 24
 _MAX_SENTENCES = 6

@@ -141,7 +141,7 @@ def homogeneity_check(basis: ValidityBasis) -> Check:
     if not shares:
         return unmeasured_check(name, "Five people were never asked the same question at once.")
     most, where, n = basis.worst_arm(shares, badness=float)
-    reason = f"The share of the commonest answer when several people were first asked the same{where}."
+    reason = f"The share of the most common answer when several people were first asked the same{where}."
     return _share_check(name, most, ALIKE, reason, n)
 
 
@@ -170,7 +170,7 @@ def size_checks(basis: ValidityBasis) -> list[Check]:
     share = basis.failed / basis.runs if basis.runs else 0.0
     smallest, bar = f"{basis.replicates} in the smallest arm", f"at least {REPLICATES}"
     enough = _at_least(basis.replicates, REPLICATES)
-    reason = "Intervals are over seeds; with few of them they are wide and lean on normality."
+    reason = "Intervals describe the variation between seeds; with few seeds they are wide and assume normality."
     loss = "All runs came to their end."
     if basis.failed:
         loss = "Failed runs are in no figure; if they fail for a reason, what is left is a selection."

@@ -52,7 +52,9 @@ def reference_check(basis: ValidityBasis, reference: Reference | None) -> Check:
     """The distance of the answers of the first arm from target shares, and the ratio of their entropies."""
     name = "reference"
     if reference is None:
-        return unmeasured_check(name, "No reference was given, so nothing says whether people would answer so.")
+        return unmeasured_check(
+            name, "No reference was given, so it is not known whether real people answer like this."
+        )
     table = reference_shares(reference)
     comparisons = []
     for question, part in table.group_by("question", maintain_order=True):

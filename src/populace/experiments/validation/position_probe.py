@@ -42,7 +42,7 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
         if not isinstance(question, Finite):
             return unmeasured_check(name, f"The first question, {question.text!r}, has no fixed options to reorder.")
         if len(inquiry.people) > _MAX_PEOPLE:
-            inquiry = inquiry.about(np.arange(_MAX_PEOPLE))
+            inquiry = inquiry.for_rows(np.arange(_MAX_PEOPLE))
         rotated = replace(question, order="rotate", reason=False)
         situation = replace(inquiry.situation, question=rotated)
         decided = await session.decide(replace(inquiry, situation=situation, model=model, decider="model"))
