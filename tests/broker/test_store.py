@@ -61,10 +61,10 @@ def test_a_reply_is_found_again_as_it_was(store, path):
 
 @pytest.mark.parametrize("kind", ["file", "memory"])
 def test_the_first_reply_to_a_request_stays_the_reply(kind, store):
-    kept = store if kind == "file" else MemoryCallStore()
-    kept.put("fake", [("one", Reply("first"))])
-    assert kept.put("fake", [("one", Reply("second")), ("two", Reply("new"))])["one"] == Reply("first")
-    assert kept.get(["one", "two"]) == {"one": Reply("first"), "two": Reply("new")}
+    call_store = store if kind == "file" else MemoryCallStore()
+    call_store.put("fake", [("one", Reply("first"))])
+    assert call_store.put("fake", [("one", Reply("second")), ("two", Reply("new"))])["one"] == Reply("first")
+    assert call_store.get(["one", "two"]) == {"one": Reply("first"), "two": Reply("new")}
 
 
 def test_a_hundred_thousand_keys_can_be_looked_up_at_once(store):

@@ -124,7 +124,7 @@ def test_two_questions_at_once_in_one_scope_are_refused_with_the_way_out() -> No
 
 
 def test_random_numbers_of_one_scope_do_not_depend_on_another() -> None:
-    drawn: dict[bool, list[int]] = {True: [], False: []}
+    draws: dict[bool, list[int]] = {True: [], False: []}
 
     class Drawing(Minimal):
         noisy: bool = False
@@ -136,11 +136,11 @@ def test_random_numbers_of_one_scope_do_not_depend_on_another() -> None:
             if self.noisy and person.id == 0:  # type: ignore[attr-defined]
                 self.rng.random(100)
             if person.id == 1:  # type: ignore[attr-defined]
-                drawn[self.noisy].append(int(self.rng.integers(0, 10**9)))
+                draws[self.noisy].append(int(self.rng.integers(0, 10**9)))
 
     run(Drawing(noisy=True))
     run(Drawing(noisy=False))
-    assert drawn[True] == drawn[False]
+    assert draws[True] == draws[False]
 
 
 def test_metrics_are_numbers_or_text() -> None:

@@ -82,7 +82,7 @@ def model_option(default: str | None = "embedded") -> Callable[[CommandT], Comma
 
 def chart_option(command: CommandT) -> CommandT:
     """`--chart`."""
-    text = "Draw a PNG of the metrics, where matplotlib is installed."
+    text = "Draw a PNG of the metrics, if matplotlib is installed."
     return click.option("--chart/--no-chart", default=True, help=text)(command)
 
 

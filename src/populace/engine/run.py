@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import CallSettings
-from populace.engine.discovery import find_scenario, reference
+from populace.engine.discovery import reference
+from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
@@ -45,7 +46,7 @@ Interventions = Sequence[Intervention | Mapping[str, Any]]
 
 
 class Run(RunReader):
-    """A run: what it left behind, and what can still be done with it.
+    """A recorded run: read what happened in it; resume, replay or fork it.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -125,7 +126,7 @@ class Run(RunReader):
         observer: Observer | None = None,
         **settings: Any,
     ) -> Run:
-        """A run that shares every step before `at` and goes its own way from there.
+        """A new run that shares every step before `at` and differs from there on.
 
         Earlier answers are reused, not bought again, and none is copied. A setting that is left out stays as it was.
 
@@ -217,7 +218,7 @@ def simulate(
 
     Args:
         scenario: The scenario, with its parameters.
-        interventions: What is done to the society from outside, and when.
+        interventions: Changes that are made to the run from outside, each at its step.
         recording: The recorded run that supplies answers for people whose decider is `replay`.
         workspace: The folder for the run and the call store; the current one by default.
         keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
@@ -316,11 +317,6 @@ def _locked(record: Record) -> Iterator[None]:
         record.release()
 
 
-def build_scenario(manifest: Manifest) -> Scenario:
-    """The scenario of a run, with the parameters that it began with."""
-    return find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
-
-
 def _run_settings(values: dict[str, Any], **inherited: Any) -> RunSettings:
     """The settings of a run, with a variation that is checked by those who know what it may hold."""
     if values.get("variation") is not None:
@@ -344,6 +340,3 @@ def _recording(journal: Journal) -> Record | None:
         raise UsageError(
             f"{journal.name} answers from the recording {folder}, which cannot be read: {error.what}"
         ) from error
-
-
-__all__ = ["Run", "build_scenario", "open_run", "simulate"]

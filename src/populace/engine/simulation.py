@@ -392,6 +392,3 @@ def invalid_share(statuses: Mapping[str, int]) -> float:
     """The share of invalid answers."""
     total = sum(statuses.values())
     return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0
-
-
-__all__ = ["Observer", "Simulation", "call_and_wait", "invalid_share"]

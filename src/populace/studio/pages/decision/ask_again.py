@@ -12,9 +12,10 @@ from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, replaced_decision, setting_differences
 from populace.studio.jobs import command
 from populace.studio.pages.decision.panels import draw_chart, probability_chart, show_prompt, show_value
-from populace.studio.shell.frame import CommandLine, chip, notify_errors, section, test_id
+from populace.studio.shell.frame import CommandLine, chip, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import action, disable_during, refill
 
 _ORDERS = {"": "as it was", "reversed": "reversed", "given": "as declared", "own": "an order of my own"}
 _MAX_LENGTH = 20_000
@@ -68,9 +69,7 @@ class AskAgain:
             self.fields["--model"] = test_id(model, "again-model")
             temperature = ui.number("Temperature", value=decision.temperature, min=0, step=0.1).props("outlined dense")
             self.fields["--temperature"] = test_id(temperature.style("width: 130px"), "again-temperature")
-            self.send = test_id(
-                ui.button("Ask again", on_click=notify_errors(self._ask)).props("no-caps"), "again-send"
-            )
+            self.send = action("Ask again", self._ask, "again-send", look="")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
         self.line = CommandLine("again-command")
@@ -117,15 +116,9 @@ class AskAgain:
     async def _ask(self) -> None:
         if self.fields["--temperature"].value is None:
             raise UsageError("there is no temperature.", "Write a number that is at least 0.")
-        self.send.disable()
-        self.busy.set_visibility(True)
-        try:
+        with disable_during(self.send, self.busy):
             result = await self.studio.jobs.call(*self.arguments())
-        finally:
-            self.send.enable()
-            self.busy.set_visibility(False)
-        self.result.clear()
-        with self.result:
+        with refill(self.result):
             self._show(result)
 
     def _show(self, result: dict[str, Any]) -> None:

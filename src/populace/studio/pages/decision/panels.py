@@ -13,6 +13,7 @@ from populace.runs.decision_details import DecisionDetails, ModelCall, form_fiel
 from populace.studio.shell.frame import chip, empty_state, figure, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
+from populace.studio.widgets.elements import note
 
 _SCORES = ("recency", "importance", "relevance")
 _LARGE_LENGTH = 60
@@ -33,9 +34,7 @@ def show_answer(details: DecisionDetails, clock: str) -> None:
         if fields is not None:
             _fields(fields)
         kind = decision.question.get("kind", "question")
-        ui.label(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}").classes(
-            "soft small"
-        )
+        note(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}")
 
 
 def show_value(decision: Decision) -> ui.column:
@@ -54,14 +53,14 @@ def show_situation(details: DecisionDetails) -> None:
         else:
             ui.label("There was no text before the question.").classes("soft")
         if details.fields:
-            ui.label("The values of the fields in the prompt:").classes("soft small")
+            note("The values of the fields in the prompt:")
             _fields(details.fields)
 
 
 def _fields(fields: dict[str, str]) -> None:
     with ui.element("div").classes("facts"):
         for name, value in fields.items():
-            ui.label(display_text(name.replace("_", " "), 60)).classes("soft small")
+            note(name.replace("_", " "), 60)
             prose(value, 400)
 
 
@@ -79,7 +78,7 @@ def show_memories(details: DecisionDetails) -> None:
             for row in details.memories.head(60).iter_rows(named=True):
                 with ui.column().classes("what gap-0 min-w-0"):
                     prose(row["text"], 300)
-                    ui.label(display_text(f"{row['kind']} {row['memory']}", 60)).classes("soft small")
+                    note(f"{row['kind']} {row['memory']}", 60)
                 for name in (*_SCORES, "score"):
                     _meter(row[name], most[name], total=name == "score")
 
@@ -110,7 +109,7 @@ def show_prompt(prompt: dict[str, Any], marker: str) -> None:
         how = METHODS.get(prompt["method"], prompt["method"])
         labels = ", options as letters" if prompt["labels"] else ""
         with ui.row().classes("w-full items-center justify-between no-wrap"):
-            ui.label(display_text(f"{prompt['model']}, {how}{labels}", 160)).classes("soft small")
+            note(f"{prompt['model']}, {how}{labels}", 160)
             whole = "\n\n".join(text for _, text in parts[:2] if text)
 
             def copy(text: str = whole) -> None:
@@ -120,7 +119,7 @@ def show_prompt(prompt: dict[str, Any], marker: str) -> None:
             ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the prompt"')
         for name, text in parts:
             if text:
-                ui.label(name).classes("soft small")
+                note(name)
                 prose(text, 3000, fixed=True)
 
 
@@ -136,7 +135,7 @@ def show_probabilities(details: DecisionDetails) -> None:
         mass = decision.prompts[0]["mass"]
         if mass is not None:
             low = ": little, so interpret it with care" if mass < LOW_MASS else ""
-            ui.label(f"{mass:.1%} of the model's probability fell on the options{low}.").classes("soft small")
+            note(f"{mass:.1%} of the model's probability fell on the options{low}.")
         if decision.has_draw:
             draw_chart(decision, "The draw", "draw")
         else:
@@ -196,7 +195,7 @@ def _replies(details: DecisionDetails) -> None:
             empty_state("There is no reply in words.")
         for at, reply in enumerate(replies):
             if len(replies) > 1:
-                ui.label("reply" if at == 0 else f"after reminder {at}").classes("soft small")
+                note("reply" if at == 0 else f"after reminder {at}")
             prose(reply, 3000, fixed=True)
         for cleaning in details.cleaning:
             rules = ", ".join(cleaning["rules"]) or "none"
@@ -225,9 +224,7 @@ def _call(call: ModelCall) -> None:
             figure(f"{call.seconds:.3g} s" if call.seconds >= 0.001 else "under 1 ms", "time of the call")
         figure(str(call.shared), "person got it" if call.shared == 1 else "people share it")
     source = "The reply came from the call store and cost nothing." if call.reused else "The call was made in this run."
-    ui.label("The call store of this workspace does not have it." if call.reused is None else source).classes(
-        "soft small"
-    )
+    note("The call store of this workspace does not have it." if call.reused is None else source)
     test_id(
         ui.label(f"call {call.key} to {display_text(call.model, 120)}").classes("soft small commandline w-full"), "call"
     )

@@ -29,7 +29,16 @@ from populace.studio.shell.frame import Page, empty_state, frame, notify_errors,
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart
-from populace.studio.widgets.elements import action, count_text, heading, note, outline, plain_table, refill
+from populace.studio.widgets.elements import (
+    action,
+    count_text,
+    disable_during,
+    heading,
+    note,
+    outline,
+    plain_table,
+    refill,
+)
 
 _KEYS: dict[str, Position] = {"1": "first", "ArrowLeft": "first", "2": "second", "ArrowRight": "second"}
 _AUTHOR = re.compile(r"[A-Z]: ")
@@ -119,12 +128,8 @@ async def _show_form(studio: Studio) -> None:
             if not (name.value or "").strip():
                 raise UsageError("the study has no name.", "Letters, digits, - _ and . will do.")
             check_file(studio.workspace, real.value)
-            button.disable()
-            try:
+            with disable_during(button):
                 study = await studio.jobs.call(*arguments())
-            finally:
-                if not button.is_deleted:
-                    button.enable()
             ui.navigate.to(study_address(study["study"]))
 
         for field in (name, chosen, real, comments, community, most):

@@ -28,7 +28,7 @@ from populace.studio.pages.whatif.dialog import ContinuationDialog
 from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse_number, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, count_text, heading, outline, refill
+from populace.studio.widgets.elements import action, count_text, heading, note, outline, refill
 from populace.studio.widgets.redraw import Redrawer
 
 _SORTINGS = {"new": "New", "top": "Top", "hot": "Hot"}
@@ -143,7 +143,7 @@ class _ForumPage:
                 flagged = test_id(ui.switch("Only flagged", value=query.flagged), "flagged")
                 flagged.on_value_change(lambda e: self._set(flagged=e.value))
             with ui.row().classes("items-center w-full gap-3"):
-                self.clock = ui.label("").classes("small soft").style("min-width: 210px")
+                self.clock = note("").style("min-width: 210px")
                 self.slider = ui.slider(min=0, max=max(last, 1), value=last if query.at is None else query.at)
                 test_id(self.slider, "as-of").classes("stretch").props('aria-label="As of which step"')
                 self.slider.on("change", lambda e: self._set_step(int(e.args)))

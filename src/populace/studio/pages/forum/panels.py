@@ -14,7 +14,7 @@ from populace.studio.pages.forum.post import PostContext, face, post_card, tag
 from populace.studio.shell.frame import figure, run_address, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, count_text, heading, note, outline
+from populace.studio.widgets.elements import action, count_text, disable_during, heading, note, outline
 
 _RULE_KINDS = {"prescriptive": "wanted", "restrictive": "not wanted"}
 _FIRST_MEMBERS = 12
@@ -104,13 +104,8 @@ class JudgePanel:
         self._command.set_text(display_text(command(*self._arguments())))
 
     async def _judge(self) -> None:
-        self._button.disable()
-        self._spinner.set_visibility(True)
-        try:
+        with disable_during(self._button, self._spinner):
             await self._studio.jobs.start(*self._arguments()).wait_for_result()
-        finally:
-            self._button.enable()
-            self._spinner.set_visibility(False)
         await self._on_done()
 
 

@@ -15,7 +15,7 @@ from populace.runs.reader import RunReader
 from populace.studio.pages.forum.data import ForumPost, ModeratorAct
 from populace.studio.shell.frame import run_address, test_id
 from populace.studio.shell.text import display_text, prose
-from populace.studio.widgets.elements import action, count_text, note
+from populace.studio.widgets.elements import action, count_text, note, refill
 
 _PLACES = {"whatif": "what-if", "multiverse": "universe"}
 STYLE = '<link rel="stylesheet" href="/studio-static/forum/forum.css">'
@@ -108,7 +108,7 @@ def post_card(
             face(post.author, post.name)
             context.author_link(post.author, post.name)
             answers = f" · answers #{post.parent}" if not nested and post.parent is not None else ""
-            ui.label(f"#{post.post} · {context.time_text(post.time)}{answers}").classes("soft small")
+            note(f"#{post.post} · {context.time_text(post.time)}{answers}")
             votes(post.score, f"{post.ups} for, {post.downs} against")
             if post.origin == "hand":
                 tag("written by hand", "good")
@@ -134,8 +134,7 @@ def _show_words(post: ForumPost, context: PostContext, with_title: bool) -> None
 
     def reveal() -> None:
         context.revealed.add(post.post)
-        place.clear()
-        with place:
+        with refill(place):
             show(True)
 
     with ui.column().classes("w-full gap-1 min-w-0") as place:

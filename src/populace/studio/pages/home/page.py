@@ -19,6 +19,7 @@ from populace.studio.shell.frame import chip, empty_state, frame, notify_errors,
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
+from populace.studio.widgets.elements import action, note, refill
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.start_dialog import show_start
 
@@ -49,8 +50,7 @@ def register(studio: Studio) -> None:
                 on_page = names[(state["page"] - 1) * PAGE_SIZE : state["page"] * PAGE_SIZE]
                 cards = await asyncio.to_thread(lambda: [studio.library.card(name) for name in on_page])
                 experiments = await asyncio.to_thread(studio.library.experiments)
-                listing.clear()
-                with listing:
+                with refill(listing):
                     if not names and not words:
                         _welcome(studio)
                     elif not names:
@@ -96,15 +96,13 @@ def _row(studio: Studio, card: RunCard, refresh: Refresh) -> None:
                     fork = f" · fork of {facts.parent.run}" if facts.parent else ""
                     scenario = facts.scenario.rpartition("/")[2]
                     summary = f"{scenario} · {facts.decided_by} · seed {facts.regime.seed}{fork}"
-                    ui.label(display_text(f"{summary} · {facts.author}, {_date(facts.created)}", 300)).classes(
-                        "soft small foreign"
-                    )
+                    note(f"{summary} · {facts.author}, {_date(facts.created)}", 300)
             if card.trend:
                 with ui.column().classes("gap-0 items-center"):
                     sparkline_chart(card.trend)
                     last = card.trend[-1]
                     value = "–" if last is None else f"{last:.3g}"
-                    ui.label(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}").classes("soft small")
+                    note(f"{display_text(card.metric.replace('_', ' '), 40)}: {value}")
             if facts is not None:
                 _numbers(facts)
         if card.tags:
@@ -155,8 +153,8 @@ def _menu(studio: Studio, card: RunCard, refresh: Refresh) -> None:
             ui.label(f"Tags of {display_text(card.name, 80)}").classes("panel-title")
             field = test_id(ui.input("Tags, separated by commas", value=", ".join(card.tags)), "tags").classes("w-full")
             with ui.row().classes("w-full justify-end"):
-                ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                test_id(ui.button("Save", on_click=partial(save_tags, field, dialog)), "keep-tags").props("no-caps")
+                action("Cancel", dialog.close, look="flat")
+                action("Save", partial(save_tags, field, dialog), "keep-tags", look="")
 
     button = ui.button().props("flat round dense icon=more_vert")
     button.props["aria-label"] = f"More about {display_text(card.name, 80)}"
@@ -179,7 +177,7 @@ def _experiments(cards: list[ExperimentCard]) -> None:
                     continue
                 chip(card.state)
                 failed = f", {card.failed} failed" if card.failed else ""
-                ui.label(f"{card.arms} arms, {card.done:,} of {card.planned:,} runs{failed}").classes("soft small")
+                note(f"{card.arms} arms, {card.done:,} of {card.planned:,} runs{failed}")
 
 
 def _removed(studio: Studio, refresh: Refresh) -> None:
@@ -198,7 +196,7 @@ def _removed(studio: Studio, refresh: Refresh) -> None:
         for name in names:
             with ui.row().classes("items-center gap-2"):
                 ui.label(display_text(name, 80)).classes("foreign")
-                test_id(ui.button("Undo", on_click=partial(undo, name)), f"undo-{name}").props("flat dense no-caps")
+                action("Undo", partial(undo, name), f"undo-{name}", look="flat dense")
 
 
 def _welcome(studio: Studio) -> None:
@@ -230,7 +228,5 @@ def _welcome(studio: Studio) -> None:
         with ui.row().classes("gap-2"):
             button = ui.button("Run norms", on_click=start)
             test_id(button.props("no-caps unelevated"), "run-norms")
-            test_id(ui.button("Open the example", on_click=open_example).props("no-caps outline"), "open-example")
-        ui.label("The embedded model is small and weak: it shows how Populace works, not how people behave.").classes(
-            "soft small"
-        )
+            action("Open the example", open_example, "open-example")
+        note("The embedded model is small and weak: it shows how Populace works, not how people behave.")

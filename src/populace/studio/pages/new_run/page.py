@@ -18,6 +18,7 @@ from populace.studio.pages.new_run.data import LIMITS, SETTINGS, RunForm, estima
 from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import action, disable_during, note, refill
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import read_parameters
 from populace.studio.widgets.start_dialog import show_start
@@ -47,7 +48,7 @@ def register(studio: Studio) -> None:
             except PopulaceError as error:
                 page.show_command(command("scenarios", chosen))
                 error_card(error)
-                test_id(ui.button("Try again", on_click=ui.navigate.reload), "again").props("outline no-caps")
+                action("Try again", ui.navigate.reload, "again")
                 return
             models = await asyncio.to_thread(_models, studio)
             _NewRun(studio, page, form).show(description, models)
@@ -79,11 +80,9 @@ def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]
                 card.on("click", lambda _, target=target: ui.navigate.to(target))
                 with test_id(card, f"scenario-{offer.name}"):
                     ui.label(display_text(offer.name, 80)).classes("offer-name")
-                    ui.label(display_text(offer.summary, 240)).classes("soft small")
+                    note(offer.summary, 240)
         if not any(offer.file for offer in offers):
-            ui.label("`populace new mine` in the folder of this workspace writes a scenario of your own.").classes(
-                "soft small"
-            )
+            note("`populace new mine` in the folder of this workspace writes a scenario of your own.")
 
 
 def _models(studio: Studio) -> list[str]:
@@ -106,9 +105,7 @@ class _NewRun:
         with section(display_text(description["title"], 80)):
             prose(description["purpose"] or "This scenario has no description.")
             with ui.row().classes("items-center gap-3"):
-                ui.label(f"Main metrics: {display_text(', '.join(description['chart']), 200) or 'none'}").classes(
-                    "soft small"
-                )
+                note(f"Main metrics: {display_text(', '.join(description['chart']), 200) or 'none'}")
                 _card_button(description)
             with field_grid():
                 for each in self.form.parameters:
@@ -137,7 +134,7 @@ class _NewRun:
                     field(recording, text("recording"), self._on_setting, name="recording")
             if isinstance(box, ui.input):
                 with ui.row().classes("items-center gap-1"):
-                    ui.label("Known here:").classes("soft small")
+                    note("Known here:")
                     for name in models:
                         suggestion = ui.button(
                             display_text(name, 80), on_click=lambda _, name=name: box.set_value(name)
@@ -147,7 +144,7 @@ class _NewRun:
                 for form, meaning in MODEL_FORMS.items():
                     with ui.row().classes("gap-2 items-baseline"):
                         ui.label(form).classes("commandline").style("flex: 0 0 auto")
-                        ui.label(meaning).classes("soft small")
+                        note(meaning)
             expanded = any(text(each.name) for each in LIMITS)
             with ui.expansion("Budget", value=expanded).classes("w-full").props("dense") as budget:
                 test_id(budget, "budget")
@@ -159,7 +156,7 @@ class _NewRun:
     def _show_estimate(self) -> None:
         with section("What it will take", note="estimated from trial runs with random answers; nothing is spent"):
             self._estimate = test_id(ui.element("div").classes("expected").props("aria-live=polite"), "estimate")
-            again = ui.button("Estimate again", on_click=self._estimate_soon).props("flat dense no-caps icon=refresh")
+            again = action("Estimate again", self._estimate_soon, look="flat dense icon=refresh")
             test_id(again, "estimate-again")
 
     def _on_parameter(self, name: str, text: str) -> None:
@@ -193,8 +190,7 @@ class _NewRun:
 
     async def _do_estimate(self, pause: float) -> None:
         errors = self.form.input_errors()
-        self._estimate.clear()
-        with self._estimate:
+        with refill(self._estimate):
             if errors:
                 name, error = next(iter(errors.items()))
                 ui.label(f"It waits for {display_text(name, 80)}: {display_text(error, 300)}.").classes("soft")
@@ -206,31 +202,25 @@ class _NewRun:
         try:
             estimate = await self.studio.jobs.call(*self.form.estimate())
         except PopulaceError as error:
-            self._estimate.clear()
-            with self._estimate:
+            with refill(self._estimate):
                 error_card(error)
             return
-        self._estimate.clear()
-        with self._estimate:
+        with refill(self._estimate):
             for row in estimate_rows(estimate, self.form):
                 with ui.column().classes("gap-0 expected-row"):
-                    ui.label(row.what).classes("soft small")
+                    note(row.what)
                     ui.label(row.amount).classes("figure")
-                    ui.label(display_text(row.note, 200)).classes("soft small")
+                    note(row.note, 200)
 
     async def _start_run(self) -> None:
         errors = self.form.input_errors()
         if errors:
             message = "; ".join(f"{name} {error}" for name, error in errors.items())
-            self._refusal.clear()
-            with self._refusal:
+            with refill(self._refusal):
                 error_card(UsageError(f"Nothing was started: {message}.", "Correct what is marked in the form."))
             return
-        self._start.disable()
-        try:
+        with disable_during(self._start):
             await show_start(self.studio.jobs.start(*self.form.run()))
-        finally:
-            self._start.enable()
 
 
 def _card_button(description: dict[str, Any]) -> None:
@@ -244,5 +234,5 @@ def _card_button(description: dict[str, Any]) -> None:
             ui.markdown(text).classes("w-full card-text")
         else:
             prose(text, 20_000)
-        ui.button("Close", on_click=dialog.close).props("flat no-caps")
-    test_id(ui.button("Read its card", on_click=dialog.open), "card").props("flat dense no-caps icon=article")
+        action("Close", dialog.close, look="flat")
+    action("Read its card", dialog.open, "card", look="flat dense icon=article")

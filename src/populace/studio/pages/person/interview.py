@@ -12,8 +12,9 @@ from populace.runs.biography import Biography, interviews_with
 from populace.runs.clock import step_time
 from populace.studio.jobs import command
 from populace.studio.shell.frame import CommandLine, chip, empty_state, notify_errors, section, test_id
-from populace.studio.shell.text import display_text, prose
+from populace.studio.shell.text import prose
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import action, disable_during, note, refill
 
 KINDS = {
     "text": "In their own words",
@@ -63,7 +64,7 @@ class InterviewPanel:
             test_id(self.given, "ask-given")
             self.model = ui.input("Model (the run's own)").props("outlined dense").style("flex: 1 1 180px")
             test_id(self.model, "ask-model")
-            self.send = test_id(ui.button("Ask", on_click=notify_errors(self._ask)).props("no-caps"), "ask-send")
+            self.send = action("Ask", self._ask, "ask-send", look="")
             self.busy = ui.spinner(size="sm")
             self.busy.set_visibility(False)
         self.line = CommandLine("ask-command")
@@ -103,19 +104,18 @@ class InterviewPanel:
         if interviews == self._interviews:
             return
         self._interviews = interviews
-        self.history.clear()
-        with self.history:
+        with refill(self.history):
             if not interviews:
                 empty_state("This person has not been interviewed yet. Ask below: they answer as of the step above.")
             for entry in interviews[-30:]:
                 with ui.column().classes("bubble gap-1"):
-                    ui.label(f"asked as of {step_time(run, entry['step'])}").classes("soft small")
+                    note(f"asked as of {step_time(run, entry['step'])}")
                     if entry["given"]:
                         prose(entry["given"], 400).classes("soft")
                     prose(entry["question"], 800)
                 with ui.column().classes("bubble theirs gap-1"):
                     with ui.row().classes("items-center gap-2"):
-                        ui.label(display_text(f"{self.person.name}, by {entry['model']}", 120)).classes("soft small")
+                        note(f"{self.person.name}, by {entry['model']}", 120)
                         if entry["status"] != "ok":
                             chip(entry["status"])
                     prose("no answer" if entry["value"] is None else entry["value"], 1200)
@@ -125,12 +125,7 @@ class InterviewPanel:
             raise UsageError("there is no question yet.", "Write one, then ask.")
         if self.kind.value == "options" and not (self.options.value or "").strip():
             raise UsageError("there are no options yet.", "Write them, separated by commas.")
-        self.send.disable()
-        self.busy.set_visibility(True)
-        try:
+        with disable_during(self.send, self.busy):
             await self.studio.jobs.call(*self.arguments())
-        finally:
-            self.send.enable()
-            self.busy.set_visibility(False)
         self.question.set_value("")
         self._list()

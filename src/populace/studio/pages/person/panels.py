@@ -17,6 +17,7 @@ from populace.studio.shell.frame import empty_state, run_address, section, test_
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_options
+from populace.studio.widgets.elements import action, note, refill
 from populace.studio.widgets.tables import FrameTable
 
 Panel = Callable[[Biography, int], None]
@@ -54,10 +55,9 @@ def _profile() -> Panel:
             return
         before.clear()
         before.update(now)
-        box.clear()
-        with box:
+        with refill(box):
             for column, value in now.items():
-                ui.label(display_text(column.replace("_", " "), 60)).classes("soft small")
+                note(column.replace("_", " "), 60)
                 prose("–" if value is None else value, 600)
 
     return show
@@ -66,7 +66,7 @@ def _profile() -> Panel:
 def _states() -> Panel:
     with section("State over time", note="every column that changed"):
         box = ui.element("div").classes("charts")
-        rest = ui.label("").classes("soft small")
+        rest = note("")
     charts: dict[str, Chart] = {}
     shown: dict[str, Any] = {}
 
@@ -227,13 +227,12 @@ def _talk(studio: Studio, name: str) -> Panel:
         if (talks, state["most"]) == state["shown"]:
             return
         state["shown"] = (talks, state["most"])
-        box.clear()
-        with box:
+        with refill(box):
             if not talks:
                 empty_state("There are no conversations up to this step.")
             for number, lines in talks[: state["most"]]:
                 with ui.column().classes("talk gap-1"):
-                    ui.label(f"step {number} · {time_text(run.record.facts(number)['now'])}").classes("soft small")
+                    note(f"step {number} · {time_text(run.record.facts(number)['now'])}")
                     for who, text in lines:
                         with ui.column().classes("gap-0 w-full"):
                             ui.label(display_text(who, 120)).classes("small").style("font-weight: 600")
@@ -244,8 +243,6 @@ def _talk(studio: Studio, name: str) -> Panel:
                     state["most"] += 4 * _CONVERSATIONS
                     show(person, step)
 
-                ui.button(f"Show earlier ({len(talks) - state['most']} steps)", on_click=more).props(
-                    "flat no-caps dense"
-                )
+                action(f"Show earlier ({len(talks) - state['most']} steps)", more, look="flat dense")
 
     return show

@@ -16,6 +16,7 @@ from populace.studio.pages.run.panels import Panel
 from populace.studio.shell.frame import empty_state, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.charts import bar_chart, bar_options, line_chart, line_options
+from populace.studio.widgets.elements import note, refill
 from populace.studio.widgets.tables import FrameTable
 
 _BARS = ["share", "predicted"]
@@ -49,8 +50,7 @@ class AnswersPanel(Panel):
         self._more.set_visibility(count > len(questions))
         if texts != self._texts or not questions:
             self._texts = texts
-            self._list.clear()
-            with self._list:
+            with refill(self._list):
                 if not questions:
                     empty_state("Nobody was asked anything at this step.")
                 self._cards = [_Question(each, self, place < _MAX_CHARTS) for place, each in enumerate(questions)]
@@ -188,10 +188,10 @@ class UsagePanel(Panel):
         ]
         self._table = FrameTable(columns, key="purpose")
         test_id(self._table.table, "usage")
-        ui.label(
+        note(
             "Tokens and list price count all prompts behind the answers. Calls are those that this run made; the "
             "other replies came from the call store."
-        ).classes("soft small")
+        )
         nothing = pl.DataFrame({"step": [], "calls": [], "reused": []})
         self._chart = line_chart(
             "Calls and reused replies, by step", nothing, "step", ["calls", "reused"], name="usage"
@@ -241,7 +241,7 @@ class SettingsPanel(Panel):
         ]
         for line in commands:
             ui.label(display_text(line, 300)).classes("commandline w-full")
-        ui.label("Run them in the folder of the workspace.").classes("soft small")
+        note("Run them in the folder of the workspace.")
 
     def load(self, run: RunReader, step: int) -> Any:
         """The settings."""

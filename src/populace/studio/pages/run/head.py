@@ -14,6 +14,7 @@ from populace.studio.jobs import CommandError, CommandJob, command
 from populace.studio.shell.frame import chip, error_card, notify_errors, run_address, run_link, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import action, note, refill
 
 _POLLS_A_SECOND = 10
 _STATE_TEXTS = {
@@ -58,7 +59,7 @@ class RunHead:
     def _figure(self, name: str) -> tuple[ui.label, ui.label]:
         with ui.column().classes("gap-0 min-w-0"):
             value = test_id(ui.label("–").classes("figure foreign"), f"figure-{name.replace(' ', '-')}")
-            return value, ui.label(name).classes("soft small")
+            return value, note(name)
 
     def show(self, facts: RunOverview) -> None:
         """Show the state and the numbers of the run."""
@@ -108,22 +109,18 @@ class RunHead:
             label.set_text(note)
 
     def _show_state(self, facts: RunOverview) -> None:
-        self._chip_place.clear()
-        with self._chip_place:
+        with refill(self._chip_place):
             test_id(chip(facts.state), "state")
             if facts.parent:
                 ui.label("fork of").classes("soft")
                 run_link(facts.parent.run)
                 ui.label(f"at step {facts.parent.at}").classes("soft")
-        self._notes.clear()
-        with self._notes:
+        with refill(self._notes):
             for text in [*facts.interventions, *(note[:1].upper() + note[1:] for note in facts.caveats)]:
                 ui.label(display_text(text, 400)).classes("small foreign soft")
-        self._actions.clear()
-        with self._actions:
+        with refill(self._actions):
             self._show_actions(facts)
-        self._links.clear()
-        with self._links:
+        with refill(self._links):
             self._show_links(facts)
 
     def _show_actions(self, facts: RunOverview) -> None:
@@ -135,7 +132,7 @@ class RunHead:
             with ui.column().classes("w-full gap-0").props("role=alert"):
                 if facts.reason:
                     prose(facts.reason)
-                ui.label(_STATE_TEXTS[facts.state]).classes("soft small")
+                note(_STATE_TEXTS[facts.state])
             self._resume(facts)
             return
         with ui.row().classes("gap-2 items-center"):
@@ -144,7 +141,7 @@ class RunHead:
             else:
                 self._button("Resume", "resume", self._go_on, "unelevated")
             self._button("Stop", "stop", self._stop, "outline color=negative")
-            ui.label(_STATE_TEXTS.get(facts.state, "")).classes("soft small").style("flex: 1 1 260px")
+            note(_STATE_TEXTS.get(facts.state, "")).style("flex: 1 1 260px")
 
     def _resume(self, facts: RunOverview) -> None:
         options: dict[str, str] = {}
@@ -155,7 +152,7 @@ class RunHead:
                 return
             field = ui.number(f"How many more {facts.limit} it may use", min=1, on_change=lambda: set_limit())
             test_id(field.props("dense outlined clearable").style("min-width: 230px"), "budget")
-            ui.label("Empty sets no limit.").classes("soft small")
+            note("Empty sets no limit.")
 
         def set_limit() -> None:
             value = field.value
@@ -194,7 +191,7 @@ class RunHead:
             waiting = ui.row().classes("items-center gap-2")
             with waiting:
                 ui.spinner()
-                ui.label("Resuming: earlier steps are run again with their recorded answers.").classes("soft small")
+                note("Resuming: earlier steps are run again with their recorded answers.")
         while job.state == "starting":
             await asyncio.sleep(1 / _POLLS_A_SECOND)
         if not waiting.is_deleted:  # Showing a new state has deleted it already.
@@ -207,12 +204,12 @@ class RunHead:
         if facts.last is not None:
             fork = ui.button("Fork here", on_click=lambda: ui.navigate.to(self._fork()))
             test_id(fork.props("no-caps outline icon=call_split"), "fork-here")
-        compare = ui.button("Compare with…", on_click=self._compare).props("no-caps outline icon=stacked_line_chart")
+        compare = action("Compare with…", self._compare, look="outline icon=stacked_line_chart")
         test_id(compare, "compare-with")
         for table, name, target in (("positions", "Town", "/town/"), ("posts", "Forum", "/forum/")):
             if table in facts.tables:
                 address = target + run_address(facts.name).rpartition("/")[2]
-                button = ui.button(name, on_click=partial(ui.navigate.to, address)).props("no-caps outline")
+                button = action(name, partial(ui.navigate.to, address))
                 test_id(button, f"open-{name.lower()}")
 
     def _fork(self) -> str:
@@ -233,8 +230,8 @@ class RunHead:
                 ui.navigate.to("/compare?runs=" + ",".join([self._name, *(selected.value or [])]))
 
             with ui.row().classes("w-full justify-end"):
-                ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                test_id(ui.button("Compare", on_click=go).props("no-caps"), "compare-go")
+                action("Cancel", dialog.close, look="flat")
+                action("Compare", go, "compare-go", look="")
 
 
 def _flat(options: dict[str, str]) -> list[str]:

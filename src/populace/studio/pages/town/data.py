@@ -25,7 +25,6 @@ MAX_STEPS = 288
 """How many steps may be read at once: two days of ten minutes each."""
 SETUP = "0/rng"
 """The random stream of `setup`."""
-EVENTS = {"step": pl.Int64, "person": pl.Int64, "kind": pl.String, "data": pl.String}
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,9 @@ class TownRun:
                 self._events[step] = pl.DataFrame() if table is None else table.select("step", "person", "kind", "data")
             if self._events[step].height:
                 tables.append(self._events[step])
-        return pl.concat(tables, how="vertical_relaxed") if tables else pl.DataFrame(schema=EVENTS)
+        person = pl.Series(self.ids).dtype
+        empty = pl.DataFrame(schema={"step": pl.Int64, "person": person, "kind": pl.String, "data": pl.String})
+        return pl.concat([empty, *tables], how="vertical_relaxed")
 
     def building(self, place: Ints) -> Ints:
         """The number of the building of each place, counted from 0; -1 on the way."""
@@ -167,12 +168,6 @@ class TownRun:
                 f"{self.run.name} was recorded on another map than {self.town.name} as it is now.",
                 "Define make_town in its scenario as its setup makes the town, or restore the map of that time.",
             )
-
-
-def has_town(run: RunReader) -> bool:
-    """Whether a run recorded positions, so that it has a map; reads no table."""
-    steps = run.steps
-    return len(steps) > 1 and "tables/positions" in run.record.table_names(steps[-1])
 
 
 _CACHE: dict[tuple[str, str], TownRun] = {}

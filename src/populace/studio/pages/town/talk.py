@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from populace.people import Id
 from populace.scenarios.party.party import Party, diffusion_of
 from populace.studio.pages.town.data import TownRun, time_label
-
-SPEECH: dict[str, Any] = {
-    "step": pl.Int64,
-    "time": pl.Int64,
-    "shown": pl.Float64,
-    "until": pl.Float64,
-    "row": pl.Int64,
-    "name": pl.String,
-    "to": pl.List(pl.Int64),
-    "text": pl.String,
-}
 
 
 def speech(town: TownRun, first: int, last: int) -> pl.DataFrame:
@@ -31,8 +19,6 @@ def speech(town: TownRun, first: int, last: int) -> pl.DataFrame:
     """
     talk = (pl.col("kind") == "talked").cum_sum()
     events = town.events(first, last).with_columns(talk=talk).filter(pl.col("kind") == "said")
-    if not events.height:
-        return pl.DataFrame(schema=SPEECH)
     ids = pl.Series("id", town.ids)
     rows = pl.Series("row", range(len(town.ids)), dtype=pl.Int64)
     shape = pl.Struct({"to": pl.List(ids.dtype), "text": pl.String, "at": pl.Int64})

@@ -15,7 +15,7 @@ from populace.studio.pages.whatif.data import continuation_command
 from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, heading, note, outline
+from populace.studio.widgets.elements import action, disable_during, heading, note, outline
 
 _RESPONDERS = {
     "troll": "A troll",
@@ -90,14 +90,8 @@ class ContinuationDialog:
 
             async def start() -> None:
                 _check(who.value, person.value, described.value, words.value, count.value)
-                button.disable()
-                waiting.set_visibility(True)
-                try:
+                with disable_during(button, waiting):
                     target = await self._start(post.post, arguments(), several)
-                finally:
-                    if not button.is_deleted:
-                        button.enable()
-                        waiting.set_visibility(False)
                 dialog.close()
                 ui.navigate.to(target)
 
