@@ -15,7 +15,7 @@ from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.cli import cli
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
-from populace.feedback import Feedback, Item, Queue, QueueSample, parse_rewrite
+from populace.feedback import FeedbackStore, Item, Queue, QueueSample, parse_rewrite
 from populace.feedback.feedback import check_rater
 from populace.models import Scripted
 from populace.scenarios.norms import Norms
@@ -136,7 +136,7 @@ def test_an_experiment_that_kept_no_run_says_so() -> None:
 def test_a_line_holds_all_that_learning_needs() -> None:
     run = made(Shirts())
     item = drawn(run).items[0]
-    Feedback().score(item, "ada", 4, queue="q", seed=3)
+    FeedbackStore().score(item, "ada", 4, queue="q", seed=3)
     line = json.loads((Path("feedback") / "ada.jsonl").read_text())
     assert line["schema"] == 1 and line["score"] == 4 and line["rater"] == "ada" and line["held"]
     assert (line["run"], line["step"], line["path"], line["person"]) == (run.name, item.step, item.path, item.person)
@@ -144,7 +144,7 @@ def test_a_line_holds_all_that_learning_needs() -> None:
 
 
 def test_the_last_word_about_an_answer_holds() -> None:
-    feedback, items = Feedback(), drawn(made(Shirts())).items
+    feedback, items = FeedbackStore(), drawn(made(Shirts())).items
     feedback.score(items[0], "ada", 2)
     feedback.score(items[0], "ada", 5)
     feedback.skip(items[1], "ada")
@@ -158,7 +158,7 @@ def test_the_last_word_about_an_answer_holds() -> None:
 
 
 def test_two_raters_are_kept_apart() -> None:
-    feedback, items = Feedback(), drawn(made(Shirts())).items
+    feedback, items = FeedbackStore(), drawn(made(Shirts())).items
     feedback.score(items[0], "ada", 2)
     feedback.score(items[0], "ben", 4)
     assert {rater: feedback.judgements(rater)[items[0].key]["score"] for rater in feedback.raters()} == {
@@ -170,7 +170,7 @@ def test_two_raters_are_kept_apart() -> None:
 @settings(max_examples=25, deadline=None)
 @given(cut=st.integers(1, 600))
 def test_a_line_that_a_kill_tore_costs_that_line_only(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
-    feedback = Feedback(tmp_path_factory.mktemp("torn"))
+    feedback = FeedbackStore(tmp_path_factory.mktemp("torn"))
     items = [Item(**(one().__dict__ | {"key": key})) for key in "abc"]
     feedback.score(items[0], "ada", 1)
     feedback.score(items[1], "ada", 2)
@@ -191,7 +191,7 @@ def test_a_file_of_a_newer_version_is_refused() -> None:
     folder.mkdir()
     (folder / "ada.jsonl").write_text(json.dumps({"schema": 2, "item": "x"}) + "\n")
     with pytest.raises(UsageError, match="newer"):
-        Feedback().table()
+        FeedbackStore().table()
 
 
 @pytest.mark.parametrize("name", ["", "  ", "../ada", "a/b", ".hidden", "a" * 65, "a\n", "a\0b", "-x"])
@@ -243,7 +243,7 @@ def test_words_numbers_and_forms_are_checked() -> None:
 
 
 def test_agreement_says_when_there_is_too_little() -> None:
-    feedback, items = Feedback(), drawn(made(Shirts())).items
+    feedback, items = FeedbackStore(), drawn(made(Shirts())).items
     assert feedback.agreement().note == "No scores yet."
     feedback.score(items[0], "ada", 2)
     assert feedback.agreement().measures is None and "needs two" in feedback.agreement().note
@@ -252,7 +252,7 @@ def test_agreement_says_when_there_is_too_little() -> None:
 
 
 def test_raters_who_agree_have_an_alpha_of_one() -> None:
-    feedback, items = Feedback(), drawn(made(Shirts())).items
+    feedback, items = FeedbackStore(), drawn(made(Shirts())).items
     for number, item in enumerate(items[:6]):
         for rater in ("ada", "ben"):
             feedback.score(item, rater, 1 + number % 5)
@@ -263,7 +263,7 @@ def test_raters_who_agree_have_an_alpha_of_one() -> None:
 
 
 def test_equal_scores_throughout_are_told_and_give_no_number() -> None:
-    feedback, items = Feedback(), drawn(made(Shirts())).items
+    feedback, items = FeedbackStore(), drawn(made(Shirts())).items
     for item in items[:3]:
         for rater in ("ada", "ben"):
             feedback.score(item, rater, 3)
@@ -278,7 +278,7 @@ def test_the_command_makes_a_queue_and_tells_what_was_judged() -> None:
     items = Queue.open(Workspace(), queue["queue"]).draw(Workspace()).items
     for rater in ("ada", "ben"):
         for number, item in enumerate(items):
-            Feedback().score(item, rater, 1 + number)
+            FeedbackStore().score(item, rater, 1 + number)
     told = json.loads(CliRunner().invoke(cli, ["feedback", "--by", "run", "--json"], standalone_mode=False).output)
     assert [row["scored"] for row in told["data"]["raters"]] == [5, 5]
     assert told["data"]["agreement"]["measures"][0]["value"] == 1.0

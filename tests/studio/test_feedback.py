@@ -12,7 +12,7 @@ import pytest
 from populace import Run, simulate
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
-from populace.feedback import Feedback, Queue
+from populace.feedback import FeedbackStore, Queue
 from populace.models import Scripted
 from populace.studio.pages.feedback.rating_session import RatingSession
 from support.models import varied
@@ -57,13 +57,13 @@ def test_five_answers_are_scored_with_the_keyboard(tmp_path: Path) -> None:
         for number in range(1, 6):
             press(visit, str(number))
             await judged(visit, number)
-        lines = Feedback(tmp_path).judgements("ada").values()
+        lines = FeedbackStore(tmp_path).judgements("ada").values()
         assert sorted(line["score"] for line in lines) == [1, 2, 3, 4, 5]
         press(visit, "s")
         await visit.sees("You judged all 6 answers")
         press(visit, "u")
         await judged(visit, 5)
-        assert len(Feedback(tmp_path).judgements("ada")) == 5
+        assert len(FeedbackStore(tmp_path).judgements("ada")) == 5
 
     visiting(tmp_path, story)
 
@@ -85,7 +85,7 @@ def test_nothing_on_the_page_names_run_arm_or_model(tmp_path: Path) -> None:
             assert [word for word in hidden if word in sent] == []
             press(visit, "3")
             await judged(visit, number + 1, 5)
-        arms = Feedback(tmp_path).table()["arm"].unique().to_list()
+        arms = FeedbackStore(tmp_path).table()["arm"].unique().to_list()
         assert {"groups=1", "groups=3"} <= set(arms)
 
     visiting(tmp_path, story)
@@ -102,12 +102,12 @@ def test_two_raters_are_kept_apart_and_their_agreement_is_told(tmp_path: Path) -
             press(visit, str(1 + number % 5))
             await judged(visit, number + 1)
         await judged(other, 0)
-        ada = {key: line["score"] for key, line in Feedback(tmp_path).judgements("ada").items()}
+        ada = {key: line["score"] for key, line in FeedbackStore(tmp_path).judgements("ada").items()}
         sitting = RatingSession.begin(Workspace(tmp_path), name, 0, "ben")
         for number, item in enumerate(sitting.items):
             press(other, str(ada[item.key]))
             await judged(other, number + 1)
-        assert {key: line["score"] for key, line in Feedback(tmp_path).judgements("ben").items()} == ada
+        assert {key: line["score"] for key, line in FeedbackStore(tmp_path).judgements("ben").items()} == ada
         await visit.open("/feedback")
         await visit.sees("Krippendorff's alpha for ordered scores 1")
         assert [row["scored"] for row in visit.one("raters").rows] == [6, 6]
@@ -129,7 +129,7 @@ def test_an_option_is_rewritten_by_its_number(tmp_path: Path) -> None:
         press(visit, "2")
         press(visit, "Enter")
         await judged(visit, 1)
-        (line,) = Feedback(tmp_path).judgements("ada").values()
+        (line,) = FeedbackStore(tmp_path).judgements("ada").values()
         assert line["rewrite"] == "green" and line["score"] is None
 
     visiting(tmp_path, story)
@@ -147,7 +147,7 @@ def test_words_are_rewritten_and_saved_with_enter(tmp_path: Path) -> None:
         visit.enter("rewriting", "<script>alert(1)</script> Good morning!")
         visit.user.find(marker="rewriting").trigger("keydown.enter.exact.prevent")
         await judged(visit, 1)
-        (line,) = Feedback(tmp_path).judgements("ada").values()
+        (line,) = FeedbackStore(tmp_path).judgements("ada").values()
         assert line["rewrite"] == "<script>alert(1)</script> Good morning!" and line["verdict"] == "rewritten"
 
     visiting(tmp_path, story)
@@ -203,7 +203,7 @@ def test_a_link_brings_an_answer_back_and_a_second_visit_goes_on(tmp_path: Path)
         await visit.open(f"{address}&n=1")
         await visit.sees("You scored it 2.")
         press(visit, "4")
-        await visit.until(lambda: [line["score"] for line in Feedback(tmp_path).judgements("ada").values()] == [4])
+        await visit.until(lambda: [line["score"] for line in FeedbackStore(tmp_path).judgements("ada").values()] == [4])
 
     visiting(tmp_path, story)
 
@@ -252,7 +252,7 @@ def test_going_back_takes_back_what_was_said(tmp_path: Path, keys: str) -> None:
         else:
             said.append(key)
             sitting.score(int(key))
-        kept = Feedback(tmp_path).judgements("ada")
+        kept = FeedbackStore(tmp_path).judgements("ada")
         in_order = [kept[item.key] for item in sitting.items if item.key in kept]
         assert [str(line["score"] or line["verdict"]) for line in in_order] == said
         assert sitting.place == len(said)

@@ -21,7 +21,7 @@ from populace.community.model_caller import ModelCaller
 from populace.community.raters import rate_by_model
 from populace.community.study import Material, Study, rater_name
 from populace.engine.workspace import Workspace
-from populace.feedback import Feedback, Queue, RaterAgreement
+from populace.feedback import FeedbackStore, Queue, RaterAgreement
 from populace.feedback.items import KINDS
 
 
@@ -178,7 +178,7 @@ def feedback_command(runs: tuple[str, ...], kind: str, size: int, purpose: str, 
     if runs:
         _make_queue(place, Queue.of(place, runs, kind, size, purpose), seed)
         return
-    feedback = Feedback(place)
+    feedback = FeedbackStore(place)
     counts, agreement = feedback.counts(), feedback.agreement()
     means = feedback.scores(by) if by else None
     unreadable = feedback.unreadable()

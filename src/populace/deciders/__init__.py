@@ -1,8 +1,7 @@
 """Deciders answer a question: a model, a rule or a recording, chosen for each person by a column."""
 
 from populace.deciders.decide import decide
-from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult
-from populace.deciders.draws import apply_temperature, draw_options
+from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, apply_temperature, draw_options
 from populace.deciders.recorded import RecordedAsk, RecordedStep, replay
 
 __all__ = [

@@ -17,8 +17,7 @@ import polars as pl
 
 from populace.base.errors import ReplayMismatchError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, status_column
-from populace.deciders.draws import apply_temperature, draw_options
+from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, apply_temperature, draw_options, status_column
 from populace.deciders.scored import option_values
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling
 from populace.questions import STATUS_DTYPE, STATUSES, Answers, Finite, Question

@@ -9,8 +9,7 @@ import polars as pl
 
 from populace.base.errors import QuestionError
 from populace.base.randomness import uniforms
-from populace.deciders.decision import InquiryResult, status_column
-from populace.deciders.draws import draw_options
+from populace.deciders.decision import InquiryResult, draw_options, status_column
 from populace.deciders.scored import option_values
 from populace.prompting import Inquiry
 from populace.questions import Answers, Choice, Finite

@@ -12,8 +12,14 @@ import polars as pl
 
 from populace.base.randomness import uniforms
 from populace.broker import Broker
-from populace.deciders.decision import InquiryResult, final_status, prompt_table, status_column
-from populace.deciders.draws import apply_temperature, draw_options
+from populace.deciders.decision import (
+    InquiryResult,
+    apply_temperature,
+    draw_options,
+    final_status,
+    prompt_table,
+    status_column,
+)
 from populace.deciders.reasoning import think_aloud
 from populace.models import Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, scoring_mode

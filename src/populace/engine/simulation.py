@@ -314,8 +314,8 @@ class Simulation:
         if columns:
             tables["people"] = people.frame if rows else people.frame[["id", *changed_columns]]
         if self._stage.events:
-            tables["events"] = step_tables.events(self._current.number, self._stage.events, people.ids.dtype)
-        tables["metrics"] = step_tables.metrics(self._current.number, self.metrics)
+            tables["events"] = step_tables.event_table(self._current.number, self._stage.events, people.ids.dtype)
+        tables["metrics"] = step_tables.metric_row(self._current.number, self.metrics)
         for name, table in self._stage.tables.items():
             if self._tables.get(name) is not table:
                 tables[f"tables/{name}"] = table
@@ -323,7 +323,7 @@ class Simulation:
         facts = {
             "now": self.scenario.now.isoformat(),
             "people": {"count": len(people), "rows": rows, "columns": people.columns, "written": columns},
-            **step_tables.counts(self._current.asks),
+            **step_tables.status_counts(self._current.asks),
         }
         return tables, facts
 

@@ -69,23 +69,23 @@ def _concat(tables: list[pl.DataFrame]) -> pl.DataFrame:
     return tables[0] if len(tables) == 1 else pl.concat(tables, how="diagonal")
 
 
-def events(step: int, items: Sequence[pl.DataFrame | Event], ids: pl.DataType) -> pl.DataFrame:
+def event_table(step: int, events: Sequence[pl.DataFrame | Event], id_dtype: pl.DataType) -> pl.DataFrame:
     """What happened in the step, in order, with its number."""
     tables: list[pl.DataFrame] = []
-    schema = {"person": ids, "kind": pl.String(), "data": pl.String()}
-    for single, group in itertools.groupby(items, lambda one: isinstance(one, Event)):
+    schema = {"person": id_dtype, "kind": pl.String(), "data": pl.String()}
+    for single, group in itertools.groupby(events, lambda one: isinstance(one, Event)):
         members = list(group)
         tables += [pl.DataFrame(members, schema=schema, orient="row")] if single else cast(list[pl.DataFrame], members)
     return pl.concat(tables).select(pl.lit(step).alias("step"), "kind", "person", "data")
 
 
-def metrics(step: int, values: Mapping[str, float | str | None]) -> pl.DataFrame:
+def metric_row(step: int, values: Mapping[str, float | str | None]) -> pl.DataFrame:
     """The metrics of the step, in one row."""
     types = {name: pl.String() if isinstance(value, str) else pl.Float64() for name, value in values.items()}
     return pl.DataFrame([{"step": step, **values}], schema={"step": pl.Int64(), **types})
 
 
-def counts(asks: list[tuple[Inquiry, InquiryResult]]) -> dict[str, Any]:
+def status_counts(asks: list[tuple[Inquiry, InquiryResult]]) -> dict[str, Any]:
     """How many answers had which status, and how many rested on little probability."""
     statuses: Counter[str] = Counter()
     scored = low = sampled = 0

@@ -72,7 +72,7 @@ class RaterAgreement:
     note: str
 
 
-class Feedback:
+class FeedbackStore:
     """The feedback of all raters in a workspace.
 
     Args:
@@ -80,7 +80,7 @@ class Feedback:
 
     Example:
         >>> import tempfile
-        >>> Feedback(tempfile.mkdtemp()).table().height
+        >>> FeedbackStore(tempfile.mkdtemp()).table().height
         0
     """
 

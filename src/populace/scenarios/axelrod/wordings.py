@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.scenarios.wordings import read_wordings
+from populace.scenarios.wordings import read_wording_texts
 
 Words = Literal["neutral", "shapes", "share", "named"]
 
@@ -37,6 +37,6 @@ def moves(cooperated: npt.NDArray[np.bool_]) -> pl.Series:
 
 WORDINGS = {
     name: {key: text.replace("{payoffs}", wording["payoffs"]) for key, text in wording.items()}
-    for name, wording in read_wordings(__file__).items()
+    for name, wording in read_wording_texts(__file__).items()
 }
 """What players are told and asked, in several wordings."""

@@ -22,12 +22,12 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.scenarios.market.coordination import MARGIN, coordination, following
 from populace.scenarios.market.sellers import Learners, Trial, Twin
-from populace.scenarios.wordings import WordingName, read_wordings
+from populace.scenarios.wordings import WordingName, read_wording_texts
 from populace.worlds.market import LogitMarket
 
 Floats = npt.NDArray[np.float64]
 
-WORDINGS = read_wordings(__file__)
+WORDINGS = read_wording_texts(__file__)
 SHOPS = ("Alder", "Birch", "Cedar", "Damson", "Elm", "Fir")
 """The names of the shops, chosen to mean nothing."""
 BUYERS = 100

@@ -19,13 +19,13 @@ from populace.questions import Choice, Rating
 from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
 from populace.scenarios.pictures import draw_cells
-from populace.scenarios.wordings import WordingName, read_wordings
+from populace.scenarios.wordings import WordingName, read_wording_texts
 from populace.worlds.grid import Grid
 
 Whole = npt.NDArray[np.int64]
 Words = Literal["neutral", "colour", "team", "ethnic"]
 
-WORDINGS = read_wordings(__file__)
+WORDINGS = read_wording_texts(__file__)
 GROUPS: dict[Words, tuple[str, ...]] = {
     "neutral": ("group K", "group M", "group P", "group R"),
     "colour": ("the blue people", "the orange people", "the green people", "the yellow people"),

@@ -10,7 +10,7 @@ from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.experiments.folder import experiment_names
-from populace.feedback import Feedback, Queue
+from populace.feedback import FeedbackStore, Queue
 from populace.feedback.feedback import check_rater
 from populace.feedback.items import KINDS, ItemKind, purposes
 from populace.feedback.sources import read_sources
@@ -154,7 +154,7 @@ def _purposes(studio: Studio, runs: list[str], kind: str) -> list[str]:
 
 async def _show_counts(studio: Studio) -> None:
     """How much every rater judged, and how far they agree."""
-    feedback = Feedback(studio.workspace)
+    feedback = FeedbackStore(studio.workspace)
     counts = await asyncio.to_thread(feedback.counts)
     agreement = await asyncio.to_thread(feedback.agreement)
     with section("Judged so far"):

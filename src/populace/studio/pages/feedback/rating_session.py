@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from populace.engine.workspace import Workspace
-from populace.feedback import Feedback, Item, Queue
+from populace.feedback import FeedbackStore, Item, Queue
 
 
 @dataclass
@@ -22,7 +22,7 @@ class RatingSession:
         place: The position of the current answer; the number of answers once all are judged.
     """
 
-    feedback: Feedback
+    feedback: FeedbackStore
     queue: str
     seed: int
     rater: str
@@ -36,7 +36,7 @@ class RatingSession:
     def begin(cls, workspace: Workspace, queue: str, seed: int, rater: str) -> RatingSession:
         """Open a queue at the first answer that this rater has not judged."""
         draw = Queue.open(workspace, queue).draw(workspace, seed)
-        feedback = Feedback(workspace)
+        feedback = FeedbackStore(workspace)
         items = draw.in_rater_order(rater, seed)
         session = cls(feedback, queue, seed, rater, items, draw.missing, feedback.judgements(rater))
         session.place = session._next_place(0)

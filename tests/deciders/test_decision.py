@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from populace.base.randomness import path_key, uniforms
-from populace.deciders.draws import apply_temperature, draw_options
+from populace.deciders.decision import apply_temperature, draw_options
 
 WEIGHTS = st.lists(st.floats(0, 1), min_size=2, max_size=6).filter(lambda weights: sum(weights) > 0.01)
 
