@@ -7,7 +7,8 @@ from collections.abc import Callable
 from nicegui import ui
 
 from populace.studio.shell.frame import test_id
-from populace.studio.shell.text import display_text
+from populace.studio.shell.text import CUT_LENGTH, display_text
+from populace.studio.widgets.elements import note
 from populace.studio.widgets.form_values import format_value, input_error
 from populace.tools.describe import Parameter
 
@@ -29,7 +30,7 @@ def field(parameter: Parameter, text: str | None, on_input: OnInput, *, name: st
         element = _element(parameter, value, on_input)
         help_text = " ".join(part for part in (parameter.help, _limits(parameter)) if part)
         if help_text:
-            ui.label(display_text(help_text)).classes("soft small foreign")
+            note(help_text, CUT_LENGTH)
     return test_id(element, name or f"parameter-{parameter.name}")
 
 

@@ -10,9 +10,10 @@ from nicegui import ui
 from populace.questions import LOW_MASS
 from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, ModelCall, form_fields
-from populace.studio.shell.frame import chip, empty_state, figure, section, test_id
+from populace.studio.shell.frame import chip, copy_button, empty_state, figure, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
+from populace.studio.widgets.elements import fact_list, note
 
 _SCORES = ("recency", "importance", "relevance")
 _LARGE_LENGTH = 60
@@ -31,11 +32,9 @@ def show_answer(details: DecisionDetails, clock: str) -> None:
                 test_id(show_value(decision), "answer")
             chip(decision.status)
         if fields is not None:
-            _fields(fields)
+            fact_list(fields)
         kind = decision.question.get("kind", "question")
-        ui.label(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}").classes(
-            "soft small"
-        )
+        note(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}")
 
 
 def show_value(decision: Decision) -> ui.column:
@@ -54,15 +53,8 @@ def show_situation(details: DecisionDetails) -> None:
         else:
             ui.label("There was no text before the question.").classes("soft")
         if details.fields:
-            ui.label("The values of the fields in the prompt:").classes("soft small")
-            _fields(details.fields)
-
-
-def _fields(fields: dict[str, str]) -> None:
-    with ui.element("div").classes("facts"):
-        for name, value in fields.items():
-            ui.label(display_text(name.replace("_", " "), 60)).classes("soft small")
-            prose(value, 400)
+            note("The values of the fields in the prompt:")
+            fact_list(details.fields)
 
 
 def show_memories(details: DecisionDetails) -> None:
@@ -79,7 +71,7 @@ def show_memories(details: DecisionDetails) -> None:
             for row in details.memories.head(60).iter_rows(named=True):
                 with ui.column().classes("what gap-0 min-w-0"):
                     prose(row["text"], 300)
-                    ui.label(display_text(f"{row['kind']} {row['memory']}", 60)).classes("soft small")
+                    note(f"{row['kind']} {row['memory']}", 60)
                 for name in (*_SCORES, "score"):
                     _meter(row[name], most[name], total=name == "score")
 
@@ -93,9 +85,8 @@ def _meter(value: float, most: float, *, total: bool) -> None:
 
 def show_prompts(decision: Decision) -> None:
     """The exact prompts, with a button that copies them."""
-    with section(
-        "Exact prompt" if len(decision.prompts) < 2 else f"Exact prompts, {len(decision.prompts)} orders averaged"
-    ):
+    count = len(decision.prompts)
+    with section("Exact prompt" if count < 2 else f"Exact prompts, {count} orders averaged"):
         if not decision.prompts:
             empty_state("A rule or a recording decided: there is no prompt. Ask a model below.")
         for at, prompt in enumerate(decision.prompts):
@@ -110,17 +101,11 @@ def show_prompt(prompt: dict[str, Any], marker: str) -> None:
         how = METHODS.get(prompt["method"], prompt["method"])
         labels = ", options as letters" if prompt["labels"] else ""
         with ui.row().classes("w-full items-center justify-between no-wrap"):
-            ui.label(display_text(f"{prompt['model']}, {how}{labels}", 160)).classes("soft small")
-            whole = "\n\n".join(text for _, text in parts[:2] if text)
-
-            def copy(text: str = whole) -> None:
-                ui.clipboard.write(text)
-                ui.notify("Copied")
-
-            ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the prompt"')
+            note(f"{prompt['model']}, {how}{labels}", 160)
+            copy_button("the prompt", lambda: "\n\n".join(text for _, text in parts[:2] if text))
         for name, text in parts:
             if text:
-                ui.label(name).classes("soft small")
+                note(name)
                 prose(text, 3000, fixed=True)
 
 
@@ -136,7 +121,7 @@ def show_probabilities(details: DecisionDetails) -> None:
         mass = decision.prompts[0]["mass"]
         if mass is not None:
             low = ": little, so interpret it with care" if mass < LOW_MASS else ""
-            ui.label(f"{mass:.1%} of the model's probability fell on the options{low}.").classes("soft small")
+            note(f"{mass:.1%} of the model's probability fell on the options{low}.")
         if decision.has_draw:
             draw_chart(decision, "The draw", "draw")
         else:
@@ -154,17 +139,10 @@ def draw_chart(decision: Decision, title: str, name: str) -> Chart:
     """The line from 0 to 1, divided among the options, with the random number as a marker."""
     edges = decision.draw_intervals
     table = pl.DataFrame(edges, schema={"option": pl.String, "from": pl.Float64, "to": pl.Float64}, orient="row")
-    series: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "stack": "line",
-            "name": display_text(option, 40),
-            "data": [high - low],
-            "barWidth": 26,
-            "itemStyle": {"color": COLOURS[at % len(COLOURS)]},
-        }
-        for at, (option, low, high) in enumerate(edges)
-    ]
+    series: list[dict[str, Any]] = []
+    for at, (option, low, high) in enumerate(edges):
+        look = {"barWidth": 26, "itemStyle": {"color": COLOURS[at % len(COLOURS)]}}
+        series.append({"type": "bar", "stack": "line", "name": display_text(option, 40), "data": [high - low], **look})
     if series and decision.draw is not None:
         series[-1]["markLine"] = {
             "silent": True,
@@ -185,7 +163,7 @@ def draw_chart(decision: Decision, title: str, name: str) -> Chart:
         chart = Chart(title, options, table, name)
         if decision.draw is not None and decision.value is not None:
             outcome = f"The random number {decision.draw:.4f} fell on “{display_text(decision.value, 80)}”."
-            test_id(ui.label(outcome).classes("small"), f"{name}-fell")
+            test_id(note(outcome, classes="small"), f"{name}-fell")
     return chart
 
 
@@ -196,12 +174,12 @@ def _replies(details: DecisionDetails) -> None:
             empty_state("There is no reply in words.")
         for at, reply in enumerate(replies):
             if len(replies) > 1:
-                ui.label("reply" if at == 0 else f"after reminder {at}").classes("soft small")
+                note("reply" if at == 0 else f"after reminder {at}")
             prose(reply, 3000, fixed=True)
         for cleaning in details.cleaning:
             rules = ", ".join(cleaning["rules"]) or "none"
             rest = f"; nothing was left: {cleaning['reason']}" if cleaning["left"] is None else ""
-            ui.label(display_text(f"Cleaning rules that applied: {rules}{rest}.", 400)).classes("small")
+            note(f"Cleaning rules that applied: {rules}{rest}.", 400, classes="small")
 
 
 def show_calls(details: DecisionDetails) -> None:
@@ -216,24 +194,15 @@ def show_calls(details: DecisionDetails) -> None:
 def _call(call: ModelCall) -> None:
     with ui.row().classes("w-full items-start gap-6"):
         figure(f"{call.prompt_tokens:,} + {call.completion_tokens:,}", "tokens read + written")
-        figure(
-            "unknown" if call.cost is None else f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0",
-            "cost",
-            note=_price(call),
-        )
+        cost, price = "unknown", "no price is known for this model"
+        if call.cost is not None:
+            cost = f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0"
+            price = "free" if call.cost == 0 else "by the price table"
+        figure(cost, "cost", note=price)
         if call.seconds is not None:
             figure(f"{call.seconds:.3g} s" if call.seconds >= 0.001 else "under 1 ms", "time of the call")
         figure(str(call.shared), "person got it" if call.shared == 1 else "people share it")
     source = "The reply came from the call store and cost nothing." if call.reused else "The call was made in this run."
-    ui.label("The call store of this workspace does not have it." if call.reused is None else source).classes(
-        "soft small"
-    )
-    test_id(
-        ui.label(f"call {call.key} to {display_text(call.model, 120)}").classes("soft small commandline w-full"), "call"
-    )
-
-
-def _price(call: ModelCall) -> str:
-    if call.cost is None:
-        return "no price is known for this model"
-    return "free" if call.cost == 0 else "by the price table"
+    note("The call store of this workspace does not have it." if call.reused is None else source)
+    text = f"call {call.key} to {display_text(call.model, 120)}"
+    test_id(note(text, classes="soft small commandline w-full"), "call")
