@@ -121,9 +121,6 @@ class CommandJob:
 class Jobs:
     """Starts commands in a workspace.
 
-    Args:
-        workspace: The workspace.
-
     Attributes:
         started: The jobs that were started and go on by themselves, in their order.
     """

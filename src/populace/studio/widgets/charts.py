@@ -97,11 +97,8 @@ def line_options(table: pl.DataFrame, x: str, ys: Sequence[str], **more: Unpack[
             series += _band(table, xs, *bands[y], colour, y)
         values = table[y].to_list() if table.height else []
         few = table.height <= 60
-        line: dict[str, Any] = {
-            "type": "line",
-            "name": display_text(y, 60),
-            "data": list(map(list, zip(xs, values, strict=True))),
-        }
+        points = list(map(list, zip(xs, values, strict=True)))
+        line: dict[str, Any] = {"type": "line", "name": display_text(y, 60), "data": points}
         line |= {"showSymbol": few, "symbolSize": 5, "connectNulls": False, "animation": False}
         line |= {"lineStyle": {"color": colour, "width": 2}, "itemStyle": {"color": colour}}
         series.append(line)
@@ -133,23 +130,18 @@ def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, uni
 def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "") -> dict[str, Any]:
     """The options of `bar_chart`."""
     names = [display_text(each, 40) for each in table[x].to_list()] if table.height else []
+    series: list[dict[str, Any]] = []
+    for index, y in enumerate(ys):
+        look = {"itemStyle": {"color": COLOURS[index % len(COLOURS)]}, "animation": False, "barMaxWidth": 48}
+        values = table[y].to_list() if table.height else []
+        series.append({"type": "bar", "name": display_text(y, 60), "data": values, **look})
     return {
         "grid": {"left": 8, "right": 18, "top": 34 if len(ys) > 1 else 24, "bottom": 8, "containLabel": True},
         "xAxis": {"type": "category", "data": names, **_AXIS},
         "yAxis": {"type": "value", "name": unit, **_AXIS},
         "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll"},
         "tooltip": {"trigger": "item"},
-        "series": [
-            {
-                "type": "bar",
-                "name": display_text(y, 60),
-                "data": table[y].to_list() if table.height else [],
-                "itemStyle": {"color": COLOURS[index % len(COLOURS)]},
-                "animation": False,
-                "barMaxWidth": 48,
-            }
-            for index, y in enumerate(ys)
-        ],
+        "series": series,
     }
 
 
@@ -181,14 +173,10 @@ def _band(table: pl.DataFrame, xs: list[Any], low: str, high: str, colour: str, 
     heights = (table[high] - table[low]).to_list()
     common = {"type": "line", "stack": f"band of {line}", "showSymbol": False, "silent": True, "animation": False}
     common |= {"lineStyle": {"opacity": 0}, "stackStrategy": "all", "tooltip": {"show": False}}
+    area = {"areaStyle": {"color": colour, "opacity": 0.18}}
     return [
         {**common, "name": f"{line}, low", "data": list(map(list, zip(xs, lows, strict=True)))},
-        {
-            **common,
-            "name": f"{line}, high",
-            "data": list(map(list, zip(xs, heights, strict=True))),
-            "areaStyle": {"color": colour, "opacity": 0.18},
-        },
+        {**common, "name": f"{line}, high", "data": list(map(list, zip(xs, heights, strict=True))), **area},
     ]
 
 

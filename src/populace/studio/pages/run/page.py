@@ -13,10 +13,9 @@ from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
-from populace.studio.metrics import chart_metrics
+from populace.studio.metrics import chart_metrics, metrics_at
 from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
 from populace.studio.pages.run.head import RunHead
-from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import TimeSlider
 from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id

@@ -13,8 +13,7 @@ from nicegui import background_tasks, ui
 from populace.base.errors import UsageError
 from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
-from populace.studio.metrics import metric_info
-from populace.studio.pages.run.metrics_data import metrics_at
+from populace.studio.metrics import metric_info, metrics_at
 from populace.studio.shell.frame import Page, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import FrameTable, PagedTable, TableQuery
