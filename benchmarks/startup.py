@@ -18,9 +18,9 @@ def main() -> None:
     everything = "import populace; [getattr(populace, name) for name in populace.__all__]"
     report(
         [
-            Result("import populace", seconds("-c", "import populace"), "s", 0.4, at_most=True),
+            Result("import populace", seconds("-c", "import populace"), "s", 0.05, at_most=True),
             Result("import populace and use every name", seconds("-c", everything), "s"),
-            Result("populace --help", seconds("-m", "populace", "--help"), "s", 0.6, at_most=True),
+            Result("populace --help", seconds("-m", "populace", "--help"), "s", 0.15, at_most=True),
         ]
     )
 

@@ -69,17 +69,17 @@ def test_the_width_of_an_integer_column_does_not_matter(dtype: pl.DataType) -> N
 @pytest.mark.parametrize("path", ["1/0", "1/1", "250/3/7:mary/0"])
 @pytest.mark.parametrize("seed", [0, 1, -5, 2**40])
 def test_numbers_are_uniform_over_people(seed: int, path: str) -> None:
-    drawn = numbers(seed, path)
-    assert drawn.min() >= 0.0
-    assert drawn.max() < 1.0
-    assert stats.kstest(drawn, "uniform").pvalue > 1e-4
-    assert stats.chisquare(np.bincount((drawn * 100).astype(int), minlength=100)).pvalue > 1e-4
+    draws = numbers(seed, path)
+    assert draws.min() >= 0.0
+    assert draws.max() < 1.0
+    assert stats.kstest(draws, "uniform").pvalue > 1e-4
+    assert stats.chisquare(np.bincount((draws * 100).astype(int), minlength=100)).pvalue > 1e-4
 
 
 def test_numbers_are_uniform_over_places_for_one_person() -> None:
     one = person_keys(pl.Series([7]))
-    drawn = np.concatenate([uniforms(path_key(1, f"{step}/0"), one) for step in range(5000)])
-    assert stats.kstest(drawn, "uniform").pvalue > 1e-4
+    draws = np.concatenate([uniforms(path_key(1, f"{step}/0"), one) for step in range(5000)])
+    assert stats.kstest(draws, "uniform").pvalue > 1e-4
 
 
 def test_numbers_are_uniform_for_string_ids() -> None:
@@ -94,19 +94,19 @@ def test_different_places_are_uncorrelated(other: tuple[int, str]) -> None:
 
 @pytest.mark.parametrize("lag", [1, 2, 16, 1000])
 def test_neighbouring_people_are_uncorrelated(lag: int) -> None:
-    drawn = numbers()
-    assert abs(np.corrcoef(drawn[lag:], drawn[:-lag])[0, 1]) < 4 / np.sqrt(MANY)
+    draws = numbers()
+    assert abs(np.corrcoef(draws[lag:], draws[:-lag])[0, 1]) < 4 / np.sqrt(MANY)
 
 
 def test_every_bit_is_set_half_of_the_time() -> None:
-    drawn = bits(path_key(1, "3/0"), person_keys(pl.int_range(MANY, eager=True)))
-    share = [float(((drawn >> np.uint64(bit)) & np.uint64(1)).mean()) for bit in range(64)]
+    draws = bits(path_key(1, "3/0"), person_keys(pl.int_range(MANY, eager=True)))
+    share = [float(((draws >> np.uint64(bit)) & np.uint64(1)).mean()) for bit in range(64)]
     assert max(abs(s - 0.5) for s in share) < 5 * 0.5 / np.sqrt(MANY)
 
 
 def test_a_million_people_get_different_bits() -> None:
-    drawn = bits(path_key(1, "3/0"), person_keys(pl.int_range(1_000_000, eager=True)))
-    assert len(np.unique(drawn)) == 1_000_000
+    draws = bits(path_key(1, "3/0"), person_keys(pl.int_range(1_000_000, eager=True)))
+    assert len(np.unique(draws)) == 1_000_000
 
 
 def test_a_stream_belongs_to_its_place_and_goes_on_from_draw_to_draw() -> None:

@@ -31,14 +31,14 @@ class Recorder(Model):
 
     def __init__(
         self,
-        said: Callable[[Request], ReplyOrFailure] = lambda request: Reply("blue", (), "stop", 10, 2),
+        reply: Callable[[Request], ReplyOrFailure] = lambda request: Reply("blue", (), "stop", 10, 2),
         *,
         spec: str = "one",
     ) -> None:
         self.spec = self.fingerprint = spec
         self.capabilities = Capabilities()
-        self.said = said
-        self.asked: list[Request] = []
+        self.reply = reply
+        self.requests: list[Request] = []
         self.started = self.closed = 0
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
@@ -52,9 +52,9 @@ class Recorder(Model):
         for index, request in enumerate(requests):
             if self.halted:
                 return
-            self.asked.append(request)
+            self.requests.append(request)
             await asyncio.sleep(0.002)
-            yield [(index, self.said(request))]
+            yield [(index, self.reply(request))]
 
 
 def using(what: Callable[[Broker], Awaitable[T]], store: CallStore | None = None, **limits: Any) -> T:
@@ -96,7 +96,7 @@ def test_equal_requests_are_asked_once_and_answered_for_everyone():
 
     model = Recorder(lambda request: Reply(request.messages[0][1]))
     keys, outcomes = using(fetch)
-    assert model.asked == [ask(0), ask(1)]
+    assert model.requests == [ask(0), ask(1)]
     assert [outcome.text[:11] for outcome in outcomes] == ["Person 0000", "Person 0001", "Person 0000", "Person 0000"]
     assert (keys[0] == keys[2] == keys[3], keys[0] == keys[1]) == (True, False)
 
@@ -107,54 +107,54 @@ def test_equal_requests_are_asked_once_and_answered_for_everyone():
 def test_requests_that_differ_in_what_can_change_a_reply_are_not_shared(change):
     model = Recorder()
     fetched(model, [ask(seed=1), ask(**{"seed": 1} | change)])
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
 
 
 def test_a_hint_that_changes_no_reply_does_not_keep_requests_apart():
     model = Recorder()
     fetched(model, [ask(), ask()._replace(options=("green", "blue"))])
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_what_one_model_said_is_not_taken_for_the_words_of_another():
     store, one, two = MemoryCallStore(), Recorder(spec="one"), Recorder(spec="two")
     fetched(one, asks(2), store)
     fetched(two, asks(2), store)
-    assert (len(one.asked), len(two.asked), len(store)) == (2, 2, 4)
+    assert (len(one.requests), len(two.requests), len(store)) == (2, 2, 4)
 
 
 def test_a_reply_that_is_stored_is_not_bought_again(tmp_path):
     model = Recorder()
     for _ in range(2):
         broker = fetched(model, asks(5), CallStore(tmp_path / "calls.sqlite"))
-    assert len(model.asked) == 5
+    assert len(model.requests) == 5
     assert (broker.usage.calls, broker.usage.reused, broker.usage.tokens) == (0, 5, 0)
 
 
 def test_a_request_under_way_is_shared_and_not_sent_twice():
     async def both(broker: Broker) -> tuple[Any, Any, Usage]:
-        used = await broker.model(model)
+        running_model = await broker.model(model)
         one, other = await asyncio.gather(
-            broker.fetch(used, asks(3), "test"), broker.fetch(used, asks(3, first=1), "test")
+            broker.fetch(running_model, asks(3), "test"), broker.fetch(running_model, asks(3, first=1), "test")
         )
         return one, other, broker.usage
 
     model = Recorder(lambda request: Reply(request.messages[0][1]))
     one, other, usage = using(both)
-    assert sorted(model.asked) == asks(4)
+    assert sorted(model.requests) == asks(4)
     assert one[1][1:] == other[1][:2]
     assert (usage.calls, usage.reused) == (4, 2)
 
 
 def test_those_who_share_a_request_share_its_failure_and_may_ask_again():
     async def both(broker: Broker) -> list[Any]:
-        used = await broker.model(model)
-        shared = await asyncio.gather(*(broker.fetch(used, [ask()], "test") for _ in range(2)))
-        return [*shared, await broker.fetch(used, [ask()], "test")]
+        running_model = await broker.model(model)
+        shared = await asyncio.gather(*(broker.fetch(running_model, [ask()], "test") for _ in range(2)))
+        return [*shared, await broker.fetch(running_model, [ask()], "test")]
 
     model = Recorder(lambda request: DOWN)
     assert [outcomes for _, outcomes in using(both)] == [[DOWN]] * 3
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
 
 
 def test_a_failure_is_counted_and_not_stored():
@@ -162,14 +162,14 @@ def test_a_failure_is_counted_and_not_stored():
     broker = fetched(model, asks(3), store)
     assert (len(store), broker.usage.calls, broker.usage.failures) == (2, 2, 1)
     fetched(model, asks(3), store)
-    assert Counter(model.asked)[ask(1)] == 2
+    assert Counter(model.requests)[ask(1)] == 2
 
 
 def test_twenty_failures_in_a_row_stop_the_run_with_their_reason():
     model = Recorder(lambda request: DOWN)
     with pytest.raises(TooManyFailuresError, match=r"20 calls to one failed .*the server is down"):
         fetched(model, asks(50))
-    assert len(model.asked) == 20
+    assert len(model.requests) == 20
 
 
 def test_nineteen_failures_and_a_reply_do_not_stop_a_run():
@@ -185,7 +185,7 @@ def test_failures_in_a_row_are_counted_over_questions():
     model = Recorder(lambda request: DOWN)
     with pytest.raises(TooManyFailuresError):
         using(often)
-    assert len(model.asked) == 20
+    assert len(model.requests) == 20
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ def test_at_a_limit_the_run_stops_and_what_was_bought_is_kept(limits, kept, pric
         fetched(model, asks(100), CallStore(path), **limits)
     assert caught.value.limit == next(iter(limits))
     store = CallStore(path)
-    bought = len(store)
-    assert bought == kept if kept else 0 < bought <= len(model.asked) < 100
-    assert fetched(Recorder(), asks(100), store).usage.calls == 100 - bought
+    call_count = len(store)
+    assert call_count == kept if kept else 0 < call_count <= len(model.requests) < 100
+    assert fetched(Recorder(), asks(100), store).usage.calls == 100 - call_count
 
 
 @pytest.mark.parametrize("limits", [{"calls": 5}, {"tokens": 61}, {"money": 71.0}, {"seconds": 30}])
@@ -214,13 +214,13 @@ def test_what_is_stored_costs_nothing_of_the_budget(tmp_path):
 
 def test_questions_asked_at_the_same_time_share_one_budget_of_calls():
     async def both(broker: Broker) -> Any:
-        used = await broker.model(model)
-        pair = (broker.fetch(used, asks(5, first), "test") for first in (0, 5))
+        running_model = await broker.model(model)
+        pair = (broker.fetch(running_model, asks(5, first), "test") for first in (0, 5))
         return await asyncio.gather(*pair, return_exceptions=True)
 
     model = Recorder()
     assert any(isinstance(outcome, BudgetError) for outcome in using(both, calls=5))
-    assert len(model.asked) == 5
+    assert len(model.requests) == 5
 
 
 def test_a_failure_among_the_last_calls_of_a_budget_still_ends_in_words():
@@ -231,14 +231,14 @@ def test_a_failure_among_the_last_calls_of_a_budget_still_ends_in_words():
 
 def test_a_halt_keeps_what_has_arrived_and_begins_no_more():
     async def halted(broker: Broker) -> None:
-        used = await broker.model(model)
-        broker.on_replies = lambda: broker.halt() if len(model.asked) == 3 else None
-        await broker.fetch(used, asks(10), "test")
+        running_model = await broker.model(model)
+        broker.on_replies = lambda: broker.halt() if len(model.requests) == 3 else None
+        await broker.fetch(running_model, asks(10), "test")
 
     store, model = MemoryCallStore(), Recorder()
     with pytest.raises(InterruptedRunError):
         using(halted, store)
-    assert len(store) == len(model.asked) == 3
+    assert len(store) == len(model.requests) == 3
 
 
 def test_a_model_that_was_halted_can_be_used_by_the_next_run():
@@ -249,13 +249,13 @@ def test_a_model_that_was_halted_can_be_used_by_the_next_run():
 
 def test_a_reply_is_in_the_store_before_anybody_hears_of_it():
     async def watched(broker: Broker) -> None:
-        used = await broker.model(model)
-        broker.on_replies = lambda: found.append(len(broker.store))
-        await broker.fetch(used, asks(4), "test")
+        running_model = await broker.model(model)
+        broker.on_replies = lambda: store_sizes.append(len(broker.store))
+        await broker.fetch(running_model, asks(4), "test")
 
-    found, model = [], Recorder()
+    store_sizes, model = [], Recorder()
     using(watched)
-    assert found == [1, 2, 3, 4]
+    assert store_sizes == [1, 2, 3, 4]
 
 
 def test_a_reply_that_another_process_stored_first_is_the_one_that_counts(tmp_path):
@@ -275,9 +275,9 @@ def test_a_reply_that_another_process_stored_first_is_the_one_that_counts(tmp_pa
 
 def test_usage_counts_calls_tokens_money_and_purposes(prices):
     async def twice(broker: Broker) -> Usage:
-        used = await broker.model(Recorder())
-        await broker.fetch(used, asks(3), "decision")
-        await broker.fetch(used, asks(4), "interview")
+        running_model = await broker.model(Recorder())
+        await broker.fetch(running_model, asks(3), "decision")
+        await broker.fetch(running_model, asks(4), "interview")
         return broker.usage
 
     usage = using(twice)
@@ -289,8 +289,8 @@ def test_usage_counts_calls_tokens_money_and_purposes(prices):
 
 def test_attempts_that_were_repeated_are_counted_once_whoever_waits_for_them():
     async def both(broker: Broker) -> int:
-        used = await broker.model(model)
-        await asyncio.gather(*(broker.fetch(used, asks(3, first), "test") for first in (0, 3)))
+        running_model = await broker.model(model)
+        await asyncio.gather(*(broker.fetch(running_model, asks(3, first), "test") for first in (0, 3)))
         return broker.usage.retried
 
     def again(request: Request) -> Reply:
@@ -303,25 +303,25 @@ def test_attempts_that_were_repeated_are_counted_once_whoever_waits_for_them():
 
 def test_nothing_is_counted_as_under_way_once_a_fetch_is_over():
     async def fetch(broker: Broker) -> int:
-        used = await broker.model(Recorder(lambda request: DOWN))
+        running_model = await broker.model(Recorder(lambda request: DOWN))
         with pytest.raises(TooManyFailuresError):
-            await broker.fetch(used, asks(30), "test")
+            await broker.fetch(running_model, asks(30), "test")
         return broker.under_way
 
     assert using(fetch) == 0
 
 
 def test_a_model_that_two_ask_for_at_once_is_started_once():
-    opened: list[Recorder] = []
+    recorders: list[Recorder] = []
 
     async def both() -> None:
-        broker = Broker(MemoryCallStore(), opener=lambda spec: opened.append(Recorder(spec=spec)) or opened[-1])
+        broker = Broker(MemoryCallStore(), opener=lambda spec: recorders.append(Recorder(spec=spec)) or recorders[-1])
         one, other = await asyncio.gather(broker.model("one"), broker.model("one"))
         await broker.close()
         assert one is other
 
     asyncio.run(both())
-    assert [(model.started, model.closed) for model in opened] == [(1, 1)]
+    assert [(model.started, model.closed) for model in recorders] == [(1, 1)]
 
 
 def test_a_store_is_closed_even_if_a_model_does_not_close(tmp_path):

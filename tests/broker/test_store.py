@@ -61,10 +61,10 @@ def test_a_reply_is_found_again_as_it_was(store, path):
 
 @pytest.mark.parametrize("kind", ["file", "memory"])
 def test_the_first_reply_to_a_request_stays_the_reply(kind, store):
-    kept = store if kind == "file" else MemoryCallStore()
-    kept.put("fake", [("one", Reply("first"))])
-    assert kept.put("fake", [("one", Reply("second")), ("two", Reply("new"))])["one"] == Reply("first")
-    assert kept.get(["one", "two"]) == {"one": Reply("first"), "two": Reply("new")}
+    call_store = store if kind == "file" else MemoryCallStore()
+    call_store.put("fake", [("one", Reply("first"))])
+    assert call_store.put("fake", [("one", Reply("second")), ("two", Reply("new"))])["one"] == Reply("first")
+    assert call_store.get(["one", "two"]) == {"one": Reply("first"), "two": Reply("new")}
 
 
 def test_a_hundred_thousand_keys_can_be_looked_up_at_once(store):
@@ -157,7 +157,7 @@ def test_a_store_that_was_damaged_in_the_middle_is_named(path):
 
 @pytest.mark.parametrize("call", ["", "{}", '["fake", ["blue", []', '["fake", "blue", 0, 0]'])
 def test_a_reply_that_was_damaged_is_reported_as_a_damaged_store(store, call):
-    store._db.execute("INSERT INTO calls VALUES ('key', ?)", (call,))
+    store._db.connection.execute("INSERT INTO calls VALUES ('key', ?)", (call,))
     with pytest.raises(CallStoreError, match="is damaged"):
         store.get(["key"])
 
@@ -173,7 +173,9 @@ def test_a_store_of_a_newer_version_is_left_alone(path):
 
 def test_a_full_disk_is_reported_and_nothing_is_half_kept(store):
     store.put("fake", [("before", REPLY)])
-    store._db.execute(f"PRAGMA max_page_count={store._db.execute('PRAGMA page_count').fetchone()[0]}")
+    store._db.connection.execute(
+        f"PRAGMA max_page_count={store._db.connection.execute('PRAGMA page_count').fetchone()[0]}"
+    )
     with pytest.raises(StorageError, match="the disk is full"):
         store.put("fake", [(f"key-{i}", Reply("x" * 5000)) for i in range(9)])
     assert (len(store), store.get(["before"])) == (1, {"before": REPLY})
@@ -239,7 +241,7 @@ def test_an_impossible_token_is_kept_and_leaves_the_view_readable(store):
     store.put("fake", [("key", Reply("blue", (("blue", 0.0), ("green", -math.inf))))])
     assert [math.exp(logprob) for _, logprob in store.get(["key"])["key"].tokens] == [1.0, 0.0]
     assert store.pace("fake") == 0.0
-    assert store._db.execute("SELECT text FROM readable").fetchall() == [("blue",)]
+    assert store._db.connection.execute("SELECT text FROM readable").fetchall() == [("blue",)]
 
 
 def test_a_call_can_be_looked_at(store):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from populace import Run, simulate
 from populace.base.errors import UsageError
 from populace.community import Community
+from populace.community.community import reading_order
 from populace.community.terminal import thread_lines
-from populace.community.tree import reading_order
 from populace.runs.reader import RunReader
 from populace.scenarios.forum import Forum
 from support.board import GARDEN, Board, board, writer

@@ -19,7 +19,7 @@ from support.scenarios import Forms, Shirts
 
 def ask(
     run: Run,
-    opened: Model | None = None,
+    model_object: Model | None = None,
     *,
     step: int = 2,
     person: int | str = 1,
@@ -27,29 +27,29 @@ def ask(
     **changes: Any,
 ) -> RepeatedDecision:
     """Ask again, with a model by its string where one is given."""
-    session = Session(Workspace().store(), model=opened or Counting())
+    session = Session(Workspace().store(), model=model_object or Counting())
     return session.finish(
         ask_again(run, session, step=step, person=person, path=path, changes=DecisionChanges(**changes))
     )
 
 
 def test_unchanged_it_gives_the_recorded_decision_without_a_call(shirts_run: Run) -> None:
-    made = ask(shirts_run)
-    assert (made.calls, made.reused, made.lines) == (0, 1, [])
-    assert made.same_answer
-    assert made.repeated.distribution == made.recorded.distribution
-    assert made.repeated.draw == made.recorded.draw
-    assert set(made.differences.values()) == {0.0}
+    repeated_decision = ask(shirts_run)
+    assert (repeated_decision.calls, repeated_decision.reused, repeated_decision.lines) == (0, 1, [])
+    assert repeated_decision.same_answer
+    assert repeated_decision.repeated.distribution == repeated_decision.recorded.distribution
+    assert repeated_decision.repeated.draw == repeated_decision.recorded.draw
+    assert set(repeated_decision.differences.values()) == {0.0}
 
 
 @pytest.mark.parametrize("path", ["1/0", "1/1", "1/2", "1/3", "1/4"])
 def test_every_kind_of_question_repeats_without_a_call(path: str) -> None:
     run = simulate(Forms(), model=Counting(), seed=1)
-    made = ask(run, step=1, path=path)
-    assert made.calls == 0
-    assert made.same_answer
-    assert made.repeated.prompts == [
-        {k: v for k, v in row.items() if k != "ask"} | {"prompt": 0} for row in made.recorded.prompts
+    repeated_decision = ask(run, step=1, path=path)
+    assert repeated_decision.calls == 0
+    assert repeated_decision.same_answer
+    assert repeated_decision.repeated.prompts == [
+        {k: v for k, v in row.items() if k != "ask"} | {"prompt": 0} for row in repeated_decision.recorded.prompts
     ]
 
 
@@ -64,13 +64,13 @@ def test_the_run_stays_as_it_is(shirts_run: Run) -> None:
 
 def test_reversed_options_are_shown_the_other_way_round_and_counted_as_declared() -> None:
     run = simulate(Shirts(), model="scripted:first", seed=1)
-    made = ask(run, order="reversed")
-    assert "Options: blue, green." in made.recorded.prompts[0]["user"]
-    assert "Options: green, blue." in made.repeated.prompts[0]["user"]
-    assert made.recorded.distribution == {"blue": pytest.approx(1), "green": pytest.approx(0)}
-    assert made.repeated.distribution == {"blue": pytest.approx(0), "green": pytest.approx(1)}
-    assert (made.recorded.value, made.repeated.value) == ("blue", "green")
-    assert made.differences == {"blue": pytest.approx(-1), "green": pytest.approx(1)}
+    repeated_decision = ask(run, order="reversed")
+    assert "Options: blue, green." in repeated_decision.recorded.prompts[0]["user"]
+    assert "Options: green, blue." in repeated_decision.repeated.prompts[0]["user"]
+    assert repeated_decision.recorded.distribution == {"blue": pytest.approx(1), "green": pytest.approx(0)}
+    assert repeated_decision.repeated.distribution == {"blue": pytest.approx(0), "green": pytest.approx(1)}
+    assert (repeated_decision.recorded.value, repeated_decision.repeated.value) == ("blue", "green")
+    assert repeated_decision.differences == {"blue": pytest.approx(-1), "green": pytest.approx(1)}
 
 
 def test_options_can_be_put_in_any_order_by_name() -> None:
@@ -100,66 +100,68 @@ def test_options_can_be_put_in_any_order_by_name() -> None:
             ask(run, step=1, person=person, path="1/0", wording="What?").repeated.prompts[0]["arrangement"]
             == (ask(run, step=1, person=person, path="1/0").recorded.prompts[0]["arrangement"])
         ), "other words leave the order alone, also where it is random"
-    made = ask(run, step=1, path="1/0", order=["cherry", "apple", "banana"])
-    assert "cherry, apple, banana" in made.repeated.prompts[0]["user"]
-    assert made.repeated.value == "cherry"
+    repeated_decision = ask(run, step=1, path="1/0", order=["cherry", "apple", "banana"])
+    assert "cherry, apple, banana" in repeated_decision.repeated.prompts[0]["user"]
+    assert repeated_decision.repeated.value == "cherry"
     assert ask(run, step=1, path="1/1", order="reversed").repeated.value == "3"
     with pytest.raises(UsageError, match="upwards or downwards"):
         ask(run, step=1, path="1/1", order=["2", "1", "3"])
 
 
 def test_another_model_answers_the_same_prompt(shirts_run: Run) -> None:
-    made = ask(shirts_run, leaning(0.9), model="scripted:leaning-0.9")
-    assert made.calls == 1
-    assert made.lines == []
-    assert made.repeated.prompts[0]["model"] == "scripted:leaning-0.9"
-    assert made.repeated.distribution == {"blue": pytest.approx(0.9), "green": pytest.approx(0.1)}
-    assert made.repeated.value == ("blue" if made.recorded.draw is not None and made.recorded.draw < 0.9 else "green")
+    repeated_decision = ask(shirts_run, leaning(0.9), model="scripted:leaning-0.9")
+    assert repeated_decision.calls == 1
+    assert repeated_decision.lines == []
+    assert repeated_decision.repeated.prompts[0]["model"] == "scripted:leaning-0.9"
+    assert repeated_decision.repeated.distribution == {"blue": pytest.approx(0.9), "green": pytest.approx(0.1)}
+    assert repeated_decision.repeated.value == (
+        "blue" if repeated_decision.recorded.draw is not None and repeated_decision.recorded.draw < 0.9 else "green"
+    )
 
 
 def test_another_temperature_costs_nothing_and_uses_the_same_draw(shirts_run: Run) -> None:
-    made = ask(shirts_run, temperature=0.0)
-    assert made.calls == 0
-    assert made.repeated.distribution == made.recorded.distribution
-    assert sorted((made.repeated.draw_distribution or {}).values()) == [0.0, 1.0]
-    assert made.repeated.draw == made.recorded.draw
+    repeated_decision = ask(shirts_run, temperature=0.0)
+    assert repeated_decision.calls == 0
+    assert repeated_decision.repeated.distribution == repeated_decision.recorded.distribution
+    assert sorted((repeated_decision.repeated.draw_distribution or {}).values()) == [0.0, 1.0]
+    assert repeated_decision.repeated.draw == repeated_decision.recorded.draw
 
 
 def test_other_words_are_put_in_place_of_the_question_and_of_what_is_told(shirts_run: Run) -> None:
-    made = ask(shirts_run, wording="What do you put on, {name}?", given="Nobody knows what was worn.")
-    user = made.repeated.prompts[0]["user"]
-    assert made.recorded.person["name"] in user
+    repeated_decision = ask(shirts_run, wording="What do you put on, {name}?", given="Nobody knows what was worn.")
+    user = repeated_decision.repeated.prompts[0]["user"]
+    assert repeated_decision.recorded.person["name"] in user
     assert "Nobody knows" in user
     assert "Yesterday" not in user
-    assert made.calls == 1
-    assert any(line.startswith("- Yesterday") for line in made.lines)
+    assert repeated_decision.calls == 1
+    assert any(line.startswith("- Yesterday") for line in repeated_decision.lines)
 
 
 def test_whole_texts_are_put_word_for_word(shirts_run: Run) -> None:
-    made = ask(shirts_run, system="You are {nobody}.", text="Blue or green?")
-    assert (made.repeated.prompts[0]["system"], made.repeated.prompts[0]["user"]) == (
+    repeated_decision = ask(shirts_run, system="You are {nobody}.", text="Blue or green?")
+    assert (repeated_decision.repeated.prompts[0]["system"], repeated_decision.repeated.prompts[0]["user"]) == (
         "You are {nobody}.",
         "Blue or green?",
     )
-    assert made.repeated.status == "ok"
+    assert repeated_decision.repeated.status == "ok"
 
 
 def test_a_rule_has_no_prompt_and_a_model_can_take_its_place() -> None:
     run = simulate(Shirts(), decider="rule", seed=1)
     with pytest.raises(UsageError, match="no prompt"):
         ask(run)
-    made = ask(run, model="scripted:first")
-    assert made.repeated.value == "blue"
-    assert made.repeated.distribution is not None and made.recorded.distribution is None
-    assert made.differences == {}
+    repeated_decision = ask(run, model="scripted:first")
+    assert repeated_decision.repeated.value == "blue"
+    assert repeated_decision.repeated.distribution is not None and repeated_decision.recorded.distribution is None
+    assert repeated_decision.differences == {}
 
 
 def test_a_run_that_was_asked_in_another_way_is_asked_again_in_that_way() -> None:
     run = simulate(Shirts(), model=Counting(), seed=1, variation={"order": "reversed", "wording": "polite"})
     assert ask(run).calls == 0
-    made = ask(run, order="reversed")
-    assert "Please answer" in made.repeated.prompts[0]["user"]
-    assert "Options: blue, green." in made.repeated.prompts[0]["user"]
+    repeated_decision = ask(run, order="reversed")
+    assert "Please answer" in repeated_decision.repeated.prompts[0]["user"]
+    assert "Options: blue, green." in repeated_decision.repeated.prompts[0]["user"]
 
 
 @pytest.mark.parametrize(
@@ -194,18 +196,18 @@ def test_a_text_has_no_order_and_several_decisions_need_a_path() -> None:
 
 def test_words_are_asked_anew_where_they_are_sampled() -> None:
     run = simulate(Forms(), model=Scripted(varied, spec="scripted:counting"), seed=1)
-    made = ask(run, Scripted(varied, spec="scripted:counting"), step=1, path="1/3", wording="Why not?")
-    assert made.calls == 1
-    assert made.repeated.value != made.recorded.value
-    assert made.differences == {}
+    repeated_decision = ask(run, Scripted(varied, spec="scripted:counting"), step=1, path="1/3", wording="Why not?")
+    assert repeated_decision.calls == 1
+    assert repeated_decision.repeated.value != repeated_decision.recorded.value
+    assert repeated_decision.differences == {}
 
 
 def test_the_command_reports_both_decisions() -> None:
     run = simulate(Norms(workers=4, days=2), model="scripted:first", seed=1)
     command = ["ask-again", run.name, "--step", "2", "--person", "1", "--order", "green,blue"]
     document = json.loads(populace(*command, "--json").stdout)
-    found = document["data"]
-    assert found["asked"]["tempered"]["green"] == pytest.approx(1)
-    assert found["recorded"]["value"] == "blue"
-    assert not found["same_answer"]
+    data = document["data"]
+    assert data["asked"]["tempered"]["green"] == pytest.approx(1)
+    assert data["recorded"]["value"] == "blue"
+    assert not data["same_answer"]
     assert "blue  →  green" in populace(*command).stdout

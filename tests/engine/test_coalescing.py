@@ -68,11 +68,11 @@ def test_a_prompt_that_was_asked_on_an_earlier_day_is_not_asked_again() -> None:
 def test_twenty_temperatures_and_a_hundred_seeds_over_recorded_distributions_cost_nothing() -> None:
     model = Counting()
     everything = [simulate(Shirts(people_count=4, days=6), model=model, seed=seed) for seed in range(12)]
-    asked = model.request_count
-    assert asked == sum(run.usage().calls for run in everything) == 3 * 5
+    request_count = model.request_count
+    assert request_count == sum(run.usage().calls for run in everything) == 3 * 5
     # Every temperature with five seeds, every seed with one temperature: all two thousand pairs would show no more.
     temperatures = np.linspace(0, 2, 20).tolist()
     for seed in range(100):
         society = Shirts(people_count=4, days=2)
         simulate(society, model=model, seed=seed, temperature=temperatures[seed % 20], keep="calls")
-    assert model.request_count == asked
+    assert model.request_count == request_count

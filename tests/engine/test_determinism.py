@@ -15,9 +15,9 @@ class Shuffled(Counting):
     """Gives its replies back to front, in lots of odd sizes."""
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
-        made = [(index, self._reply(request)) for index, request in enumerate(requests)]
-        for last in range(len(made), 0, -3):
-            yield made[max(0, last - 3) : last]
+        replies = [(index, self._reply(request)) for index, request in enumerate(requests)]
+        for last in range(len(replies), 0, -3):
+            yield replies[max(0, last - 3) : last]
 
 
 def journal_bytes(run: Run) -> dict[str, bytes]:

@@ -34,9 +34,9 @@ def test_a_scenario_of_another_package_is_found_by_its_entry_point(monkeypatch: 
 
 @pytest.mark.parametrize("name", ["norms", "support.scenarios:Shirts"])
 def test_a_reference_finds_the_scenario_again(name: str) -> None:
-    found = find_scenario(name)
-    assert reference(found) == name
-    assert find_scenario(reference(found)) is found
+    scenario = find_scenario(name)
+    assert reference(scenario) == name
+    assert find_scenario(reference(scenario)) is scenario
 
 
 def test_a_reference_to_a_file_is_its_path(tmp_path: Path) -> None:

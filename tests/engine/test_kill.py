@@ -37,7 +37,7 @@ class Server:
     url: str
     log: Path
 
-    def seen(self, since: int) -> list[str]:
+    def requests_since(self, since: int) -> list[str]:
         """The chat requests that were begun since an offset of the log, by the hash of their bodies."""
         lines = self.log.read_text()[since:].splitlines()
         return [line.split()[1] for line in lines if line.startswith("started")]
@@ -57,10 +57,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(server: Server, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, float]:
-    began = time.monotonic()
+    start = time.monotonic()
     place = tmp_path_factory.mktemp("uninterrupted")
     run = simulate(SCENARIO, model=server.url, seed=1, workspace=place, concurrency=CONCURRENCY)
-    return run, time.monotonic() - began
+    return run, time.monotonic() - start
 
 
 def killed_after(seconds: float, url: str, workspace: Path) -> None:
@@ -97,16 +97,16 @@ def test_a_run_that_is_killed_resumes_to_the_same_journal_and_asks_nothing_twice
     offset = server.log.stat().st_size
     killed_after(random.Random(moment).uniform(0.0, seconds), server.url, tmp_path)
     time.sleep(0.03)
-    kept, begun = stored(tmp_path), len(server.seen(offset))
+    stored_calls, request_count = stored(tmp_path), len(server.requests_since(offset))
     folders = list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").is_dir() else []
     if folders and (folders[0] / "manifest.json").is_file():
         resumed = Run.open(folders[0]).resume(concurrency=CONCURRENCY)
     else:
         resumed = simulate(SCENARIO, model=server.url, seed=1, workspace=tmp_path, concurrency=CONCURRENCY)
     assert resumed.digest == whole.digest
-    counts = Counter(server.seen(offset))
+    counts = Counter(server.requests_since(offset))
     twice = sum(count - 1 for count in counts.values())
-    in_flight = begun - kept
+    in_flight = request_count - stored_calls
     assert max(counts.values()) <= 2
     assert twice <= in_flight <= CONCURRENCY
     assert len(counts) == whole.usage().calls

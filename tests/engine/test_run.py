@@ -146,8 +146,8 @@ def test_an_interview_does_not_change_the_run(shirts_run: Run) -> None:
     assert answers.ids.to_list() == [4]
     assert answers.one.startswith("I say")
     after = {path: path.read_bytes() for path in shirts_run.folder.rglob("*") if path.is_file()}
-    noted = shirts_run.folder / "interviews.jsonl"
-    assert {path for path in after if after[path] != before.get(path)} == {noted}
+    interviews_file = shirts_run.folder / "interviews.jsonl"
+    assert {path for path in after if after[path] != before.get(path)} == {interviews_file}
     assert shirts_run.interviews()[0]["step"] == 2
 
 
@@ -178,8 +178,8 @@ def test_rules_models_and_recordings_are_mixed_by_a_column(shirts_run: Run, monk
     monkeypatch.setattr(Shirts, "setup", mixed)
     run = simulate(Shirts(), model=Counting(), seed=1, recording=shirts_run)
     first = run.answers(at=1).sort("person")
-    theirs = shirts_run.answers(at=1).sort("person")
-    assert first["value"][2::3].to_list() == theirs["value"][2::3].to_list()
+    recorded_answers = shirts_run.answers(at=1).sort("person")
+    assert first["value"][2::3].to_list() == recorded_answers["value"][2::3].to_list()
     assert first["value"][0::3].to_list() == ["blue" if i % 3 == 0 else "green" for i in range(0, 12, 3)]
     assert run.prompts(at=1)["model"].unique().to_list() == ["scripted:counting"]
     assert run.replay(verify=True).steps == run.steps
@@ -200,8 +200,8 @@ def test_invalid_answers_are_counted_and_change_nothing() -> None:
     run = simulate(Shirts(people_count=60, groups=60, days=1), model=model, seed=1)
     counts = run.statuses
     assert counts["unanswered"] and counts["unparseable"] and counts["ok"]
-    kept = run.answers().filter(pl.col("value").is_null())["person"]
-    assert run.people().take(kept)["shirt"].cast(pl.String).unique().to_list() == ["green"]
+    people = run.answers().filter(pl.col("value").is_null())["person"]
+    assert run.people().take(people)["shirt"].cast(pl.String).unique().to_list() == ["green"]
     assert 0 < run.invalid_share < 1
 
 

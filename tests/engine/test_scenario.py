@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import polars as pl
 import pytest
 
 from populace import Field, People, Scenario, metric, simulate
@@ -123,7 +124,7 @@ def test_two_questions_at_once_in_one_scope_are_refused_with_the_way_out() -> No
 
 
 def test_random_numbers_of_one_scope_do_not_depend_on_another() -> None:
-    drawn: dict[bool, list[int]] = {True: [], False: []}
+    draws: dict[bool, list[int]] = {True: [], False: []}
 
     class Drawing(Minimal):
         noisy: bool = False
@@ -135,11 +136,11 @@ def test_random_numbers_of_one_scope_do_not_depend_on_another() -> None:
             if self.noisy and person.id == 0:  # type: ignore[attr-defined]
                 self.rng.random(100)
             if person.id == 1:  # type: ignore[attr-defined]
-                drawn[self.noisy].append(int(self.rng.integers(0, 10**9)))
+                draws[self.noisy].append(int(self.rng.integers(0, 10**9)))
 
     run(Drawing(noisy=True))
     run(Drawing(noisy=False))
-    assert drawn[True] == drawn[False]
+    assert draws[True] == draws[False]
 
 
 def test_metrics_are_numbers_or_text() -> None:
@@ -168,3 +169,24 @@ def test_values_of_the_wrong_length_are_an_error() -> None:
 
     with pytest.raises(ScenarioError, match="'x' holds 1 values for 2 people"):
         run(Short())
+
+
+class Ledger(Scenario):
+    """One table is put at the beginning, another in every step."""
+
+    def setup(self) -> People:
+        self.tables["streets"] = pl.DataFrame({"street": ["High Street"]})
+        return People.named(2)
+
+    def length(self) -> int:
+        return 3
+
+    async def step(self) -> None:
+        self.tables["weather"] = pl.DataFrame({"degrees": [self.t]})
+
+
+def test_a_table_is_recorded_with_the_steps_that_put_it_and_no_others() -> None:
+    run = simulate(Ledger(), decider="rule", keep="nothing")
+    assert run.history("streets")["step"].to_list() == [0]
+    assert run.history("weather")["step"].to_list() == [1, 2, 3]
+    assert run.table("streets", at=3)["street"].to_list() == ["High Street"]

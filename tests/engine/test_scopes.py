@@ -174,16 +174,16 @@ def test_an_error_in_one_item_ends_all_others_and_reaches_the_caller(step: Step)
 
 
 def test_items_that_never_began_are_closed_without_a_warning(step: Step) -> None:
-    began: list[str] = []
+    starts: list[str] = []
 
     async def one(name: str) -> None:
-        began.append(name)
+        starts.append(name)
         raise KeyError(name)
 
     with pytest.raises(KeyError, match="x"):
         step.run(step.each("xyz", one))
     gc.collect()
-    assert began == ["x"]
+    assert starts == ["x"]
 
 
 def test_an_error_deep_inside_closes_what_waits_above_and_beside(step: Step) -> None:

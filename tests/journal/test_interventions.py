@@ -17,15 +17,15 @@ def run_with(*interventions: object, **options: object) -> Run:
     return simulate(Shirts(), model=Counting(), seed=1, interventions=interventions, **options)  # type: ignore[arg-type]
 
 
-def told(run: Run, step: int) -> set[str]:
+def announcements(run: Run, step: int) -> set[str]:
     return {user.split("\n")[0] for user in run.prompts(at=step)["user"]}
 
 
 def test_an_announcement_stands_first_in_what_people_are_asked() -> None:
     run = run_with(Announce(at=2, text="Wear blue!"))
-    assert told(run, 1) == {"Yesterday 0 wore blue."}
-    assert told(run, 2) == {"Wear blue!"}
-    assert told(run, 4) == {"Wear blue!"}
+    assert announcements(run, 1) == {"Yesterday 0 wore blue."}
+    assert announcements(run, 2) == {"Wear blue!"}
+    assert announcements(run, 4) == {"Wear blue!"}
 
 
 def test_an_announcement_with_an_end_is_forgotten() -> None:
@@ -72,8 +72,8 @@ def test_people_join_and_leave() -> None:
 
 def test_a_parameter_changes_from_a_step_on() -> None:
     run = run_with(ChangeParameters(at=3, parameters={"wording": "Nothing is said."}))
-    assert told(run, 2) != {"Nothing is said."}
-    assert told(run, 3) == {"Nothing is said."}
+    assert announcements(run, 2) != {"Nothing is said."}
+    assert announcements(run, 3) == {"Nothing is said."}
 
 
 def test_a_model_is_swapped_for_some_or_for_all() -> None:
@@ -95,7 +95,7 @@ def test_interventions_are_part_of_the_manifest() -> None:
 def test_a_fork_with_an_intervention_differs_only_from_there(shirts_run: Run) -> None:
     forked = shirts_run.fork(3, interventions=[Announce(at=3, text="Wear blue!")], model=Counting())
     assert forked.answers(until=3).equals(shirts_run.answers(until=3))
-    assert told(forked, 3) == {"Wear blue!"}
+    assert announcements(forked, 3) == {"Wear blue!"}
 
 
 @pytest.mark.parametrize(

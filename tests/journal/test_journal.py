@@ -40,7 +40,7 @@ def test_people_are_put_together_from_the_steps_before(shirts_run: Run) -> None:
 
 
 def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes(tmp_path: Path) -> None:
-    seen: list[dict[str, object]] = []
+    statuses: list[dict[str, object]] = []
 
     class Look(Observer):
         def on_start(self, simulation: object) -> None:
@@ -48,12 +48,12 @@ def test_the_manifest_is_there_before_the_first_step_and_only_its_status_changes
 
         def on_step(self, simulation: object) -> None:
             folder = next((tmp_path / "runs").iterdir())
-            seen.append(json.loads((folder / "manifest.json").read_text()))
+            statuses.append(json.loads((folder / "manifest.json").read_text()))
 
     run = simulate(Shirts(days=2), model=Counting(), observer=Look())
-    seen.append(json.loads((run.folder / "manifest.json").read_text()))
-    assert [entry["status"]["state"] for entry in (seen[0], seen[-1])] == ["running", "complete"]  # type: ignore[index]
-    assert all({**entry, "status": None} == {**seen[0], "status": None} for entry in seen)
+    statuses.append(json.loads((run.folder / "manifest.json").read_text()))
+    assert [entry["status"]["state"] for entry in (statuses[0], statuses[-1])] == ["running", "complete"]  # type: ignore[index]
+    assert all({**entry, "status": None} == {**statuses[0], "status": None} for entry in statuses)
 
 
 def test_the_manifest_says_enough_to_repeat_the_run(shirts_run: Run) -> None:
@@ -159,10 +159,10 @@ def test_a_full_disk_stops_the_run_and_loses_no_committed_step(tmp_path: Path, m
 
 def test_world_tables_and_events_are_recorded_with_the_step_that_made_them() -> None:
     run = simulate(Talk(people_count=2, days=2), model=Counting(), seed=1)
-    said = run.events.filter(pl.col("kind") == "said")
-    assert said["step"].to_list() == [1, 1, 2, 2]
-    assert said["person"].to_list() == [0, 1, 0, 1]
-    assert json.loads(said["data"][0])["text"].startswith("I say")
+    lines = run.events.filter(pl.col("kind") == "said")
+    assert lines["step"].to_list() == [1, 1, 2, 2]
+    assert lines["person"].to_list() == [0, 1, 0, 1]
+    assert json.loads(lines["data"][0])["text"].startswith("I say")
 
 
 def test_a_fork_without_its_parent_says_which_run_is_missing(shirts_run: Run) -> None:

@@ -22,8 +22,8 @@ SCHEMA = {
 
 
 def shirt(who: str, **changes: object) -> Request:
-    asked = "Which shirt do you wear to work today?\nOptions: blue, green.\nAnswer with one of the options."
-    return Request((("system", f"You are {who}."), ("user", asked)), **{"lead": "Answer:", "top": 20} | changes)
+    text = "Which shirt do you wear to work today?\nOptions: blue, green.\nAnswer with one of the options."
+    return Request((("system", f"You are {who}."), ("user", text)), **{"lead": "Answer:", "top": 20} | changes)
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +122,8 @@ def test_first_tokens_are_those_that_the_model_would_write(model):
 
 
 def test_a_reply_can_be_held_to_a_schema(model):
-    asked = Request((("user", "Fill in the form as JSON."),), max_tokens=60, seed=3, schema=json.dumps(SCHEMA))
-    answer = json.loads(ask(model, asked)[0].text)
+    request = Request((("user", "Fill in the form as JSON."),), max_tokens=60, seed=3, schema=json.dumps(SCHEMA))
+    answer = json.loads(ask(model, request)[0].text)
     assert isinstance(answer["age"], int)
     assert answer["vote"] in ("yes", "no")
 

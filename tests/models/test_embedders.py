@@ -158,7 +158,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.status = 200
         self.body: Any = None
@@ -173,7 +173,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.asked.append(body)
+        self.server.requests.append(body)
         self.server.keys.append(self.headers["authorization"])
         vectors = 5 * HashingEmbedder(body.get("dimensions", 24)).embed(body["input"])
         data = [{"object": "embedding", "index": i, "embedding": v.tolist()} for i, v in enumerate(vectors)][::-1]
@@ -200,11 +200,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as made:
-        thread = threading.Thread(target=made.serve_forever)
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield made
-        made.shutdown()
+        yield server
+        server.shutdown()
         thread.join()
 
 
@@ -221,7 +221,7 @@ def test_a_served_embedder_returns_unit_vectors_in_the_order_of_the_texts(server
     vectors = client.embed(texts)
     assert np.allclose(vectors[:301], HashingEmbedder(24).embed(texts[:301]), atol=1e-6)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert [len(body["input"]) for body in server.asked] == [256, 45], "each distinct text once, in lots"
+    assert [len(body["input"]) for body in server.requests] == [256, 45], "each distinct text once, in lots"
     assert client.dimension == 24 and client.name == "openai:small"
 
 
@@ -229,7 +229,7 @@ def test_a_served_embedder_learns_its_dimension_or_asks_for_one(server, client) 
     assert client.dimension == 24
     smaller = OpenAIEmbedder("small", server.url, dimension=8)
     assert smaller.embed(["tea"]).shape == (1, 8)
-    assert server.asked[-1]["dimensions"] == 8
+    assert server.requests[-1]["dimensions"] == 8
     smaller.close()
 
 
@@ -290,10 +290,10 @@ class Counting:
 
     def __init__(self, dimension: int = 8) -> None:
         self.dimension = dimension
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        self.asked += texts
+        self.requests += texts
         return HashingEmbedder(self.dimension).embed(texts)
 
 
@@ -303,7 +303,7 @@ def test_each_distinct_text_is_embedded_once(tmp_path: Path, name: str | None) -
     cached = CachedEmbedder(counting, name and tmp_path / "new folder" / name)
     first = cached.embed(["tea", "rain", "tea", ""])
     second = cached.embed(["snow", "tea"])
-    assert counting.asked == ["tea", "rain", "", "snow"]
+    assert counting.requests == ["tea", "rain", "", "snow"]
     assert np.array_equal(first, HashingEmbedder(8).embed(["tea", "rain", "tea", ""]))
     assert np.array_equal(second[1], first[0]) and first.dtype == np.float32
     assert cached.embed([]).shape == (0, 8)
@@ -314,12 +314,12 @@ def test_each_distinct_text_is_embedded_once(tmp_path: Path, name: str | None) -
 def test_a_file_is_remembered_by_the_next_process(tmp_path: Path) -> None:
     texts = [f"text {n}" for n in range(50)]
     one = CachedEmbedder(Counting(), tmp_path / "vectors")
-    made = one.embed(texts)
+    vectors = one.embed(texts)
     one.close()
     later = Counting()
     two = CachedEmbedder(later, tmp_path / "vectors")
-    assert np.array_equal(two.embed(texts), made)
-    assert later.asked == []
+    assert np.array_equal(two.embed(texts), vectors)
+    assert later.requests == []
     two.close()
 
 

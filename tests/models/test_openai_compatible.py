@@ -84,11 +84,11 @@ def using(model: OpenAICompatible, what: Callable[[OpenAICompatible], Awaitable[
 
 
 async def collect_replies(model: OpenAICompatible, *requests: Request) -> dict[int, ReplyOrFailure]:
-    found: dict[int, ReplyOrFailure] = {}
+    outcomes: dict[int, ReplyOrFailure] = {}
     async with contextlib.aclosing(model.replies(requests)) as lots:
         async for lot in lots:
-            found |= dict(lot)
-    return found
+            outcomes |= dict(lot)
+    return outcomes
 
 
 def ask(model: OpenAICompatible, *requests: Request) -> ReplyOrFailure:
@@ -126,16 +126,16 @@ def server() -> Iterator[FakeServer]:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that the adapter pauses, which then take no time."""
-    made: list[float] = []
+    delays: list[float] = []
     pause = asyncio.sleep
 
     async def sleep(seconds: float) -> None:
         if seconds != 0:
-            made.append(seconds)
+            delays.append(seconds)
         await pause(0)
 
     monkeypatch.setattr("populace.models.openai_compatible.asyncio.sleep", sleep)
-    return made
+    return delays
 
 
 def test_log_probabilities_are_used_where_the_server_offers_them(server):
@@ -369,11 +369,11 @@ def test_half_a_character_in_a_reply_can_be_kept(tmp_path):
 @pytest.mark.parametrize("act", [HANG, DRIP], ids=["hangs", "drips"])
 def test_an_attempt_ends_at_the_timeout_however_the_server_keeps_it_waiting(act):
     with FakeServer([act]) as server:
-        began = time.monotonic()
+        start = time.monotonic()
         assert ask(make_model(server, timeout_s=0.15, retries=0), shirt()) == Failure(
             "timeout", "no reply within 0.15 s"
         )
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - start < 1.5
 
 
 def test_a_timeout_is_tried_again(waits):
@@ -629,9 +629,9 @@ def test_calls_under_way_when_the_credit_ends_are_kept(tmp_path):
 
 
 def test_a_budget_of_seconds_also_ends_the_wait_for_a_server_that_hangs(tmp_path):
-    began = time.monotonic()
+    start = time.monotonic()
     assert kept_after(dict.fromkeys(range(4), HANG), CallSettings(max_seconds=0.8), BudgetError, tmp_path) == (4, 0)
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - start < 2.5
 
 
 def test_a_model_that_does_not_start_gives_its_connections_back(server):

@@ -95,14 +95,14 @@ def test_requests_at_the_same_time_get_the_replies_that_each_gets_alone(address)
 
 
 def test_a_reply_can_be_held_to_a_schema(address):
-    asked = Request((("user", "Will you vote? Answer as JSON."),), max_tokens=30, seed=3, schema=SCHEMA)
-    (reply,) = ask(served(address), asked)
+    request = Request((("user", "Will you vote? Answer as JSON."),), max_tokens=30, seed=3, schema=SCHEMA)
+    (reply,) = ask(served(address), request)
     assert json.loads(reply.text)["vote"] in ("yes", "no")
 
 
 def test_a_text_repeats_with_its_seed(address):
-    asked = Request((("user", "Tell me about your day."),), max_tokens=10, seed=3)
-    one, same = ask(served(address, concurrency=1), asked, asked)
+    request = Request((("user", "Tell me about your day."),), max_tokens=10, seed=3)
+    one, same = ask(served(address, concurrency=1), request, request)
     assert one.text == same.text != ""
 
 

@@ -40,8 +40,8 @@ def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
 
 def test_every_form_that_the_help_lists_can_be_opened():
     for form in MODEL_FORMS:
-        named = form.replace("PATH", "x.gguf").replace("scripted:NAME", "scripted:first")
-        assert open_model(named.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
+        spec = form.replace("PATH", "x.gguf").replace("scripted:NAME", "scripted:first")
+        assert open_model(spec.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
 
 
 @pytest.mark.parametrize(

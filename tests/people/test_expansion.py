@@ -37,9 +37,9 @@ def test_copies_among_ten_thousand_personas_are_found_exactly_and_in_a_few_secon
     texts = [" ".join(some) for some in words[rng.integers(0, 3000, (7000, 12))]]
     copied = rng.integers(0, 7000, 3000).tolist()
     vectors = HashingEmbedder().embed(texts)
-    began = time.process_time()
+    start = time.process_time()
     originals = near_duplicates(np.concatenate([vectors, vectors[copied]]), near=0.95)
-    assert time.process_time() - began < 10
+    assert time.process_time() - start < 10
     assert (originals[:7000] < 0).all()
     assert originals[7000:].tolist() == copied
 

@@ -48,14 +48,14 @@ def test_a_tie_that_is_listed_from_both_ends_makes_one_neighbour(people: People)
 
 
 def test_the_join_has_a_row_for_each_person_and_neighbour(people: People) -> None:
-    joined = ties((0, 1), (0, 2)).join(people, "shirt")
-    assert joined.sort("id", "neighbour").rows() == [(0, 1, "blue"), (0, 2, "green"), (1, 0, "blue"), (2, 0, "blue")]
+    table = ties((0, 1), (0, 2)).join(people, "shirt")
+    assert table.sort("id", "neighbour").rows() == [(0, 1, "blue"), (0, 2, "green"), (1, 0, "blue"), (2, 0, "blue")]
 
 
 def test_columns_of_a_tie_stay_with_it_in_both_directions(people: People) -> None:
     edges = pl.DataFrame({"a": [0, 1], "b": [1, 2], "trust": [0.5, 0.9]})
-    joined = Network(edges, source="a", target="b").join(people)
-    assert sorted(joined.select("id", "neighbour", "trust").rows()) == [
+    table = Network(edges, source="a", target="b").join(people)
+    assert sorted(table.select("id", "neighbour", "trust").rows()) == [
         (0, 1, 0.5),
         (1, 0, 0.5),
         (1, 2, 0.9),
@@ -94,8 +94,8 @@ def test_ties_between_another_kind_of_id_are_a_people_error(people: People) -> N
 
 
 def test_ties_between_string_ids(people: People) -> None:
-    named = People(pl.DataFrame({"id": ["ann", "bo", "cy"], "happy": [True, True, False]}))
-    assert ties(("ann", "bo"), ("bo", "cy")).count(named, happy=True).to_list() == [1, 1, 1]
+    people_by_name = People(pl.DataFrame({"id": ["ann", "bo", "cy"], "happy": [True, True, False]}))
+    assert ties(("ann", "bo"), ("bo", "cy")).count(people_by_name, happy=True).to_list() == [1, 1, 1]
 
 
 def test_ids_in_an_edge_table_may_be_of_a_smaller_type(people: People) -> None:

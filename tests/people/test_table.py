@@ -229,12 +229,12 @@ def test_answers_of_a_type_that_does_not_fit_the_old_values_are_a_people_error(o
 def test_assigning_answers_is_the_same_as_writing_each_valid_one_by_hand(
     order: list[int], values: list[str | None]
 ) -> None:
-    asked = order[:4]
+    ids = order[:4]
     people = People(pl.DataFrame({"shirt": list("uvwxyz")}))
     expected = list("uvwxyz")
-    for who, value in zip(asked, values, strict=False):
+    for who, value in zip(ids, values, strict=False):
         expected[who] = value or expected[who]
-    people["shirt"] = answers(asked, list(values[:4]))
+    people["shirt"] = answers(ids, list(values[:4]))
     assert people["shirt"].to_list() == expected
 
 

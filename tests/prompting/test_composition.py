@@ -33,7 +33,7 @@ def composed(
     return compose(Template(profile), people, situation, numbers)
 
 
-def told(prompts: Prompts) -> list[tuple[str, str, str, int]]:
+def prompt_rows(prompts: Prompts) -> list[tuple[str, str, str, int]]:
     """What each person is told, in the order of the people."""
     table = list(zip(prompts.system, prompts.situation, prompts.wording, prompts.variant, strict=True))
     return [table[row] for row in prompts.of_person]
@@ -63,7 +63,7 @@ def test_a_column_that_no_prompt_uses_does_not_split_prompts(times: int) -> None
 def test_fields_are_filled_in_profile_situation_and_question() -> None:
     people = crowd(1, name=["Ann", "Bo"], age=[30, 41])
     prompts = composed(people, "You are {name}.", "Yesterday {blue} wore blue.", "At {age}, tea?", blue=7)
-    assert told(prompts) == [
+    assert prompt_rows(prompts) == [
         ("You are Ann.", "Yesterday 7 wore blue.", "At 30, tea?", 0),
         ("You are Bo.", "Yesterday 7 wore blue.", "At 41, tea?", 0),
     ]
@@ -79,7 +79,7 @@ def test_values_given_with_the_question_win_over_columns_of_the_population() -> 
 def test_what_was_heard_stands_before_the_situation_of_those_who_heard_it(times: int) -> None:
     people = crowd(times, heard=["Flood!", None, ""])
     prompts = composed(people, given="It rains.")
-    assert [situation for _, situation, _, _ in told(prompts)] == [
+    assert [situation for _, situation, _, _ in prompt_rows(prompts)] == [
         "Flood!\nIt rains.",
         "It rains.",
         "It rains.",
@@ -89,7 +89,7 @@ def test_what_was_heard_stands_before_the_situation_of_those_who_heard_it(times:
 
 def test_what_was_heard_is_the_situation_where_nothing_else_is_told() -> None:
     prompts = composed(crowd(1, heard=["Flood!", None]))
-    assert [situation for _, situation, _, _ in told(prompts)] == ["Flood!", ""]
+    assert [situation for _, situation, _, _ in prompt_rows(prompts)] == ["Flood!", ""]
 
 
 def test_where_nobody_heard_anything_the_situation_is_as_given() -> None:
@@ -101,7 +101,7 @@ def test_where_nobody_heard_anything_the_situation_is_as_given() -> None:
 @FEW_AND_MANY
 def test_a_variant_tells_equal_prompts_apart(times: int) -> None:
     prompts = composed(crowd(times, mood=["calm", "calm", "bold"]), "{mood}", variant=[0, 1, 0] * times)
-    assert told(prompts) == [("calm", "", "Tea?", 0), ("calm", "", "Tea?", 1), ("bold", "", "Tea?", 0)] * times
+    assert prompt_rows(prompts) == [("calm", "", "Tea?", 0), ("calm", "", "Tea?", 1), ("bold", "", "Tea?", 0)] * times
     assert len(prompts) == 3
 
 
@@ -148,7 +148,7 @@ def test_an_empty_value_given_with_the_question_names_the_person() -> None:
 @FEW_AND_MANY
 def test_values_that_are_equal_and_read_differently_do_not_share_a_prompt(times: int) -> None:
     prompts = composed(crowd(times, change=[0.0, -0.0]), "It changed by {change}.")
-    assert [system for system, _, _, _ in told(prompts)] == ["It changed by 0.0.", "It changed by -0.0."] * times
+    assert [system for system, _, _, _ in prompt_rows(prompts)] == ["It changed by 0.0.", "It changed by -0.0."] * times
 
 
 @FEW_AND_MANY
@@ -181,6 +181,6 @@ def test_composing_equals_writing_every_prompt_by_hand(
         (f"<{m}|{a}>", f"{said}\n{a:+d} all" if said else f"{a:+d} all", f"{h}?", v if vary else 0)
         for m, a, h, said, v in rows
     ]
-    assert told(prompts) == by_hand
+    assert prompt_rows(prompts) == by_hand
     assert len(prompts) == len(set(by_hand))
     assert list(dict.fromkeys(prompts.of_person.tolist())) == list(range(len(prompts)))

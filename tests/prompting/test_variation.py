@@ -40,14 +40,14 @@ def test_options_are_reversed_as_shown_and_answers_keep_their_values() -> None:
 
 
 def test_an_order_that_the_scenario_varies_itself_is_left_to_it() -> None:
-    theirs = norms({"order": "reversed"}, order="rotate").prompts()
-    assert theirs.equals(norms(order="rotate").prompts())
+    prompts = norms({"order": "reversed"}, order="rotate").prompts()
+    assert prompts.equals(norms(order="rotate").prompts())
 
 
 def test_phrases_are_replaced_in_templates_with_their_fields() -> None:
-    told = norms({"phrases": {"Yesterday you wore {worn}.": "You were in {worn} yesterday."}}).prompts()["user"][0]
-    assert "Yesterday you wore" not in told
-    assert "You were in" in told
+    text = norms({"phrases": {"Yesterday you wore {worn}.": "You were in {worn} yesterday."}}).prompts()["user"][0]
+    assert "Yesterday you wore" not in text
+    assert "You were in" in text
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_paraphrases_by_rule_leave_the_words_of_the_scenario_whole(wording: str,
 
 
 def test_the_question_may_come_first() -> None:
-    asked = norms({"wording": "asked first"}).prompts()["user"][0]
-    assert asked.startswith("Which shirt do you wear to work today?\n\nYou work in an office")
-    assert asked.endswith("Options: blue, green.\nAnswer with one of the options, nothing else.")
+    text = norms({"wording": "asked first"}).prompts()["user"][0]
+    assert text.startswith("Which shirt do you wear to work today?\n\nYou work in an office")
+    assert text.endswith("Options: blue, green.\nAnswer with one of the options, nothing else.")
 
 
 def test_white_space_changes_nothing_but_white_space() -> None:

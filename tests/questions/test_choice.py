@@ -269,8 +269,8 @@ def test_the_canonical_form_changes_with_everything_that_makes_the_question(chan
 
 
 def test_values_come_back_from_the_journal_as_they_went_in() -> None:
-    written = pl.Series([SHIRT.encode(value) for value in ("red", "blue")] + [None])
-    decoded = SHIRT.decode(written)
+    texts = pl.Series([SHIRT.encode(value) for value in ("red", "blue")] + [None])
+    decoded = SHIRT.decode(texts)
     assert decoded.to_list() == ["red", "blue", None]
     assert decoded.dtype == pl.Enum(["blue", "green", "red"])
 
@@ -282,11 +282,11 @@ FRAMES = st.sampled_from(["{}", " {}\n", "{}.", "{}!", "“{}”", "**{}**", "({
 @given(OPTIONS, st.data())
 @settings(max_examples=80, deadline=None)
 def test_every_option_is_read_back_in_any_case_and_punctuation(options: list[str], data: st.DataObject) -> None:
-    wanted = data.draw(st.sampled_from(options))
-    written = "".join(data.draw(st.sampled_from([c, c.upper()])) for c in wanted)
-    reply = data.draw(FRAMES).format(written)
+    option = data.draw(st.sampled_from(options))
+    text = "".join(data.draw(st.sampled_from([c, c.upper()])) for c in option)
+    reply = data.draw(FRAMES).format(text)
     answer = Choice("Which?", options=tuple(options)).parse(reply)
-    assert (answer.value, answer.status) == (wanted, "ok")
+    assert (answer.value, answer.status) == (option, "ok")
 
 
 @given(st.text(max_size=60), st.booleans())

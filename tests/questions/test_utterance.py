@@ -107,8 +107,8 @@ def test_without_a_prompt_names_can_be_given() -> None:
 
 def test_a_title_and_a_text_are_separated() -> None:
     post = Utterance("What do you post?", limit=LIMIT, title=True)
-    written = [f"Title: **Chains**\n\nPost: {GOOD}", f'"Chains"\n{GOOD}', GOOD]
-    answers = pl.Series([post.encode(post.read(reply, PROMPT).value) for reply in written])
+    texts = [f"Title: **Chains**\n\nPost: {GOOD}", f'"Chains"\n{GOOD}', GOOD]
+    answers = pl.Series([post.encode(post.read(reply, PROMPT).value) for reply in texts])
     assert post.split_titles(answers).rows() == [("Chains", GOOD), ("Chains", GOOD), (GOOD, GOOD)]
     assert POST.split_titles(pl.Series([GOOD])).rows() == [(None, GOOD)]
 
@@ -171,18 +171,18 @@ def test_no_hostile_completion_reaches_a_thread_raw(thread: Run) -> None:
         assert (value is not None) == (status == "ok")
         assert value is None or complaints(value, LIMIT) == []
     assert Counter(answers["status"])["ok"] > 100
-    written = [text for text in thread.people()["text"] if text]
-    assert sorted(written) == sorted(answers["value"].drop_nulls())
+    texts = [text for text in thread.people()["text"] if text]
+    assert sorted(texts) == sorted(answers["value"].drop_nulls())
 
 
 def test_a_run_counts_how_often_each_rule_changed_a_reply(thread: Run) -> None:
-    counted = {(outcome, rule): replies for outcome, rule, replies in thread.cleaning_counts().iter_rows()}
+    counts = {(outcome, rule): replies for outcome, rule, replies in thread.cleaning_counts().iter_rows()}
     statuses = Counter(thread.answers(1)["status"])
-    assert counted["untouched", ""] + counted["cleaned", ""] == statuses["ok"]
-    assert counted["invalid", "refusal"] == statuses["refused"]
+    assert counts["untouched", ""] + counts["cleaned", ""] == statuses["ok"]
+    assert counts["invalid", "refusal"] == statuses["refused"]
     # Whatever could not be read was asked again twice, and the model said the same.
-    assert counted["invalid", ""] == statuses["refused"] + 3 * statuses["unparseable"]
-    assert {"html", "role tag", "own name", "invisible", "length"} <= {rule for outcome, rule in counted if rule}
+    assert counts["invalid", ""] == statuses["refused"] + 3 * statuses["unparseable"]
+    assert {"html", "role tag", "own name", "invisible", "length"} <= {rule for outcome, rule in counts if rule}
 
 
 PIECES = st.sampled_from([*list(AROUND.values()), GOOD, "Ann: ", "\nBo: ", "<b>", "&amp;", "**", "`", '"', "word ", ".",

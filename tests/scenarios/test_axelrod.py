@@ -12,7 +12,6 @@ from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.models import Request, Scripted
 from populace.scenarios.axelrod import Axelrod
 from populace.scenarios.axelrod.players import package
-from populace.scenarios.axelrod.report_tables import scores
 from populace.scenarios.axelrod.tournament import FIELD
 from support.models import Counting
 
@@ -24,6 +23,11 @@ FEW = ["Tit For Tat", "Defector", "Grudger"]
 
 def by_rule(seed: int = 1, **parameters: object) -> Run:
     return simulate(Axelrod(**parameters), decider="rule", seed=seed, keep="nothing")
+
+
+def scores(people: pl.DataFrame) -> pl.DataFrame:
+    """The points of every player in every repetition, in the order of the players."""
+    return people.group_by("player", "repetition", maintain_order=True).agg(pl.col("score").sum())
 
 
 def on(model: object = None, **parameters: object) -> Run:

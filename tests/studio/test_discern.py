@@ -46,7 +46,7 @@ def test_a_study_is_made_and_two_raters_rate_it_apart(tmp_path: Path, run: str) 
             assert not any(word in told for word in ("Zoë", "full", run, "published", "generated conv"))
             visit.press("first" if number % 2 else "second")
         await visit.sees("Ann rated all 5 pairs")
-        assert visit.one("results").rows[0]["answers"] == "5"
+        assert visit.one("results").rows[0]["answers"] == 5
         assert visit.one("results").rows[0]["published"] == "41.0 %"
         assert " to " in visit.one("results").rows[0]["interval"]
 

@@ -7,7 +7,7 @@ import pytest
 from populace.base.errors import UsageError
 from populace.community.study import Material, Study
 from populace.engine.workspace import Workspace
-from populace.studio.pages.discern.data import DiscernSession, cards, inside, rates_table, real_files
+from populace.studio.pages.discern.data import DiscernSession, check_file, rates_table, real_files, study_summaries
 from support.studies import studied
 
 
@@ -31,7 +31,7 @@ def test_a_session_shows_nothing_that_tells_and_two_raters_are_kept_apart(place:
     ann, bo = DiscernSession(study, "Ann"), DiscernSession(study, "Bo")
     task = ann.task()
     assert task is not None and task.number == 1 and task.of == 5
-    told = json.dumps(task.__dict__, ensure_ascii=False)
+    told = json.dumps(task._asdict(), ensure_ascii=False)
     assert not any(word in told for word in ("full", "real_first", "Zoë", "forum-", "board-"))
     ann.answer("first")
     assert (ann.done, DiscernSession(study, "Bo").done) == (1, 0)
@@ -47,7 +47,7 @@ def test_a_session_shows_nothing_that_tells_and_two_raters_are_kept_apart(place:
     table = rates_table(DiscernSession(study, "Ann").results())
     assert table["answers"][0] == 6 and set(table["arm"]) == {"full", "crowd", "no description", "no personas"}
     own = DiscernSession(study, "Ann").own_error()
-    assert own.count == 5 and own.wrong == sum(row["wrong"] for row in rows[:5]) and "95 % interval" in own.told
+    assert own.pairs == 5 and own.wrong == sum(row["wrong"] for row in rows[:5]) and "95 % interval" in own.text
 
 
 def test_two_windows_of_one_rater_answer_a_pair_once(place: Workspace, material: Material) -> None:
@@ -62,13 +62,13 @@ def test_two_windows_of_one_rater_answer_a_pair_once(place: Workspace, material:
 
 def test_files_outside_of_the_workspace_are_refused(place: Workspace, material: Material) -> None:
     assert real_files(place) == ["real.jsonl"]
-    assert inside(place, "real.jsonl") == "real.jsonl"
+    check_file(place, "real.jsonl")
     for given in ("../x.jsonl", "/etc/passwd", "nothing.jsonl"):
         with pytest.raises(UsageError):
-            inside(place, given)
+            check_file(place, given)
 
 
 def test_a_study_that_cannot_be_read_is_listed_with_the_reason(place: Workspace, material: Material) -> None:
     made = Study.make(place, "broken", material)
     (made.folder / "pairs.jsonl").write_text("[]")
-    assert any("this is not a JSON object" in card.problem for card in cards(place))
+    assert any("this is not a JSON object" in card.problem for card in study_summaries(place))

@@ -147,7 +147,7 @@ def test_what_if_in_own_words_stands_beside_the_thread(tmp_path: Path) -> None:
         await visit.sees_marked("whatif-who")
         visit.enter("whatif-who", "own")
         visit.press("whatif-start")
-        await visit.until(lambda: any("own words have to be written" in m for m in visit.user.notify.messages))
+        await visit.until(lambda: any("your own words are missing" in m for m in visit.user.notify.messages))
         visit.enter("whatif-words", "Where does your hive stand?")
         await visit.sees(f"populace whatif {run.name} --post {post} --say 'Where does your hive stand?'")
         visit.press("whatif-start")
@@ -238,11 +238,11 @@ def test_an_address_that_leads_nowhere_says_so(tmp_path: Path) -> None:
     run = forum(tmp_path, posts=2)
     lost = {
         "?thread=999": "no post 999",
-        "?thread=x": "is no number",
+        "?thread=x": "is not a number",
         "?sort=odd": "sorted by new, top, hot",
         "?at=99": "no step 99",
         "?member=nobody": "no member named 'nobody'",
-        "/whatif": "names no utterance",
+        "/whatif": "this address has no post",
         "/whatif?post=1&with=none": "none does not continue post 1",
         "/multiverse?post=999": "no post 999",
         "-none": "there is no run",

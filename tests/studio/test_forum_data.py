@@ -14,7 +14,7 @@ from populace.community.what_if import what_if
 from populace.community.word_filter import WordFilter
 from populace.scenarios.forum import Forum
 from populace.studio.pages.forum.data import ForumView, thread_facts
-from populace.studio.pages.whatif.data import arguments, comparison, continuations, side
+from populace.studio.pages.whatif.data import comparison, continuation_command, continuations, thread_side
 from support.board import board
 from support.board import judge as knowing
 from support.forums import SMALL, WORDS, writer
@@ -38,7 +38,7 @@ def test_as_of_a_step_nothing_written_or_voted_later_is_shown(run: Run) -> None:
 
 
 def test_another_step_of_what_was_read_is_as_if_it_were_read_anew(run: Run) -> None:
-    whole = ForumView(run).loaded()
+    whole = ForumView(run).load()
     for step in (2, 0, None):
         again = ForumView(run, step, like=whole)
         assert again.posts.equals(ForumView(run, step).posts)
@@ -66,7 +66,7 @@ def test_a_thread_is_read_with_votes_and_what_moderators_did(run: Run) -> None:
 
 def test_every_utterance_of_a_model_leads_to_its_decision(run: Run) -> None:
     view = ForumView(run)
-    for said in view.said(view.posts["post"].to_list()):
+    for said in view.some_posts(view.posts["post"].to_list()):
         decisions = run.decisions(said.step, said.author)
         assert said.text.split()[1] in next(each.value for each in decisions if each.path == said.path)
 
@@ -81,8 +81,8 @@ def test_search_finds_words_and_authors_in_any_case(run: Run) -> None:
 
 
 def test_hidden_texts_follow_the_filter(run: Run) -> None:
-    assert ForumView(run, viewing=WordFilter([])).posts["hidden"].sum() == 0
-    hidden = ForumView(run, viewing=WordFilter(["honey"])).posts
+    assert ForumView(run, word_filter=WordFilter([])).posts["hidden"].sum() == 0
+    hidden = ForumView(run, word_filter=WordFilter(["honey"])).posts
     assert hidden.filter("hidden").height == hidden.filter(pl.col("text").str.contains(r"\bhoney\b")).height > 0
 
 
@@ -101,7 +101,7 @@ def test_violations_name_criterion_judge_and_how_sure_it_was() -> None:
     made = board(seed=1, offence=0.5, keep="run")
     judge_posts(Community(made), knowing())
     view = ForumView(made)
-    flagged = [each for each in view.said(view.posts["post"].to_list()) if each.flags]
+    flagged = [each for each in view.some_posts(view.posts["post"].to_list()) if each.flags]
     assert flagged and all("cheap soil" in each.text for each in flagged)
     found = next(flag for flag in flagged[0].flags if flag.text == "breaks rule 2")
     assert "No advertising" in found.wording and found.judge.startswith("scripted:judge") and found.chance == 0.98
@@ -121,15 +121,15 @@ def test_a_whatif_stands_beside_the_original_from_where_it_differs(run: Run) -> 
     post, step = run.history("posts").filter(pl.col("parent").is_not_null()).select("post", "step").row(0)
     turned = what_if(run, post, as_="a troll", line="Bees are boring.", model=writer())
     original = ForumView(run)
-    beside = side(ForumView(turned), original, post, "a troll")
-    new = beside.said[beside.differs]
+    beside = thread_side(ForumView(turned), original, post, "a troll")
+    new = beside.posts[beside.shared]
     assert (new.text, new.parent, new.origin, new.path) == ("Bees are boring.", post, "hand", "")
-    assert all(each.post <= post or each.step <= step for each in beside.said[: beside.differs])
-    alone = side(original, original, post)
-    assert alone.differs == len(alone.said)
+    assert all(each.post <= post or each.step <= step for each in beside.posts[: beside.shared])
+    alone = thread_side(original, original, post)
+    assert alone.shared == len(alone.posts)
     found = continuations([turned.manifest, run.manifest], original, post)
     assert [each.run for each in found] == [turned.name]
-    assert "a troll" in found[0].told and "boring" in found[0].told and found[0].draw == 0
+    assert "a troll" in found[0].text and "boring" in found[0].text and found[0].draw == 0
     assert continuations([turned.manifest], original, post + 1) == []
 
 
@@ -141,6 +141,6 @@ def test_a_multiverse_is_compared_with_the_original_first(run: Run) -> None:
 
 
 def test_words_that_look_like_options_stay_words(tmp_path: Path) -> None:
-    made = arguments("forum-1", 3, line="--help me", model="scripted:uniform", count=2)
+    made = continuation_command("forum-1", 3, line="--help me", model="scripted:uniform", judge="embedded", count=2)
     assert made[:4] == ("multiverse", "forum-1", "--n", "2")
-    assert "--say=--help me" in made and made[-2:] == ("--model", "scripted:uniform")
+    assert "--say=--help me" in made and made[-4:] == ("--model", "scripted:uniform", "--judge", "embedded")

@@ -237,7 +237,7 @@ def test_a_run_that_was_killed_is_told_as_such_and_can_be_resumed() -> None:
             process.send_signal(signal.SIGKILL)
             process.wait()
             await visit.until(lambda: state_shown(visit) == "died")
-            assert "Its process is gone" in visit.texts()
+            assert "Its process ended without recording an end" in visit.texts()
             assert f"populace resume {name}" in visit.texts()
             hold.unlink()
             visit.press("resume")

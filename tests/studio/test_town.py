@@ -90,7 +90,7 @@ def test_layers_show_presence_and_the_tree_of_the_news(workspace: Path) -> None:
     [
         ("/town/norms", "which has no town"),
         ("/town/party?layer=weather", "there is no layer of the town named 'weather'"),
-        ("/town/party?time=noon", "time=noon in the address is not a number"),
+        ("/town/party?time=noon", "the time in this address is 'noon', which is not a number"),
         ("/town/party?follow=nobody", "has the id nobody"),
         ("/town/missing", "there is no run 'missing'"),
     ],

@@ -43,31 +43,35 @@ def test_every_kind_of_parameter_is_told_apart() -> None:
 
 
 def test_bounds_choices_and_defaults_are_those_of_the_scenario() -> None:
-    found = {each.name: each for each in parameters_of(Orchard)}
-    assert found["trees"].bounds == [">= 1", "< 100"]
-    assert found["trees"].required and not found["ripe"].required
-    assert found["ripe"].bounds == ["> 0", "<= 1"]
-    assert found["sort"].choices == ("red", "green")
-    assert (found["season"].choices, found["season"].default) == (("dry", "wet"), "dry")
-    assert found["wages"].default == {"day": 2.5}
-    assert (found["limit"].optional, found["limit"].bounds, found["limit"].default) == (True, [">= 3"], None)
-    assert found["pickers"].default == []
+    parameters = {each.name: each for each in parameters_of(Orchard)}
+    assert parameters["trees"].bounds == [">= 1", "< 100"]
+    assert parameters["trees"].required and not parameters["ripe"].required
+    assert parameters["ripe"].bounds == ["> 0", "<= 1"]
+    assert parameters["sort"].choices == ("red", "green")
+    assert (parameters["season"].choices, parameters["season"].default) == (("dry", "wet"), "dry")
+    assert parameters["wages"].default == {"day": 2.5}
+    assert (parameters["limit"].optional, parameters["limit"].bounds, parameters["limit"].default) == (
+        True,
+        [">= 3"],
+        None,
+    )
+    assert parameters["pickers"].default == []
 
 
 def test_the_purpose_is_the_docstring_and_the_summary_its_first_sentence() -> None:
-    found = describe_scenario(Orchard)
-    assert found["summary"] == "People pick apples."
-    assert found["purpose"].endswith("until there are none.")
-    assert found["title"] == "orchard"
+    description = describe_scenario(Orchard)
+    assert description["summary"] == "People pick apples."
+    assert description["purpose"].endswith("until there are none.")
+    assert description["title"] == "orchard"
 
 
 @pytest.mark.parametrize("name", [name for name in known_scenarios() if name != "axelrod"])
 def test_every_scenario_that_ships_is_plain_data_and_says_what_its_parameters_mean(name: str) -> None:
-    found: dict[str, Any] = describe_scenario(find_scenario(name))
-    assert json.loads(json.dumps(found)) == found
-    assert found["name"] == name
-    assert all(each["help"] for each in found["parameters"])
-    assert set(found["chart"]) <= set(found["metrics"])
+    description: dict[str, Any] = describe_scenario(find_scenario(name))
+    assert json.loads(json.dumps(description)) == description
+    assert description["name"] == name
+    assert all(each["help"] for each in description["parameters"])
+    assert set(description["chart"]) <= set(description["metrics"])
 
 
 def test_files_that_speak_of_a_scenario_are_found_one_folder_down_and_are_not_run(tmp_path: Path) -> None:

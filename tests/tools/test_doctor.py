@@ -12,19 +12,19 @@ from support.scenarios import Clockwork
 @pytest.mark.slow
 def test_the_doctor_finds_a_deterministic_scenario_sound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
-    found = diagnose("norms", Norms, ["--workers", "4", "--days", "2"])
-    assert found.deterministic
-    assert found.digests[0] == found.digests[1]
+    diagnosis = diagnose("norms", Norms, ["--workers", "4", "--days", "2"])
+    assert diagnosis.deterministic
+    assert diagnosis.digests[0] == diagnosis.digests[1]
 
 
 @pytest.mark.slow
 def test_the_doctor_finds_what_differs_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
-    found = diagnose("support.scenarios:Clockwork", Clockwork)
-    assert not found.deterministic
-    assert found.comparison.first_difference is not None
-    assert (found.comparison.first_difference.step, found.comparison.first_difference.what) == (1, "prompt")
-    assert any("hash()" in suspect.why for suspect in found.suspects)
+    diagnosis = diagnose("support.scenarios:Clockwork", Clockwork)
+    assert not diagnosis.deterministic
+    assert diagnosis.comparison.first_difference is not None
+    assert (diagnosis.comparison.first_difference.step, diagnosis.comparison.first_difference.what) == (1, "prompt")
+    assert any("hash()" in suspect.why for suspect in diagnosis.suspects)
 
 
 def test_suspicious_lines_are_named(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from populace.base.errors import WorldError
 from populace.worlds.town import Town
-from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.spots import Floats, Spots
-from populace.worlds.town.streets import StraightWays, Streets, Ways
+from populace.worlds.town.streets import StraightWays, Streets, Ways, streets_from_lines
 from support.routes import corners, distinct
 
 NEAR = 1e-6
@@ -37,7 +36,7 @@ def ways_and_doors(draw: st.DrawFn) -> tuple[Ways, Spots]:
         known.extend(points)
         lines.append(np.array(points))
     streets, _ = streets_from_lines(lines)
-    return streets, streets.doors(x, y, building=np.arange(1, len(x) + 1))
+    return streets, streets.attach(x, y, building=np.arange(1, len(x) + 1))
 
 
 def all_pairs(ways: Ways, doors: Spots) -> Floats:

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, random numbers, templates, formatting, locks."""
+"""Used by every other package: errors, random numbers, templates, formatting, locks, shared SQLite files."""

@@ -1,4 +1,4 @@
-"""Figures and data as people and programs read them."""
+"""Numbers and data as text, for people and for other programs."""
 
 from __future__ import annotations
 

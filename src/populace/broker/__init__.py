@@ -1,4 +1,4 @@
-"""Between question and model: the call store, the limits, what was used."""
+"""Calls to models: the broker, the call store, limits, prices and usage."""
 
 from populace.broker.broker import Broker
 from populace.broker.call_settings import CallSettings

@@ -1,7 +1,7 @@
-"""Between people and models: the only part of the platform that speaks to a model.
+"""The broker: the only part of the platform that calls a model.
 
-A request goes: known in the store? already under way? within the budget? then to the model; and
-its reply into the store before it goes anywhere else. What a process paid for, the next finds.
+A request is first looked up in the call store, then among the requests under way; only then, and within the budget, is
+it sent to the model. A reply must be in the store before anything else may use it, so that no reply is paid for twice.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Broker:
         return list(self._models.values())
 
     def halt(self) -> None:
-        """Let calls under way end, keep their replies, and begin no more."""
+        """Let the calls under way end, store their replies, and begin no more."""
         for model in self._models.values():
             model.halted = True
 
@@ -180,7 +180,7 @@ class Broker:
             raise InterruptedRunError("interrupted; the step under way was abandoned.")
 
     def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
-        """Store a batch of replies, count it, and only then make it known."""
+        """Store a batch of replies and count it; only then may others use it."""
         model, keys = purchase.model, purchase.keys
         replies = [(keys[i], outcome) for i, outcome in batch if isinstance(outcome, Reply)]
         earlier = self.store.put(model.spec, replies, seconds / len(batch)) if replies else {}
@@ -195,7 +195,7 @@ class Broker:
             self._count_failures([outcome for _, outcome in batch], model)
 
     def _count_failures(self, outcomes: list[ReplyOrFailure], model: Model) -> None:
-        """Stop where a model does nothing but fail."""
+        """Count failures, and stop the run after too many in a row."""
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 self.usage.failures += 1
@@ -215,7 +215,7 @@ class Broker:
 
 @dataclass
 class _Purchase:
-    """Requests that no store could answer, on their way to a model."""
+    """Requests that are not in the store, and what the model replied so far."""
 
     model: Model
     keys: list[str]

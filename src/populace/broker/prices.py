@@ -1,4 +1,4 @@
-"""The prices that turn tokens into money."""
+"""Prices of models, in money for a million tokens."""
 
 from __future__ import annotations
 

@@ -6,17 +6,17 @@ second process that asked the same thing at the same time reads back the first o
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pydantic_core
 
-from populace.base.errors import CallStoreError, StorageError
+from populace.base.errors import CallStoreError
+from populace.base.sqlite import SharedDatabase
 from populace.models import Reply
 
 _VERSION = 1
@@ -45,29 +45,35 @@ class CallStore:
 
     def __init__(self, path: Path, *, patience_s: float = 30.0) -> None:
         self.path = path
-        with self._guard():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+        self._db = SharedDatabase(
+            path,
+            "call store",
+            timeout_s=patience_s,
+            if_locked="Wait for it to end, or name another workspace.",
+            if_damaged="Move the file away: recorded runs do not need it, and new replies go into a new one.",
+        )
+        with self._db.errors():
+            connection = self._db.connection
             self._to_wal(patience_s)
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("PRAGMA cache_size=-65536")
-            self._db.execute("PRAGMA wal_autocheckpoint=64000")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA cache_size=-65536")
+            connection.execute("PRAGMA wal_autocheckpoint=64000")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > _VERSION:
                 raise CallStoreError(
                     f"the call store {path} has version {version}; this Populace reads up to {_VERSION}.",
                     "Upgrade Populace, or name another workspace.",
                 )
             if version < _VERSION:
-                self._db.executescript(_SCHEMA)
-                self._db.execute(f"PRAGMA user_version={_VERSION}")
+                connection.executescript(_SCHEMA)
+                connection.execute(f"PRAGMA user_version={_VERSION}")
 
     def _to_wal(self, patience_s: float) -> None:
         """SQLite does not wait by itself where two processes make a store at once."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
-                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.connection.execute("PRAGMA journal_mode=WAL")
                 return
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
@@ -76,13 +82,13 @@ class CallStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        self._db.connection.close()
 
     def get(self, keys: Sequence[str]) -> dict[str, Reply]:
         """The replies that are known among these keys."""
         query = "SELECT calls.key, call FROM json_each(?) JOIN calls ON calls.key = json_each.value"
-        with self._guard():
-            rows = self._db.execute(query, (json.dumps(keys),)).fetchall()
+        rows = self._db.rows(query, json.dumps(keys))
+        with self._db.errors():
             try:
                 return {key: Reply.from_json(pydantic_core.from_json(call)[1]) for key, call in rows}
             except (ValueError, KeyError, IndexError, TypeError) as error:
@@ -99,81 +105,36 @@ class CallStore:
         name, tail = json.dumps(model), f"{seconds:.6f},{time.time():.3f}"
         # In the order of keys, each page of the index changes once.
         rows = [(key, f"[{name},{reply.to_json().decode()},{tail}]") for key, reply in sorted(calls)]
-        with self._guard():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                before = self._db.total_changes
-                self._db.executemany("INSERT INTO calls VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
-                new_count = self._db.total_changes - before
-                self._db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.execute("ROLLBACK")
-                raise
+        new_count = self._db.insert_new("calls", rows)
         return {} if new_count == len(rows) else self.get([key for key, _ in calls])
 
     def recall(self, model: str) -> dict[str, Any] | None:
         """What was learned about a model before."""
-        with self._guard():
-            row = self._db.execute("SELECT facts FROM learned WHERE model = ?", (model,)).fetchone()
-        return json.loads(row[0]) if row else None
+        rows = self._db.rows("SELECT facts FROM learned WHERE model = ?", model)
+        return json.loads(rows[0][0]) if rows else None
 
     def learn(self, model: str, facts: Mapping[str, Any]) -> None:
         """Remember what was found out about a model."""
-        with self._guard():
-            self._db.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (model, json.dumps(dict(facts))))
+        self._db.rows("INSERT OR REPLACE INTO learned VALUES (?, ?)", model, json.dumps(dict(facts)))
 
     def pace(self, model: str) -> float | None:
         """How many seconds a call of this model took of late, or None where there were none."""
         query = """SELECT avg(seconds) FROM (SELECT json_extract(call, '$[2]') AS seconds FROM calls
                    WHERE json_extract(call, '$[0]') = ? ORDER BY rowid DESC LIMIT 1000)"""
-        with self._guard():
-            seconds = self._db.execute(query, (model,)).fetchone()[0]
+        seconds = self._db.rows(query, model)[0][0]
         return float(seconds) if seconds is not None else None
 
     def open_call(self, key: str) -> dict[str, Any] | None:
         """One call with its reply and time, for a person to look at."""
-        with self._guard():
-            row = self._db.execute("SELECT call FROM calls WHERE key = ?", (key,)).fetchone()
-        if row is None:
+        rows = self._db.rows("SELECT call FROM calls WHERE key = ?", key)
+        if not rows:
             return None
-        model, reply, seconds, created = json.loads(row[0])
-        return {
-            "key": key,
-            "model": model,
-            "reply": Reply.from_json(reply)._asdict(),
-            "seconds": seconds,
-            "created": created,
-        }
+        model, reply, seconds, created = json.loads(rows[0][0])
+        reply = Reply.from_json(reply)._asdict()
+        return {"key": key, "model": model, "reply": reply, "seconds": seconds, "created": created}
 
     def __len__(self) -> int:
-        with self._guard():
-            return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
-
-    @contextlib.contextmanager
-    def _guard(self) -> Iterator[None]:
-        """SQLite's errors, in words."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            message = str(error)
-            if "locked" in message or "busy" in message:
-                raise CallStoreError(
-                    f"the call store {self.path} is locked by another process.",
-                    "Wait for it to end, or name another workspace.",
-                ) from error
-            if "full" in message:
-                raise StorageError(
-                    f"the disk is full: the call store {self.path} cannot grow.", "Free some space and resume."
-                ) from error
-            raise CallStoreError(f"the call store {self.path} cannot be used: {message}.") from error
-        except sqlite3.DatabaseError as error:
-            raise CallStoreError(
-                f"the call store {self.path} is damaged: {error}.",
-                "Move the file away: recorded runs do not need it, and new replies go into a new one.",
-            ) from error
-        except OSError as error:
-            raise StorageError(f"the call store {self.path} cannot be written: {error.strerror or error}.") from error
+        return int(self._db.rows("SELECT count(*) FROM calls")[0][0])
 
 
 class MemoryCallStore(CallStore):

@@ -1,4 +1,4 @@
-"""What was asked, what it cost, and what went wrong."""
+"""Counts of decisions, calls, tokens, money and failures."""
 
 from __future__ import annotations
 

@@ -19,24 +19,24 @@ from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 
 COMMANDS = {
     "studio": "Open Studio, the web application: start, watch, open, fork and compare runs.",
-    "run": "Run a scenario to its end; what was paid for before is reused.",
+    "run": "Run a scenario to its end; replies that are already in the call store are reused.",
     "resume": "Continue a run that stopped or is paused; nothing is paid for twice.",
     "replay": "Run a recorded run again without any model, and stop where it differs from the record.",
-    "fork": "Start a run that shares RUN up to a step; earlier answers are reused, not bought again.",
+    "fork": "Start a run that shares the steps of RUN before a given step, and differs from there on.",
     "pause": "Pause a run in progress after its current step; `populace resume` continues it.",
     "stop": "Stop a run in progress as Ctrl-C does; it can be resumed.",
     "whatif": "Let somebody answer a post of a community, and see how its thread continues.",
     "multiverse": "Run a community, or what follows one post, several times with other draws.",
-    "interview": "Ask people of a run something on the side; the run does not change.",
+    "interview": "Ask people of a run a question that is not part of it; the run does not change.",
     "ask-again": "Ask a recorded decision again with something changed; the run does not change.",
-    "probe": "Map one decision over situations, personas and models, without simulating.",
+    "probe": "Show how one decision changes with situation, persona and model, without simulating.",
     "scenarios": "List the scenarios that can be run, or describe one with all its parameters.",
     "estimate": "Estimate the calls, cost and time of a run before anything is spent.",
     "experiment": "Run an experiment from a YAML file, or continue it: arms, seeds, effects.",
     "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
     "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
     "report": "Write an experiment or a run as one HTML page and as Markdown, with its validity card.",
-    "show": "Show a run, a step of it, or one person's decisions with the exact prompts.",
+    "show": "Show a run, a step of it, or the decisions of one person with the exact prompts.",
     "why": "Show what led to a person's decisions in a step: recalled memories, their scores, the prompts.",
     "judge": "Have models judge every post of a community; the run does not change.",
     "digest": "Show what stands out in a community: unusual posts, broken rules, what no rule covers.",
@@ -47,9 +47,22 @@ COMMANDS = {
     "export": "Write a run as Parquet, CSV or SQLite for other tools, or a community as a page.",
     "models": "Show which models can be named, what is cached, and where prices are kept.",
     "new": "Write a small scenario that runs, as a file to change.",
-    "doctor": "Check this machine, or whether a scenario repeats under different circumstances.",
+    "doctor": "Check this machine, or check that a scenario gives the same run under different circumstances.",
 }
-"""Every command and what it does. Each is in the module of its name."""
+"""Every command and what it does."""
+
+_MODULES = {
+    "running": ("run", "resume", "replay", "fork", "pause", "stop"),
+    "communities": ("whatif", "multiverse", "judge", "digest"),
+    "decisions": ("why", "ask-again", "interview"),
+    "reading": ("list", "show", "compare", "export"),
+    "scenarios": ("scenarios", "estimate", "new", "probe"),
+    "machine": ("studio", "models", "doctor"),
+    "experiment": ("experiment",),
+    "studies": ("report", "robust", "structure"),
+    "rating": ("discern", "feedback"),
+}
+"""The commands by the module that holds them."""
 
 EXIT_CODES = {
     0: "done",
@@ -67,15 +80,15 @@ EXIT_CODES = {
 class _Commands(click.Group):
     """The commands by name, imported on use."""
 
-    # Not list(COMMANDS): once the command `list` is imported, that name means its module here.
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = name.replace("-", "_")
-        command: click.Command = getattr(importlib.import_module(f"populace.cli.{module}"), f"{module}_command")
+        module = next(module for module, names in _MODULES.items() if name in names)
+        attribute = f"{name.replace('-', '_')}_command"
+        command: click.Command = getattr(importlib.import_module(f"populace.cli.{module}"), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -15,24 +15,22 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.cli.options import command, common_options
-from populace.cli.output import emit, err, facts, out, plural, table, warn
-from populace.cli.progress import fetch_missing_model
-from populace.cli.report import print_validity
+from populace.cli.options import command, current_workspace
+from populace.cli.output import as_json, err, facts, out, plural, report_json, report_rows, table, warn
+from populace.cli.progress import fetch_missing_models
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
-from populace.experiments.validation import validity
+from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.basis import validity_basis
+from populace.experiments.validation.card import MARKS
 from populace.models import model_kind
 from populace.runs.caveats import basis_caveats
 from populace.tools.estimate import estimate
 
 _SECONDS_BETWEEN_LINES = 10.0
-
-
 _FEW_ARMS = 12
 
 
@@ -46,9 +44,8 @@ _FEW_ARMS = 12
 )
 @click.option("--replicates", type=click.IntRange(min=1), help="Another number of replicates than the file's.")
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
-@click.option("--check/--no-check", default=True, help="Rehearse the arms first, to find arms that ask the same.")
+@click.option("--check/--no-check", default=True, help="First check whether any arms ask exactly the same questions.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
-@common_options
 def experiment_command(
     file: str | None,
     listing: bool,
@@ -57,39 +54,39 @@ def experiment_command(
     retry: bool,
     check: bool,
     dry_run: bool,
-    workspace: str | None,
-    as_json: bool,
 ) -> int:
+    place = current_workspace()
     if listing:
-        return _list(Workspace(workspace), as_json)
+        empty = f"There are no experiments in {place.folder}. Begin with: populace experiment FILE.yaml"
+        report_rows(experiment_names(place), lambda name: _row(Results.open(name, place.folder)), empty)
+        return 0
     if file is None:
         raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, or --list.")
     experiment = Experiment.read(file)
     if replicates is not None:
         experiment = Experiment(**(experiment.data() | {"replicates": replicates}))
     arms = experiment.arms()
-    place = Workspace(workspace)
     design = _design(experiment, arms, place, workers)
-    if not as_json:
+    if not as_json():
         _show_design(experiment, arms, design)
     if dry_run:
-        if as_json:
-            emit(design)
+        report_json(design)
         return 0
-    for model in dict.fromkeys(arm.model for arm in arms if arm.decider == "model"):
-        fetch_missing_model(model)
+    fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
+    where = "" if place.folder == Workspace().folder else f" --workspace {shlex.quote(str(place.folder))}"
+    again = f"populace experiment {shlex.quote(file)}{where}"
     try:
         results = experiment.run(
-            workspace=workspace, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
+            workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
         )
     except InterruptedRunError as stop:
-        stop.hint = f"Runs that ended are kept. Continue with: {_command(file, workspace)}"
+        stop.hint = f"Runs that ended are kept. Continue with: {again}"
         raise
-    if as_json:
-        emit(results_document(results) | {"design": design}, result_caveats(results))
-    else:
-        show_results(results, _command(file, workspace))
-    return 0 if results.state == "complete" else 5
+    code = 0 if results.state == "complete" else 5
+    if as_json():
+        report_json(results_document(results) | {"design": design}, result_caveats(results), code=code)
+    show_results(results, again)
+    return code
 
 
 class ExperimentDisplay(ExperimentObserver):
@@ -142,19 +139,14 @@ class ExperimentDisplay(ExperimentObserver):
 
 def results_document(results: Results) -> dict[str, Any]:
     """An experiment as the data of a JSON document."""
-    return {
+    names = ("state", "reason", "failure_rate", "failures", "arms", "digest")
+    return {name: getattr(results, name) for name in names} | {
         "experiment": results.name,
         "folder": str(results.folder.path),
         "question": results.experiment.question,
-        "state": results.state,
-        "reason": results.reason,
         "runs": results.runs.height,
-        "failure_rate": results.failure_rate,
-        "failures": results.failures,
-        "arms": results.arms,
         "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
-        "digest": results.digest,
         "validity": validity(results).table(),
     }
 
@@ -261,39 +253,25 @@ def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]
     facts(rows)
 
 
-def _list(place: Workspace, as_json: bool) -> int:
-    rows, damaged = [], []
-    for name in experiment_names(place):
-        try:
-            results = Results.open(name, place.folder)
-            planned = len(results.folder.manifest.arms) * (results.folder.manifest.replicates or 0)
-            rows.append(
-                {
-                    "experiment": name,
-                    "state": results.state,
-                    "runs": f"{results.runs.height:,} of {planned:,}",
-                    "arms": len(results.folder.manifest.arms),
-                    "failed": percent(results.failure_rate),
-                    "question": results.experiment.question,
-                }
-            )
-        except PopulaceError as error:
-            damaged.append(f"{name}: {error.what}")
-    if as_json:
-        emit(rows, damaged)
-        return 0
-    if rows:
-        table(pl.DataFrame(rows), limit=200)
-    elif not damaged:
-        out.print(f"There are no experiments in {place.folder}. Begin with: populace experiment FILE.yaml")
-    for text in damaged:
-        out.print(f"  [yellow]not readable[/yellow]  {text}")
-    return 0
+def _row(results: Results) -> dict[str, Any]:
+    manifest = results.folder.manifest
+    planned = len(manifest.arms) * (manifest.replicates or 0)
+    return {
+        "experiment": results.name,
+        "state": results.state,
+        "runs": f"{results.runs.height:,} of {planned:,}",
+        "arms": len(manifest.arms),
+        "failed": percent(results.failure_rate),
+        "question": results.experiment.question,
+    }
 
 
-def _command(file: str, workspace: str | None) -> str:
-    where = f" --workspace {shlex.quote(workspace)}" if workspace else ""
-    return f"populace experiment {shlex.quote(file)}{where}"
+def print_validity(card: ValidityCard) -> None:
+    """A card in a few lines: its verdict, what failed, and its warnings."""
+    out.print(f"  [dim]validity[/dim]  {card.verdict}")
+    for check in card.failed:
+        out.print(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
+    warn(*card.warnings)
 
 
 def _or_none(table_of: Any, name: str) -> pl.DataFrame | None:

@@ -12,37 +12,70 @@ import pydantic
 from populace.base.errors import ParameterError
 from populace.broker import CallSettings
 from populace.cli import COMMANDS
+from populace.cli.output import AS_JSON
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
+from populace.engine.workspace import Workspace
 from populace.journal.interventions import read_interventions
 from populace.models import MODEL_FORMS
+from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
+_WORKSPACE = "populace.workspace"
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
-def command(name: str, cls: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command of the command line, with its help from the table of commands."""
-    return click.command(name, cls=cls, help=COMMANDS[name])
+def command(
+    name: str, cls: type[click.Command] = click.Command, *, workspace: bool = True, json: bool = True
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command of the command line, with its help from the table of commands.
+
+    Args:
+        name: The name.
+        cls: The class of the command.
+        workspace: Whether it has the option `--workspace`, for `current_workspace`.
+        json: Whether it has the option `--json`, for `output.report_json`.
+    """
+    shared = [*([_workspace_option()] if workspace else []), *([_json_option()] if json else [])]
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        result = click.command(name, cls=cls, help=COMMANDS[name])(function)
+        result.params += shared
+        return result
+
+    return decorate
 
 
-def common_options(command: CommandT) -> CommandT:
-    """`--workspace` and `--json`."""
-    return workspace_option(json_option(command))
-
-
-def workspace_option(command: CommandT) -> CommandT:
-    """`--workspace`."""
-    return click.option(
-        "--workspace",
+def _workspace_option() -> click.Option:
+    return click.Option(
+        ["--workspace"],
         metavar="FOLDER",
+        is_eager=True,  # The callback of a run's argument needs it.
+        expose_value=False,
+        callback=lambda context, _option, folder: context.meta.update({_WORKSPACE: Workspace(folder)}),
         help="The folder with runs/ and the call store.  [default: POPULACE_WORKSPACE or the current folder]",
-    )(command)
+    )
 
 
-def json_option(command: CommandT) -> CommandT:
-    """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Report one JSON document on standard output.")(command)
+def _json_option() -> click.Option:
+    return click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _option, value: context.meta.update({AS_JSON: value}),
+        help="Report one JSON document on standard output.",
+    )
+
+
+def current_workspace() -> Workspace:
+    """The workspace that `--workspace` names, or the default one."""
+    workspace: Workspace = click.get_current_context().meta[_WORKSPACE]
+    return workspace
+
+
+def run_argument(name: str = "run", kind: type[RunReader] = RunReader) -> Callable[[CommandT], CommandT]:
+    """The name of a run as an argument; the function gets the run, opened."""
+    return click.argument(name, callback=lambda _context, _argument, run: kind(current_workspace().open(run)))
 
 
 def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
@@ -53,7 +86,7 @@ def model_option(default: str | None = "embedded") -> Callable[[CommandT], Comma
 
 def chart_option(command: CommandT) -> CommandT:
     """`--chart`."""
-    text = "Draw a PNG of the metrics, where matplotlib is installed."
+    text = "Draw a PNG of the metrics, if matplotlib is installed."
     return click.option("--chart/--no-chart", default=True, help=text)(command)
 
 

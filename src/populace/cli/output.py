@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -12,8 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from populace.base.errors import PopulaceError
 from populace.base.formatting import json_data
 
+AS_JSON = "populace.as_json"
+"""The key in the meta data of click's context under which `--json` is kept."""
 _WIDTH_OF_A_FILE = 120
 
 
@@ -27,14 +30,23 @@ out = _console(stderr=False)
 err = _console(stderr=True)
 
 
-def emit(data: Any, warnings: Sequence[str] = ()) -> None:
-    """Write the one document of a command."""
-    click.echo(json.dumps({"status": "ok", "data": json_data(data), "warnings": list(warnings)}, ensure_ascii=False))
+def as_json() -> bool:
+    """Whether the command was called with `--json`."""
+    return bool(click.get_current_context().meta.get(AS_JSON))
 
 
-def warn(text: str) -> None:
-    """A warning that stands out."""
-    facts([("warning", text)], style="bold yellow")
+def report_json(data: Any, warnings: Sequence[str] = (), *, code: int = 0) -> None:
+    """With `--json`, write the one document of a command and end it with an exit code; else do nothing."""
+    if as_json():
+        document = {"status": "ok", "data": json_data(data), "warnings": list(warnings)}
+        click.echo(json.dumps(document, ensure_ascii=False))
+        click.get_current_context().exit(code)
+
+
+def warn(*texts: str) -> None:
+    """Warnings that stand out."""
+    if texts:
+        facts([("warning", text) for text in texts], style="bold yellow")
 
 
 def facts(rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
@@ -62,6 +74,44 @@ def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
         else:
             table_view.add_row(*[Text(cell_text(value)) for value in row])
     out.print(table_view, soft_wrap=False)
+
+
+def row_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", limit: int = 40) -> None:
+    """A table from its rows."""
+    table(pl.DataFrame(rows, schema=list(columns), orient="row"), title, limit)
+
+
+def report_rows(names: Sequence[str], row: Callable[[str], dict[str, Any]], empty: str, newest: str = "") -> None:
+    """Report a row for each name as a document or a table; what cannot be read is listed and hides no other.
+
+    Args:
+        names: The names.
+        row: Makes the row of a name.
+        empty: What is said where there is nothing.
+        newest: The column by which rows are sorted, the latest first; the table does not show it.
+    """
+    rows, damaged = [], []
+    for name in names:
+        try:
+            rows.append(row(name))
+        except PopulaceError as error:
+            damaged.append(f"{name}: {error.what}")
+    if newest:
+        rows.sort(key=lambda each: each[newest], reverse=True)
+    report_json(rows, damaged)
+    if rows:
+        table(pl.DataFrame(rows).drop(newest, strict=False), limit=200)
+    elif not damaged:
+        out.print(empty)
+    for text in damaged:
+        out.print(f"  [yellow]not readable[/yellow]  {text}")
+
+
+def show_changes(lines: Iterable[str]) -> None:
+    """Lines of a difference that begin with + or -, in colours; other lines are left out."""
+    for line in lines:
+        if line[0] in "+-":
+            out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
 
 
 def plural(count: int, noun: str) -> str:

@@ -116,12 +116,11 @@ class RunDisplay(Observer):
         return pace * max(0.0, simulation.planned - simulation.step - self._share_of_step(simulation))
 
 
-def fetch_missing_model(model: str) -> None:
-    """Fetch the file that a model needs, where it is not in the cache; the empty name needs none."""
-    artifact = model_kind(model).artifact if model else None
-    if artifact is None or artifact.present():
-        return
-    fetch_artifacts(artifact)
+def fetch_missing_models(*models: str) -> None:
+    """Fetch the files that models need, where they are not in the cache; the empty name needs none."""
+    for model in dict.fromkeys(filter(None, models)):
+        artifact = model_kind(model).artifact
+        fetch_artifacts(*([artifact] if artifact else []))
 
 
 def fetch_artifacts(*artifacts: Artifact) -> None:

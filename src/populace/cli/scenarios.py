@@ -1,29 +1,49 @@
-"""scenarios: what can be run, and with which parameters."""
+"""Commands about scenarios before they run: list, describe, begin, estimate and probe."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import click
 import polars as pl
 
-from populace.base.errors import PopulaceError
-from populace.cli.options import command, common_options
-from populace.cli.output import emit, facts, out, table
+from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import duration
+from populace.broker import Usage, price_of
+from populace.cli.options import (
+    ScenarioCommand,
+    call_options,
+    call_settings,
+    command,
+    current_workspace,
+    model_option,
+    parameters,
+)
+from populace.cli.output import facts, out, report_json, row_table, table, warn
+from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
-from populace.engine.workspace import Workspace
+from populace.engine.session import Session
+from populace.questions import LOW_MASS
+from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
+from populace.tools.estimate import Range, estimate
+from populace.tools.probe import Probe, probe
+from populace.tools.probe_chart import draw_probe
+from populace.tools.scaffold import scenario_file
 
 
 @command("scenarios")
 @click.argument("scenario", required=False, metavar="[NAME|FILE.py]")
-@common_options
-def scenarios_command(scenario: str | None, workspace: str | None, as_json: bool) -> None:
+def scenarios_command(scenario: str | None) -> None:
     if scenario is not None:
         scenario_class = find_scenario(scenario)
         document = describe_scenario(scenario_class)
-        emit(document) if as_json else _show(scenario, document, parameters_of(scenario_class))
+        report_json(document)
+        _show_scenario(scenario, document, parameters_of(scenario_class))
         return
     rows, unusable = [], []
     for name in known_scenarios():
@@ -33,22 +53,20 @@ def scenarios_command(scenario: str | None, workspace: str | None, as_json: bool
         except PopulaceError as error:
             unusable.append(f"{name}: {error}")
     # Files are listed but not loaded: loading one runs it.
-    files = [str(path) for path in scenario_files(Workspace(workspace).folder)]
-    if as_json:
-        emit([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], unusable)
-        return
+    files = [str(path) for path in scenario_files(current_workspace().folder)]
+    report_json([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], unusable)
     facts([*rows, *((file, "a file of the workspace") for file in files)], style="bold")
     for text in unusable:
         out.print(f"  [yellow]not usable[/yellow]  {text}")
     out.print("\n  [dim]the parameters of one:[/dim]  populace scenarios NAME   [dim]or of a file:[/dim] FILE.py")
 
 
-def _show(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
+def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
     out.print(f"[bold]{document['title']}[/bold]  {document['summary']}")
     facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
     out.print()
-    table(pl.DataFrame(rows, schema=["parameter", "form", "default", "meaning"], orient="row"), limit=200)
+    row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
     out.print(f"\n  [dim]run it:[/dim]  populace run {name}")
 
 
@@ -63,3 +81,158 @@ def _default(parameter: Parameter) -> str:
         return "required"
     default = parameter.default
     return default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)
+
+
+@command("estimate", cls=ScenarioCommand)
+@click.argument("scenario")
+@model_option()
+def estimate_command(scenario: str, model: str, **options: Any) -> None:
+    scenario_class = find_scenario(scenario)
+    settings = scenario_class(**parameters(options, scenario_class))
+    with closing(current_workspace().store()) as store:
+        result = estimate(settings, model=model, price=price_of(model), store=store)
+    ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
+    report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
+    title = scenario_class.title()
+    out.print(f"[bold]{title}[/bold] on {model}, estimated from {result.runs} trial runs on random answers")
+    no_cost = "unknown: `populace models` says where prices go"
+    no_time = "unknown: no call of this model is in the call store yet"
+    rows = {
+        "decisions": _span(result.decisions),
+        "calls": f"{_span(result.calls)}, less what is in the call store already",
+        "tokens": _span(result.tokens),
+        "cost": _span(result.cost, "{:.4f}".format) if result.cost else no_cost,
+        "time": _span(result.seconds, duration) if result.seconds else no_time,
+    }
+    for name, value in rows.items():
+        out.print(f"  [dim]{name:<10}[/dim] {value}")
+
+
+def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str:
+    low, high = form(values.low), form(values.high)
+    return low if low == high else f"{low} to {high}"
+
+
+@command("new", workspace=False)
+@click.argument("name")
+@click.option("--community", is_flag=True, help="Write the design of a community for `populace run forum` instead.")
+def new_command(name: str, community: bool) -> None:
+    endings = (".yaml", ".yml") if community else (".py",)
+    path = Path(name if name.endswith(endings) else f"{name}{endings[0]}")
+    if path.exists():
+        raise UsageError(f"{path} exists already.", "Name another file.")
+    if community:
+        from populace.scenarios.forum import shipped_designs
+
+        text = shipped_designs()["repair-bench"].read_text(encoding="utf-8")
+        what, steps = "a community to change", {f"populace run forum --design {path}": ""}
+    elif path.stem.replace("-", "_").isidentifier():
+        text, what = scenario_file(path.stem), "a scenario that runs"
+        steps = {
+            f"populace run {path} --model scripted:uniform": "at once, on random answers",
+            f"populace run {path}": "on the embedded model",
+            f"populace doctor {path}": "check that it repeats",
+        }
+    else:
+        raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
+    path.write_text(text, encoding="utf-8")
+    report_json({"file": str(path)})
+    out.print(f"Wrote {path}: {what}. Next:")
+    for line, why in steps.items():
+        out.print(f"  {line:<52} [dim]{why}[/dim]" if why else f"  {line}")
+
+
+@command("probe", cls=ScenarioCommand)
+@click.argument("scenario")
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="What to vary: a parameter, column or field, as a,b,c or FROM:TO or FROM:TO:STEP; may be given several times.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="A model; may be given several times.  [default: embedded]",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the population.")
+@click.option("--people", type=click.IntRange(min=1), help="Ask only this many of the people.")
+@click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
+@click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")
+@call_options
+def probe_command(
+    scenario: str, vary: tuple[str, ...], models: tuple[str, ...], chart: str | None, target: str | None, **options: Any
+) -> None:
+    scenario_class = find_scenario(scenario)
+    fixed = parameters(options, scenario_class)
+    models = models or ("embedded",)
+    fetch_missing_models(*models)
+    session = Session(current_workspace().store(), calls=call_settings(options))
+    variations = _variations(vary)
+    result = probe(scenario_class, parameters=fixed, vary=variations, models=models, session=session, **options)
+    if chart:
+        draw_probe(result, Path(chart))
+    if target:
+        result.table.write_parquet(target) if target.endswith(".parquet") else result.table.write_csv(target)
+    _show_probe(result, session.usage, chart)
+
+
+def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
+    curve = result.curve()
+    low = result.table.filter(pl.col("mass") < LOW_MASS).height
+    warning = f"at {low} of {result.table.height} prompts less than half of the probability fell on any option."
+    report_json(
+        {"question": result.question, "curve": curve, "points": result.table, "usage": usage.to_json()},
+        [warning] if low else [],
+    )
+    counts = f"{result.table.height} prompts, {usage.calls} asked, {usage.reused} reused"
+    out.print(f"[bold]{result.question}[/bold]  {counts}")
+    table(curve, limit=80)
+    if low:
+        warn(warning)
+    if len(result.varied) >= 1:
+        lines = [*result.varied[1:], "model"]
+        for key, part in curve.group_by(lines, maintain_order=True):
+            label = ", ".join(map(str, key))
+            out.print(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
+    if chart:
+        out.print(f"  [dim]chart[/dim]  {chart}")
+
+
+def _variations(options: tuple[str, ...]) -> dict[str, list[Any]]:
+    variations: dict[str, list[Any]] = {}
+    for each in options:
+        name, sign, values = each.partition("=")
+        if not sign or not values:
+            raise UsageError(f"--vary takes NAME=VALUES, not {each!r}.", "Such as --vary initial_share=0:1:0.1")
+        variations[name.replace("-", "_")] = _values(values)
+    return variations
+
+
+def _values(text: str) -> list[Any]:
+    """Values from a,b,c or FROM:TO or FROM:TO:STEP, both ends included."""
+    parts = text.split(":")
+    if len(parts) in (2, 3):
+        try:
+            low, high, *rest = (float(part) for part in parts)
+            step = rest[0] if rest else 1.0
+        except ValueError:
+            return [text]
+        if step <= 0 or high < low:
+            raise UsageError(f"the range {text} does not go upwards.")
+        count = round((high - low) / step) + 1
+        numbers = [round(low + step * i, 12) for i in range(count) if low + step * i <= high + step * 1e-9]
+        whole = all(number == int(number) for number in (low, step))
+        return [int(number) for number in numbers] if whole else numbers
+    return [_value(part) for part in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)

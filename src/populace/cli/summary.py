@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, StoppedError, UsageError
+from populace.base.errors import PopulaceError, UsageError
 from populace.base.formatting import duration, percent
-from populace.cli.output import emit, facts, out, table, warn
+from populace.cli.output import as_json, facts, out, report_json, table, warn
 from populace.engine.discovery import find_scenario
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
@@ -62,8 +62,7 @@ def show_run(run: RunReader) -> None:
         highlight=False,
     )
     facts(_rows(run, summary))
-    for text in summary.caveats:
-        warn(text)
+    warn(*summary.caveats)
     metrics = run.metrics
     if metrics.width > 1:
         out.print()
@@ -129,14 +128,13 @@ def _parameters_text(run: RunReader) -> str:
     return f"{text}; then {parameters_text(changes)}" if changes else text
 
 
-def show_finished_run(run: Run, as_json: bool, chart: bool) -> None:
+def show_finished_run(run: Run, chart: bool) -> None:
     """Print a run that came to its end, with its chart and what to do next."""
     picture = _chart(run) if chart else None
     more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
-    if as_json:
+    if as_json():
         files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        emit(run_document(run) | files, caveats(run))
-        return
+        report_json(run_document(run) | files, caveats(run))
     show_run(run)
     out.print()
     out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
@@ -157,10 +155,3 @@ def _chart(run: Run) -> Path | None:
         return charts.draw_run(run, run.folder / "chart.png", metrics)
     except UsageError:
         return None  # A scenario without numeric metrics has no picture.
-
-
-def with_resume_command(stop: StoppedError, run_name: str) -> StoppedError:
-    """The same error, with the command that resumes the run; unchanged where the run never began."""
-    if run_name:
-        stop.hint = f"Nothing that was paid for is lost. Continue with: populace resume {run_name}"
-    return stop

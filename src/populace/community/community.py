@@ -7,40 +7,23 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.community.tree import reading_order
 from populace.people import People
 from populace.runs.reader import RunReader
 from populace.scenarios.forum.design import ForumDesign
-from populace.worlds.forum.board import HOT_SECONDS
+from populace.scenarios.forum.moderation import ACTS
+from populace.worlds.forum.board import HOT_SECONDS, POSTS
 from populace.worlds.forum.board import Sorting as Sorting
+
+Ints = npt.NDArray[np.int64]
 
 SORTINGS: tuple[Sorting, ...] = ("new", "top", "hot")
 
-POSTS: dict[str, pl.DataType] = {
-    "step": pl.Int64(),
-    "post": pl.Int64(),
-    "thread": pl.Int64(),
-    "parent": pl.Int64(),
-    "title": pl.String(),
-    "text": pl.String(),
-    "time": pl.Int64(),
-    "trimmed": pl.Int64(),
-    "origin": pl.String(),
-}
-"""The columns of posts except the author, who has the type of an id."""
-
 VOTES = {"post": pl.Int64(), "person": pl.Int64(), "vote": pl.Int64()}
-MODERATION: dict[str, pl.DataType] = {
-    "post": pl.Int64(),
-    "moderator": pl.Int64(),
-    "power": pl.String(),
-    "rule": pl.Int64(),
-    "reason": pl.String(),
-    "about": pl.Int64(),
-}
 
 
 @dataclass(frozen=True)
@@ -117,7 +100,7 @@ class Community:
     @functools.cached_property
     def moderation(self) -> pl.DataFrame:
         """Every act of a moderator: step, post, moderator, power, rule, reason, about."""
-        return self._table("moderation", MODERATION)
+        return self._table("moderation", ACTS)
 
     def acts_by_post(self) -> dict[int, list[dict[str, Any]]]:
         """The acts of moderators on each post, in the order of steps; posts without one are left out."""
@@ -135,7 +118,9 @@ class Community:
         """
         posts = self._table("posts", POSTS).unique("post", keep="last", maintain_order=True).sort("post")
         scores = self.votes.group_by("post").agg(pl.col("vote").sum().alias("score"), pl.len().alias("voted"))
-        names = self.people.frame.select(pl.col("id").alias("author"), _name(self.people.frame))
+        people = self.people.frame
+        name = pl.col("name") if "name" in people.columns else pl.col("id").cast(pl.String).alias("name")
+        names = people.select(pl.col("id").alias("author"), name)
         acts = self.moderation
         removed = acts.filter(pl.col("power") == "remove")["post"].unique()
         closed = acts.filter(pl.col("power") == "lock")["post"].unique()
@@ -217,5 +202,46 @@ class Community:
         return self._histories[name]
 
 
-def _name(people: pl.DataFrame) -> pl.Expr:
-    return pl.col("name") if "name" in people.columns else pl.col("id").cast(pl.String).alias("name")
+def reading_order(post: Ints, parent: Ints) -> tuple[Ints, Ints]:
+    """The position of every post when each is followed by its replies, and its depth.
+
+    Threads come in the order of their first posts, and replies to one post in the order of their numbers.
+
+    Args:
+        post: The numbers of the posts, ascending.
+        parent: The number of the post to which each replies; 0 or an unknown number where a post opens a thread.
+
+    Returns:
+        For each post its position and its depth, both from 0.
+
+    Example:
+        >>> place, depth = reading_order(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 3]))
+        >>> place.tolist(), depth.tolist()
+        ([0, 3, 1, 2], [0, 0, 1, 2])
+    """
+    count = len(post)
+    above = np.searchsorted(post, parent)
+    above = np.where((above < count) & (post[np.minimum(above, count - 1)] == parent), above, -1) if count else above
+    depth = np.zeros(count, np.int64)
+    level, levels = np.flatnonzero(above < 0), []
+    reached = np.zeros(count, bool)
+    reached[level] = True
+    while level.size:
+        levels.append(level)
+        # All posts of the next level are those whose parent has been reached.
+        level = np.flatnonzero(~reached & (above >= 0) & reached[above])
+        depth[level], reached[level] = len(levels), True
+    size = np.ones(count, np.int64)
+    for level in reversed(levels[1:]):
+        np.add.at(size, above[level], size[level])
+    place = np.zeros(count, np.int64)
+    for number, level in enumerate(levels):
+        ordered = level[np.argsort(above[level], kind="stable")] if number else level
+        before = np.cumsum(size[ordered]) - size[ordered]
+        if number:
+            parents = above[ordered]
+            first = np.searchsorted(parents, parents)
+            place[ordered] = place[parents] + 1 + before - before[first]
+        else:
+            place[ordered] = before
+    return place, depth

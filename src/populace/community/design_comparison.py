@@ -85,7 +85,6 @@ def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.
 
 
 def _rates(runs: Sequence[Judgements]) -> dict[int, dict[str, float]]:
-    """For each seed, the share of yes by question, over all posts and judges."""
     rates: dict[int, dict[str, float]] = {}
     judges = {tuple(sorted(run.judges)) for run in runs}
     if len(judges) > 1:

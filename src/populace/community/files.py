@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from populace.base.errors import StorageError, UsageError
 
 
@@ -21,6 +23,14 @@ def write_new_file(path: str | Path, text: str) -> Path:
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from error
     return path
+
+
+def read_csv(path: str | Path) -> pl.DataFrame:
+    """A CSV file as a table of texts."""
+    try:
+        return pl.read_csv(path, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
 
 
 def read_json_lines(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,11 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from populace.base.errors import UsageError
 from populace.community.conversations import Conversation, ConversationPost
-from populace.community.files import read_json_lines
+from populace.community.files import read_csv, read_json_lines
 
 _DELETED = {"[deleted]", "[removed]", ""}
 _COLUMNS = ("community", "thread", "post", "parent", "author", "text")
@@ -59,10 +57,7 @@ def from_csv(path: str | Path) -> list[Conversation]:
         path: The file, with the columns community, thread, post, parent (empty for the first), author and text;
             and title, which only the first post of a thread needs.
     """
-    try:
-        rows = pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
+    rows = read_csv(path)
     missing = [name for name in _COLUMNS if name not in rows.columns]
     if missing:
         raise UsageError(f"{path} lacks the column {missing[0]!r}.", f"It needs {', '.join(_COLUMNS)}, and title.")

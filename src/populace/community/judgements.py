@@ -12,7 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.community.criteria import criteria
-from populace.community.files import write_new_file
+from populace.community.files import read_csv, write_new_file
 from populace.statistics import agreement, proportion
 
 if TYPE_CHECKING:
@@ -151,10 +151,7 @@ class Judgements:
         Args:
             path: The file.
         """
-        try:
-            filled = pl.read_csv(path, infer_schema=False)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise UsageError(f"{path} cannot be read: {error}.") from error
+        filled = read_csv(path)
         questions = [name for name in self.table["question"].unique(maintain_order=True) if name in filled.columns]
         if "post" not in filled.columns or not questions:
             raise UsageError(f"{path} has no column `post`, or none of a question.", "Begin with a sample file.")

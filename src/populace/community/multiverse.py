@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from populace.worlds.forum import gini
 _WORD = r"[\p{L}']{3,}"
 
 
-class Multiverse(Sequence[Run]):
+class Multiverse(list[Run]):
     """A run and its alternatives, which differ in their random draws.
 
     Attributes:
@@ -31,29 +31,11 @@ class Multiverse(Sequence[Run]):
     """
 
     def __init__(self, original: Run, runs: Sequence[Run], post: int | None = None) -> None:
+        super().__init__(runs)
         self.original = original
         self.post = post
-        self._runs = list(runs)
 
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    @overload
-    def __getitem__(self, place: int) -> Run: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Run]: ...
-    def __getitem__(self, place: int | slice) -> Run | list[Run]:
-        return self._runs[place]
-
-    def __iter__(self) -> Iterator[Run]:
-        return iter(self._runs)
-
-    def compare(
-        self,
-        *,
-        embedder: Embedder | None = None,
-        topics: int = 6,
-    ) -> pl.DataFrame:
+    def compare(self, *, embedder: Embedder | None = None, topics: int = 6) -> pl.DataFrame:
         """Measures of every run, a row for each, the original first.
 
         The columns are `utterances` (posts), `people` (who wrote), `length` (mean characters), `inequality` (the Gini
@@ -96,7 +78,7 @@ class Multiverse(Sequence[Run]):
         return pl.DataFrame({"typical": groups.typical, **columns})
 
     def _all(self) -> list[Run]:
-        return [self.original, *self._runs]
+        return [self.original, *self]
 
     def _posts(self, run: Run) -> pl.DataFrame:
         """The posts that are compared: all, or those of the thread after the post that was continued."""
@@ -148,10 +130,8 @@ def multiverse(
 
 
 def _texts(posts: pl.DataFrame) -> pl.Series:
-    """The titles and texts of posts."""
-    return posts.select(pl.concat_str([pl.col("title").fill_null(""), "text"], separator=" ").str.strip_chars())[
-        "title"
-    ]
+    titled = pl.concat_str([pl.col("title").fill_null(""), "text"], separator=" ")
+    return posts.select(titled.str.strip_chars()).to_series()
 
 
 def _removed(run: RunReader, posts: pl.DataFrame) -> int:

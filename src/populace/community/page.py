@@ -7,6 +7,7 @@ of people is shown as text, whatever characters it contains: the template escape
 from __future__ import annotations
 
 import functools
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,14 @@ from populace.community.community import SORTINGS, Community
 from populace.community.display import without_control_characters
 from populace.community.files import write_new_file
 from populace.community.judgements import Judgements
-from populace.community.profiles import hue, person_key, profiles
 from populace.community.terminal import age
 from populace.community.word_filter import WordFilter
 from populace.runs.export import RESPONSIBLE_USE
 from populace.runs.settings_text import decider_text
 
 _FOLDER = Path(__file__).parent
+_LINKS = 8
+"""A profile of a person links to this many posts at most."""
 
 
 def write_page(
@@ -67,7 +69,7 @@ def render_page(
             violations=dict(violations.group_by("rule").agg(pl.col("post").n_unique()).iter_rows()),
             judges=sorted(set(verdicts["judge"].to_list())),
             facts=_facts(community),
-            profiles=profiles(community),
+            profiles=_profiles(community),
             responsible_use=RESPONSIBLE_USE,
         )
     )
@@ -133,6 +135,37 @@ def _nest(replies: list[dict[str, Any]]) -> int:
         reply["closes"] = len(open_depths) - len(deeper)
         open_depths = [*deeper, reply["depth"]]
     return len(open_depths)
+
+
+def person_key(author: int | str) -> str:
+    """The id of a person's profile within the page. It contains nothing that a person chose.
+
+    Example:
+        >>> person_key(3), person_key('"><script>')
+        ('person-3', 'person-xd4ac9384')
+    """
+    return f"person-{author}" if isinstance(author, int) else f"person-x{zlib.crc32(author.encode()):08x}"
+
+
+def hue(name: int | str) -> int:
+    """The colour of a person or a community, the same on every page, as an angle from 0 to 359."""
+    return zlib.crc32(str(name).encode()) % 360
+
+
+def _profiles(community: Community) -> list[dict[str, Any]]:
+    """For each person who wrote: author, name, count, score, removed, first posts, role, standing and persona."""
+    writers = community.posts.group_by("author", maintain_order=True).agg(
+        pl.col("name").first(),
+        pl.len().alias("count"),
+        pl.col("score").sum(),
+        (pl.col("status") == "removed").sum().alias("removed"),
+        pl.col("post").head(_LINKS).alias("posts"),
+    )
+    people = {row["id"]: row for row in community.people.frame.to_dicts()}
+    columns = ("role", "standing", "persona")
+    return [
+        row | {column: people.get(row["author"], {}).get(column) for column in columns} for row in writers.to_dicts()
+    ]
 
 
 def _facts(community: Community) -> dict[str, object]:

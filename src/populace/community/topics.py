@@ -61,7 +61,6 @@ class Topics:
 
 
 def _groups(vectors: Floats, count: int) -> tuple[Integers, Floats]:
-    """The group of each unit vector, and the centres of the groups."""
     starts = [int((vectors @ vectors.mean(axis=0)).argmax())]
     while len(starts) < min(count, len(vectors)):
         nearest = (vectors @ vectors[starts].T).max(axis=1)

@@ -1,4 +1,4 @@
-"""Who answers: a model, a rule, a recording, mixed in one population by a column."""
+"""Deciders answer a question: a model, a rule or a recording, chosen for each person by a column."""
 
 from populace.deciders.decide import decide
 from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult

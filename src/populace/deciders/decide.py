@@ -1,4 +1,4 @@
-"""One inquiry, answered by whoever decides for each of the people asked."""
+"""Answers an inquiry by the decider of each person."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | Non
 
     Args:
         inquiry: What is asked, of whom.
-        broker: The way to the models.
+        broker: Calls the models.
         recording: The same step of another run, for people whose decider is a recording.
     """
     if not len(inquiry.people):

@@ -1,4 +1,4 @@
-"""Thinking aloud before the answer."""
+"""Reasoning in words before the answer, in a turn of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deciding by rule: ordinary code over columns in the place of a model."""
+"""Deciding by rule: a Python function over the columns of the people takes the place of a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from populace.questions import Answers, Choice, Finite
 
 
 def decide_by_rule(inquiry: Inquiry) -> InquiryResult:
-    """Give the rule the people, with what they are told as further columns, and take its word.
+    """Answer by the rule, which receives the people with the fields of the prompt as further columns.
 
     A rule returns a value for each person, or for a finite question a table of probabilities with
     a row for each person; these are drawn from with the same random numbers as a model's.

@@ -36,7 +36,7 @@ class DecisionChanges:
         wording: The question, with fields.
         given: What is told before it, with fields.
         order: The options: `reversed`, `given` as the scenario declares them, or all of them by name.
-        model: Who is asked.
+        model: The model that is asked.
         temperature: Applied to the distribution, and to sampling.
         system: The whole system text, word for word.
         text: The whole user text, word for word.
@@ -114,16 +114,7 @@ async def ask_again(
     path: str | None = None,
     changes: DecisionChanges | None = None,
 ) -> RepeatedDecision:
-    """Put the question of a recorded decision once more, with something changed; see `Society.ask_again`.
-
-    Args:
-        run: The run; it does not change.
-        session: The way to models.
-        step: When the decision was made.
-        person: Who made it, by id or name.
-        path: Which decision, where the person made several in the step.
-        changes: What is different; nothing by default, which repeats the decision.
-    """
+    """Put the question of a recorded decision once more, with something changed; see `Society.ask_again`."""
     changes = changes or DecisionChanges()
     recorded = _decision(run, step, person, path)
     original = await _inquiry(run, recorded, session)
@@ -161,23 +152,23 @@ def _decision(run: RunReader, step: int, person: Id, path: str | None) -> Decisi
 
 
 @dataclass
-class _Catch(Observer):
-    """Catches one question to one person, as it is put."""
+class _QuestionFinder(Observer):
+    """Finds one question to one person, as it is put."""
 
     path: str
     person: Id
     inquiry: Inquiry | None = field(default=None, init=False)
 
     def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
-        """Keep it where it is the one: the people of a scenario change after they have answered."""
+        """Take the person's part now, because the people of a scenario change after they have answered."""
         if inquiry.path == self.path:
             row = inquiry.people.ids.index_of(self.person)
-            self.inquiry = None if row is None else inquiry.about(np.array([row], np.int64))
+            self.inquiry = None if row is None else inquiry.for_rows(np.array([row], np.int64))
 
 
 async def _inquiry(run: RunReader, decision: Decision, session: Session) -> Inquiry:
     """The question to the person as the scenario put it, which a replay of the run shows."""
-    observer = _Catch(decision.path, decision.person["id"])
+    observer = _QuestionFinder(decision.path, decision.person["id"])
     await replay_to(run, decision.step, session, observer)
     if observer.inquiry is None:
         raise ScenarioError(f"the scenario no longer asks the question at {decision.path}.")
@@ -194,9 +185,8 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
         question, variation = _in_order(question, order), variation.model_copy(update={"order": ""})
     given = situation.given if changes.given is None else Template(changes.given)
     if changes.model is not None:
-        people = people.with_columns(
-            **{name: value for name, value in _own_columns(changes.model).items() if name in people}
-        )
+        own_columns = {"model": changes.model, "decider": "model"}
+        people = people.with_columns(**{name: value for name, value in own_columns.items() if name in people})
     elif not recorded.prompts:
         raise UsageError(
             f"{recorded.path} was decided by a rule or a recording: there is no prompt to put again.",
@@ -216,11 +206,6 @@ def _change(inquiry: Inquiry, recorded: Decision, changes: DecisionChanges, vari
     return replace(
         variation.apply(new_inquiry), verbatim={part: text for part, text in whole.items() if text is not None}
     )
-
-
-def _own_columns(model: str) -> dict[str, str]:
-    """The columns by which a person has a model or a decider of their own."""
-    return {"model": model, "decider": "model"}
 
 
 @dataclass(frozen=True)

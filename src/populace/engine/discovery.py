@@ -57,10 +57,11 @@ def find_scenario(name: str) -> type[Scenario]:
     if name in _LOADED:
         return _LOADED[name]
     known = known_scenarios()
-    where, _, class_name = known.get(name, name).rpartition(":") if ":" in known.get(name, name) else (name, "", "")
+    target = known.get(name, name)
+    where, _, class_name = target.rpartition(":") if ":" in target else (name, "", "")
     if where.endswith(".py"):
         return _only(_load_file(Path(where)), class_name, where)
-    if ":" not in known.get(name, name):
+    if ":" not in target:
         raise UnknownNameError("scenario", name, known, "A file of your own is named as file.py or file.py:Class.")
     if where == "__main__":
         raise ScenarioError(

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from populace.engine.discovery import find_scenario
+from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.simulation import Observer, Simulation
-from populace.journal import MemoryRecord
+from populace.journal import Manifest, MemoryRecord
 from populace.runs.reader import RunReader
+
+
+def build_scenario(manifest: Manifest) -> Scenario:
+    """The scenario of a run, with the parameters that it began with."""
+    return find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
 
 
 async def replay_to(run: RunReader, step: int, session: Session, observer: Observer | None = None) -> Simulation:
@@ -15,13 +21,13 @@ async def replay_to(run: RunReader, step: int, session: Session, observer: Obser
     Args:
         run: The run; it does not change.
         step: The last step.
-        session: The way to models, for whatever is asked afterwards; the replay itself asks none.
+        session: Gives access to models, for what is asked afterwards; the replay itself calls none.
         observer: Receives every question as the scenario puts it.
     """
     manifest = run.manifest.model_copy(deep=True)
-    scenario = find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
+    record = MemoryRecord(manifest)
     simulation = Simulation(
-        scenario, MemoryRecord(manifest), session, source=run.record, replay_until=step + 1, observer=observer
+        build_scenario(manifest), record, session, source=run.record, replay_until=step + 1, observer=observer
     )
     await simulation.run(until=step)
     return simulation

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import CallSettings
-from populace.engine.discovery import find_scenario, reference
+from populace.engine.discovery import reference
+from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
@@ -33,7 +34,6 @@ from populace.journal import (
     Stop,
     author,
     environment,
-    git_revision,
     now,
     read_interventions,
 )
@@ -46,7 +46,7 @@ Interventions = Sequence[Intervention | Mapping[str, Any]]
 
 
 class Run(RunReader):
-    """A run: what it left behind, and what can still be done with it.
+    """A recorded run: read what happened in it; resume, replay or fork it.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -79,7 +79,6 @@ class Run(RunReader):
                 journal,
                 session,
                 source=journal,
-                replay_until=len(journal.steps()),
                 recording=_recording(journal),
                 observer=observer,
             )
@@ -109,7 +108,6 @@ class Run(RunReader):
             record,
             session,
             source=self.record,
-            replay_until=len(self.steps),
             verify=verify,
             observer=observer,
         )
@@ -128,7 +126,7 @@ class Run(RunReader):
         observer: Observer | None = None,
         **settings: Any,
     ) -> Run:
-        """A run that shares every step before `at` and goes its own way from there.
+        """A new run that shares every step before `at` and differs from there on.
 
         Earlier answers are reused, not bought again, and none is copied. A setting that is left out stays as it was.
 
@@ -220,7 +218,7 @@ def simulate(
 
     Args:
         scenario: The scenario, with its parameters.
-        interventions: What is done to the society from outside, and when.
+        interventions: Changes that are made to the run from outside, each at its step.
         recording: The recorded run that supplies answers for people whose decider is `replay`.
         workspace: The folder for the run and the call store; the current one by default.
         keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
@@ -243,12 +241,9 @@ def simulate(
         regimes=[Regime(**run_settings.model_dump(), parameters=scenario.parameters)],
         interventions=read_interventions(list(interventions)),
         recording=str(recording.folder.resolve()) if recording is not None else None,
-        environment=dict(environment()),
+        environment=environment(),
         created=now(),
     )
-    revision = git_revision(Path.cwd())
-    if revision:
-        manifest.environment["git"] = revision
     stem = _stem(type(scenario), manifest)
     manifest.run = workspace.free_name(stem) if keep == "run" else stem
     session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model)
@@ -272,13 +267,11 @@ def _start(
             manifest.models = {model.spec: model.fingerprint}
         record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
         with _locked(record):
-            is_fork = manifest.parent is not None
             simulation = Simulation(
                 scenario,
                 record,
                 session,
-                source=record if is_fork else None,
-                replay_until=len(record.steps()) if is_fork else 0,
+                source=record if manifest.parent is not None else None,
                 recording=recording,
                 observer=observer,
             )
@@ -324,11 +317,6 @@ def _locked(record: Record) -> Iterator[None]:
         record.release()
 
 
-def build_scenario(manifest: Manifest) -> Scenario:
-    """The scenario of a run, with the parameters that it began with."""
-    return find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
-
-
 def _run_settings(values: dict[str, Any], **inherited: Any) -> RunSettings:
     """The settings of a run, with a variation that is checked by those who know what it may hold."""
     if values.get("variation") is not None:
@@ -352,6 +340,3 @@ def _recording(journal: Journal) -> Record | None:
         raise UsageError(
             f"{journal.name} answers from the recording {folder}, which cannot be read: {error.what}"
         ) from error
-
-
-__all__ = ["Run", "build_scenario", "open_run", "simulate"]

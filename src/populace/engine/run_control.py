@@ -1,7 +1,7 @@
-"""Make a run that is under way wait, go on or stop, from another process.
+"""Pause, continue or stop a run that is under way, from another process.
 
-Only the run folder is between the two processes: who writes a run holds its lock, and looks between
-two steps whether somebody asked it to wait.
+The two processes share only the run folder: the process that writes a run holds its lock, and checks between two steps
+whether it should pause.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from populace.journal import Journal
 
 
 def pause(journal: Journal) -> None:
-    """Have the run wait after the step under way. Its process stays."""
+    """Make the run wait after the step under way. Its process stays."""
     _under_way(journal, "paused")
     journal.pause()
 
@@ -26,7 +26,7 @@ def go_on(journal: Journal) -> None:
 
 
 def stop(journal: Journal) -> None:
-    """Have the run stop as Ctrl-C does: calls under way are finished and stored, and it can be resumed."""
+    """Stop the run as Ctrl-C does: calls under way are finished and stored, and it can be resumed."""
     writer = _under_way(journal, "stopped")
     os.kill(writer, signal.SIGINT)
 

@@ -1,4 +1,4 @@
-"""What a modeller writes: a class with parameters, a beginning, a step and some metrics.
+"""The base class of scenarios: parameters, setup, step and metrics.
 
 A scenario holds the mechanics, ordinary code over tables. Everything that a person decides goes
 through `ask`; everything random through `self.rng`; time is `self.now`. That is all that it takes
@@ -13,10 +13,10 @@ import json
 import re
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 import polars as pl
@@ -27,18 +27,16 @@ from pydantic.fields import FieldInfo
 from populace.base.errors import ParameterError, ScenarioError, UnknownNameError
 from populace.base.formatting import compact_json
 from populace.base.randomness import stream
-from populace.base.templates import Template
-from populace.engine.scopes import Driver, PendingEach, PendingQuestion, Scope
-from populace.engine.session import Session
-from populace.journal import RunSettings
-from populace.minds import Mind, Recollection
+from populace.engine.scopes import PendingEach, PendingQuestion, Scope
+from populace.engine.stage import Event, Stage
+from populace.minds import Mind
 from populace.models import Embedder
 from populace.people import Id, People, Person
 from populace.prompting import Inquiry, Invalid, Rule, Situation
 from populace.questions import Answers, Question
 from populace.runs.reader import RunReader
 
-__all__ = ["Field", "ReportTable", "Scenario", "Stage", "metric"]
+__all__ = ["Field", "ReportTable", "Scenario", "metric"]
 
 MetricT = TypeVar("MetricT", bound=Callable[[Any], Any])
 ItemT = TypeVar("ItemT")
@@ -46,7 +44,7 @@ ResultT = TypeVar("ResultT")
 
 
 def metric(function: MetricT) -> MetricT:
-    """Mark a method as a metric: it is computed after the beginning and after every step.
+    """Mark a method as a metric: it is computed at the beginning and after every step.
 
     It returns a number, a truth value, a text, or None where there is nothing to measure yet.
 
@@ -74,63 +72,6 @@ class ReportTable:
     title: str
     table: pl.DataFrame
     note: str = ""
-
-
-class Event(NamedTuple):
-    """Something that happened, to one person or to nobody in particular, as the journal records it."""
-
-    person: Id | None
-    kind: str
-    data: str
-
-
-@dataclass
-class Stage:
-    """What a scenario stands on while it runs; the simulation owns it, and interventions act on it.
-
-    Attributes:
-        scenario: The scenario.
-        driver: Runs the coroutines of a step.
-        settings: The settings that hold now.
-        session: The way to models.
-        step: The number of the step under way.
-        tables: The tables of the world.
-        events: What happened in the step under way.
-        rngs: Random numbers by the path they belong to.
-    """
-
-    scenario: Scenario
-    driver: Driver[Inquiry]
-    settings: RunSettings
-    session: Session
-    step: int = 0
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-    events: list[pl.DataFrame | Event] = field(default_factory=list)
-    rngs: dict[str, np.random.Generator] = field(default_factory=dict)
-
-    _people: People | None = None
-
-    def __post_init__(self) -> None:
-        self.scenario._stage = self
-
-    @property
-    def people(self) -> People:
-        """The population as it is now."""
-        if self._people is None:
-            raise ScenarioError("self.people was used before setup returned the people.")
-        return self._people
-
-    @people.setter
-    def people(self, people: People) -> None:
-        self._people = people
-
-    def change(self, parameters: Mapping[str, Any]) -> None:
-        """Set parameters of the scenario, checked like the first."""
-        self.scenario.change(parameters)
-
-    def use_model(self, spec: str) -> None:
-        """Let another model decide for people whom no column gives one."""
-        self.settings = self.settings.model_copy(update={"model": spec})
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
@@ -168,7 +109,7 @@ class Scenario:
             object.__setattr__(self, name, value)
 
     def setup(self) -> People | Awaitable[People]:
-        """The people, as the run begins; it may be a coroutine that asks."""
+        """The people at the beginning of the run; `setup` may be a coroutine that asks questions."""
         raise ScenarioError(f"{type(self).__name__} defines no setup.", "Write setup(self) and return the People.")
 
     async def step(self) -> None:
@@ -275,12 +216,11 @@ class Scenario:
         stage = self.stage
         settings = stage.settings
         people = people if isinstance(people, People) else _as_people(people, self.people)
-        constants, columns = _fields(fields, len(people))
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=people,
             mind=self.mind if profile is None else Mind(profile),
-            situation=Situation(question, Template(given), constants, columns, _memories(fields)),
+            situation=Situation.from_fields(question, given, fields, len(people)),
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -333,7 +273,7 @@ class Scenario:
 
     @property
     def stage(self) -> Stage:
-        """What the scenario stands on while it runs."""
+        """The state of the simulation while it runs: settings, session, people, tables and events."""
         if self._stage is None:
             raise ScenarioError(
                 f"{type(self).__name__} is not running, so it has no people, time or random numbers.",
@@ -432,29 +372,6 @@ def _as_people(people: Person | Iterable[Person], everybody: People) -> People:
     if isinstance(people, Person):
         return everybody.take([people.id])
     return everybody.take([person.id for person in people])
-
-
-def _fields(fields: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict[str, pl.Series]]:
-    """Tell values for all from values for each."""
-    constants: dict[str, Any] = {}
-    columns: dict[str, pl.Series] = {}
-    for name, value in fields.items():
-        if isinstance(value, (pl.Series, np.ndarray, list, tuple, Recollection)):
-            column = pl.Series(name, value.texts if isinstance(value, Recollection) else value)
-            if column.len() != count:
-                raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
-            columns[name] = column
-        else:
-            constants[name] = value.item() if isinstance(value, np.generic) else value
-    return constants, columns
-
-
-def _memories(fields: Mapping[str, Any]) -> Recollection | None:
-    """The recollection among the fields, where there is one."""
-    recollections = [value for value in fields.values() if isinstance(value, Recollection)]
-    if len(recollections) > 1:
-        raise ScenarioError("two fields of a question hold memories.", "Put all memories into one Recollection.")
-    return recollections[0] if recollections else None
 
 
 def plain_metric(value: Any) -> float | str | None:

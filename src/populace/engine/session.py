@@ -1,4 +1,4 @@
-"""The way to models: call store, limits and models, put together in one place.
+"""A session gives access to models: it holds the call store, the limits and the open models.
 
 A run, an interview, a probe, an estimate, a question asked again, a judge and an embedder all reach
 models through a session, so each of them pays once, keeps replies and respects limits.
@@ -21,7 +21,7 @@ P = ParamSpec("P")
 
 
 class Session:
-    """The way to models, for as long as it is open.
+    """Access to models, for as long as it is open.
 
     Args:
         store: Where replies are kept; in memory by default. It is closed with the session.
@@ -60,7 +60,7 @@ class Session:
         return await self.broker.model(spec)
 
     def embedder(self, spec: str) -> Embedder:
-        """The embedder of this string; what a server charges for counts as use, under `embedding`."""
+        """The embedder that a string names; calls to a server are counted with the purpose `embedding`."""
         if spec not in self._embedders:
             self._embedders[spec] = open_embedder(
                 spec, timeout_s=self.calls.timeout_s, on_tokens=self.broker.count_embedding

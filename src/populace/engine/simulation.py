@@ -31,16 +31,17 @@ from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import InquiryResult, RecordedStep, replay
 from populace.engine import step_tables
-from populace.engine.scenario import Scenario, Stage, plain_metric
+from populace.engine.scenario import Scenario, plain_metric
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
+from populace.engine.stage import Stage
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.people import People
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import VALID, Answers
 
-_A_MOMENT = 0.1
+_PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
 
 
@@ -91,9 +92,9 @@ class Simulation:
     Args:
         scenario: The scenario, with the parameters of the first regime.
         record: Where steps are committed.
-        session: The way to models.
+        session: Gives access to models.
         source: A record whose answers are used in place of asking, up to `replay_until`.
-        replay_until: The first step that is asked anew.
+        replay_until: The first step that is asked anew; by default, the first that the source does not have.
         recording: A record for people whose decider is a recording of another run.
         verify: Compare everything that a replayed step makes with what the source holds.
         observer: Receives the progress of the run.
@@ -106,7 +107,7 @@ class Simulation:
         session: Session,
         *,
         source: Record | None = None,
-        replay_until: int = 0,
+        replay_until: int | None = None,
         recording: Record | None = None,
         verify: bool = False,
         observer: Observer | None = None,
@@ -116,7 +117,7 @@ class Simulation:
         self.session = session
         self.broker = session.broker
         self.source = source
-        self.replay_until = replay_until
+        self.replay_until = len(source.steps()) if source is not None and replay_until is None else replay_until or 0
         self.recording = recording
         self.verify = verify
         self.observer = observer or Observer()
@@ -149,7 +150,8 @@ class Simulation:
             await self._begin()
             while (ending := self._ending(until)) is None:
                 await self._wait_while_paused()
-                self._check_stop()
+                if self.stopping:
+                    raise InterruptedRunError("interrupted between two steps.")
                 await self._advance()
         except StoppedError as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
@@ -286,11 +288,7 @@ class Simulation:
 
     async def _wait_while_paused(self) -> None:
         while not self.stopping and self.record.paused():
-            await asyncio.sleep(_A_MOMENT)
-
-    def _check_stop(self) -> None:
-        if self.stopping:
-            raise InterruptedRunError("interrupted between two steps.")
+            await asyncio.sleep(_PAUSE_CHECK_S)
 
     async def _commit(self) -> None:
         number = self._current.number
@@ -359,14 +357,7 @@ class Simulation:
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
         now, before = self.broker.usage, self._last_usage
-        usage = Usage(
-            **{
-                name: getattr(now, name) - getattr(before, name)
-                for name in Usage.__dataclass_fields__
-                if name != "purposes"
-            },
-            purposes=now.purposes - before.purposes,
-        )
+        usage = Usage(**{name: getattr(now, name) - getattr(before, name) for name in Usage.__dataclass_fields__})
         self._last_usage = Usage.from_json(now.to_json())
         seconds = time.monotonic() - self._current.start
         return {**usage.to_json(), "seconds": round(seconds, 4)}
@@ -401,6 +392,3 @@ def invalid_share(statuses: Mapping[str, int]) -> float:
     """The share of invalid answers."""
     total = sum(statuses.values())
     return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0
-
-
-__all__ = ["Observer", "Simulation", "call_and_wait", "invalid_share"]

@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.base.formatting import compact_json
 from populace.deciders import InquiryResult
-from populace.engine.scenario import Event
+from populace.engine.stage import Event
 from populace.prompting import Inquiry
 from populace.questions import LOW_MASS
 

@@ -199,7 +199,6 @@ class Feedback:
             _append(path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
 
     def _lines(self, rater: str) -> tuple[list[dict[str, Any]], int]:
-        """The lines of a rater, and how many could not be read."""
         path = self.folder / f"{rater}.jsonl"
         lines, unreadable = [], 0
         texts = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []

@@ -147,7 +147,6 @@ def purposes(run: RunReader, kind: ItemKind) -> list[str]:
 
 
 def _asks(run: RunReader, kind: ItemKind, until: int, purpose: str) -> pl.DataFrame:
-    """The questions of a kind, with the number of people asked."""
     form = pl.col("question").str.json_path_match("$.kind")
     # A form with one part in free words is read like an utterance.
     free = form.is_in(["text", "utterance"]) | pl.col("question").str.contains('"kind": "text"', literal=True)

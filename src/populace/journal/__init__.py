@@ -14,7 +14,7 @@ from populace.journal.interventions import (
     read_interventions,
 )
 from populace.journal.journal import Journal, MemoryRecord, Record
-from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, git_revision, now
+from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.segments import collect_tables
 from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
 
@@ -44,7 +44,6 @@ __all__ = [
     "author",
     "collect_tables",
     "environment",
-    "git_revision",
     "now",
     "read_interventions",
 ]

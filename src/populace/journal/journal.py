@@ -29,7 +29,7 @@ from populace.journal.segments import (
 )
 
 START = "start"
-"""What the first segment of a run follows from."""
+"""The digest that the first segment of a run names as the one before it."""
 
 PAUSE = ".pause"
 """While a run folder holds this file, whoever writes the run waits between two steps."""
@@ -38,7 +38,7 @@ _WAITING = "waiting"
 
 
 class Record:
-    """What a run left behind, step by step, wherever it is kept."""
+    """The record of a run, step by step, on disk or in memory."""
 
     manifest: Manifest
 
@@ -309,7 +309,7 @@ class Journal(Record):
                 (self.folder / PAUSE).unlink(missing_ok=True)
 
     def paused(self) -> bool:
-        """Whether the run is to wait; asked by its own writer, it is noted that it does."""
+        """Whether the run should wait; if its own writer asks, the file records that it does."""
         try:
             # Without O_CREAT: whoever lets the run go on in this moment is not overruled.
             file = os.open(self.folder / PAUSE, os.O_RDWR)
@@ -321,7 +321,7 @@ class Journal(Record):
         return True
 
     def waiting(self) -> bool:
-        """Whether the run was asked to wait and does, rather than being in a step still."""
+        """Whether the run waits now, rather than finishing its step first."""
         try:
             return (self.folder / PAUSE).read_text() == _WAITING
         except FileNotFoundError:

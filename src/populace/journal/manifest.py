@@ -1,7 +1,11 @@
-"""What a run is: enough to repeat it, and to know when one cannot."""
+"""The manifest of a run: everything that is needed to repeat it, and its status.
+
+Only the status changes after the manifest was written. The format is checked before any other field is read.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import getpass
 import json
@@ -137,20 +141,22 @@ class Manifest(pydantic.BaseModel):
             raise DamagedRunError(f"{path}: {where}: {first['msg']}.", "Restore it from a copy.") from error
 
 
-def environment() -> Mapping[str, str]:
-    """What the run was made with, and by whom."""
-    return {**_versions(), "author": author()}
+def environment() -> dict[str, str]:
+    """What a run was made with: versions, the author and, in a git working tree, its revision."""
+    revision = _git("describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*", folder=Path.cwd())
+    return {**_versions(), "author": author(), **({"git": revision} if revision else {})}
 
 
 def author() -> str:
     """Who makes runs here: POPULACE_AUTHOR, else the name that git knows, else the login name."""
-    return os.environ.get("POPULACE_AUTHOR", "").strip() or _git_name() or _login_name()
+    return os.environ.get("POPULACE_AUTHOR", "").strip() or _git("config", "user.name", folder=None) or _login_name()
 
 
 @functools.cache
-def _git_name() -> str:
+def _git(*arguments: str, folder: Path | None) -> str:
+    """What a git command prints; nothing where it fails."""
     try:
-        result = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=5)
+        result = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
     return result.stdout.strip()
@@ -167,27 +173,9 @@ def _login_name() -> str:
 def _versions() -> Mapping[str, str]:
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("populace", "polars", "numpy", "xllamacpp", "openai"):
-        try:
+        with contextlib.suppress(PackageNotFoundError):
             versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return versions
-
-
-@functools.cache
-def git_revision(folder: Path) -> str | None:
-    """The revision of the working tree that holds the scenario, with + where it was changed since."""
-    try:
-        result = subprocess.run(
-            ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return result.stdout.strip()
 
 
 def now() -> str:

@@ -95,11 +95,9 @@ def read_commit(steps: Path, step: int) -> Commit:
 
 def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
     """One table of a segment, or some of its columns; None where the step has none."""
-    entry = commit.files.get(f"{name}.parquet")
-    if entry is None:
+    path = _table_path(steps, commit, name)
+    if path is None:
         return None
-    path = steps / f"{commit.step:05d}" / f"{name}.parquet"
-    _check_size(path, entry[0], commit.step)
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns))
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -108,16 +106,22 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
 
 def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     """One table of a segment, to be read in part; None where the step has none."""
-    entry = commit.files.get(f"{name}.parquet")
-    if entry is None:
+    path = _table_path(steps, commit, name)
+    return None if path is None else pl.scan_parquet(path)
+
+
+def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
+    """The file of a table, whose size was checked; None where the step has no such table."""
+    file = f"{name}.parquet"
+    if file not in commit.files:
         return None
-    path = steps / f"{commit.step:05d}" / f"{name}.parquet"
-    _check_size(path, entry[0], commit.step)
-    return pl.scan_parquet(path)
+    path = steps / f"{commit.step:05d}" / file
+    _check_size(path, commit.files[file][0], commit.step)
+    return path
 
 
 def collect_tables(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Read what is wanted of several scanned tables, at once."""
+    """Read several scanned tables at once."""
     try:
         return pl.collect_all(parts)
     except (OSError, pl.exceptions.ComputeError) as error:
@@ -140,23 +144,19 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Errors of the disk, in words."""
+    """Raise errors of the disk as StorageError."""
     try:
         yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    except (OSError, pl.exceptions.PolarsError) as error:
+        codes = (errno.ENOSPC, errno.EDQUOT)
+        if error.errno in codes if isinstance(error, OSError) else "No space left" in str(error):
             raise StorageError(
                 f"the disk is full: {path.parent} cannot be written.",
                 "Free some space and resume; nothing committed is lost.",
             ) from error
+        if not isinstance(error, OSError):
+            raise
         raise StorageError(f"{path.parent} cannot be written: {error.strerror or error}.") from error
-    except pl.exceptions.PolarsError as error:
-        if "No space left" in str(error):
-            raise StorageError(
-                f"the disk is full: {path.parent} cannot be written.",
-                "Free some space and resume; nothing committed is lost.",
-            ) from error
-        raise
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."

@@ -8,13 +8,21 @@ from populace.minds.memory import Memory
 from populace.minds.memory_columns import KINDS
 from populace.minds.memory_stream import MemoryStream
 from populace.minds.mind import Mind
-from populace.minds.parts import Asker, DialoguePart, MemoryPart, PlanningPart, ReflectionPart, ReflectiveMemory
+from populace.minds.parts import (
+    Asker,
+    DialoguePart,
+    Line,
+    MemoryPart,
+    PlanningPart,
+    ReflectionPart,
+    ReflectiveMemory,
+    Talk,
+)
 from populace.minds.personas import elaborate, expand
 from populace.minds.planning import Planning
 from populace.minds.recollection import Recollection
 from populace.minds.reflection import Reflection
 from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
-from populace.minds.talk import Line, Talk
 
 __all__ = [
     "KINDS",

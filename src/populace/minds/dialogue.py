@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from populace.minds.parts import Asker, DialoguePart, MemoryPart
+from populace.minds.parts import Asker, DialoguePart, Line, MemoryPart, Talk
 from populace.minds.recollection import Recollection
-from populace.minds.talk import Line, Talk
 from populace.people import Id, Person
 from populace.questions import Choice, Form, Text
 
@@ -142,7 +141,6 @@ class Dialogue(DialoguePart):
     async def _remember(
         self, asker: Asker, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: MemoryPart, now: int
     ) -> None:
-        """Store for everybody what the others said, and that there was a conversation."""
         hearings = [
             (hearer.id, f'{line.name} told me: "{line.text}"')
             for group, talk in zip(groups, talks, strict=True)

@@ -237,7 +237,6 @@ def _once_each(people: Sequence[Id]) -> list[list[int]]:
 
 
 def _memories_by_query(memories: pl.DataFrame, count: int) -> list[list[tuple[int, str]]]:
-    """The id and text of the memories of each query, in the order of the table."""
     by_query: list[list[tuple[int, str]]] = [[] for _ in range(count)]
     for query, memory, text in memories.select("query", "memory", "text").iter_rows():
         by_query[query].append((memory, text))

@@ -15,7 +15,7 @@ import polars as pl
 from populace.base.errors import EmbeddingError, MemoryStreamError, UnknownNameError
 from populace.minds.growable_arrays import Ints, to_ints
 from populace.minds.memory_columns import KINDS, MemoryColumns
-from populace.minds.retrieval import Mask, Retrieval, ScoreComponents, retrieval_preset
+from populace.minds.retrieval import Mask, Retrieval, retrieval_preset
 from populace.minds.similarity import Bytes, Floats, dots_by_piece, dots_by_row, quantize
 
 _TOGETHER = 16_384
@@ -140,7 +140,7 @@ class MemoryStream:
         way = retrieval_preset(how) if isinstance(how, str) else how
         people = _people(owners)
         query_vectors, factors = quantize(self._vectors(queries, len(people), embedder))
-        retrieved, store = _Retrieved(), self._store
+        parts, store = [], self._store
         for group in self._groups(people, None if kinds is None else _kind_codes(kinds, len(kinds))):
             cosine = self._cosine(group, people, query_vectors, factors)
             if way.nearest is not None:
@@ -150,9 +150,10 @@ class MemoryStream:
                 group = group._replace(among=among)
             ages = now - store.get(way.since, group.slots)
             scored = way.components(ages, store.get("importance", group.slots), cosine, group.among)
-            best = self._best(group, scored.score, way.top if top is None else top)
-            retrieved.add(group, best, scored)
-        table = retrieved.table()
+            rows, ranks, columns = self._best(group, scored.score, way.top if top is None else top)
+            scores = (part[rows, columns] for part in scored)
+            parts.append((group.rows[rows], ranks, group.slots[rows, columns], *scores))
+        table = _by_query(parts)
         slots = table["memory"]
         if touch:
             store.set("last_access", slots, np.maximum(store.get("last_access", slots), now))
@@ -240,7 +241,6 @@ class MemoryStream:
         return cosine
 
     def _best(self, group: _Group, scores: Floats, count: int) -> tuple[Ints, Ints, Ints]:
-        """The best candidates of each row: row, rank and column."""
         if group.among is not None:
             scores = np.where(group.among, scores, -np.inf)
         width = scores.shape[1]
@@ -307,26 +307,12 @@ class MemoryStream:
         return to_ints([len(basis) for basis in evidence]), flat
 
 
-class _Retrieved:
-    """Collects what is retrieved, group by group."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _COLUMNS}
-
-    def add(self, group: _Group, best: tuple[Ints, Ints, Ints], scored: ScoreComponents) -> None:
-        rows, ranks, columns = best
-        parts = (group.rows[rows], ranks, group.slots[rows, columns], *(part[rows, columns] for part in scored))
-        for name, part in zip(_COLUMNS, parts, strict=True):
-            self._parts[name].append(part)
-
-    def table(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything by query and rank; the column `memory` holds slots."""
-        table = {
-            name: np.concatenate([np.zeros(0, np.int64 if name in _COLUMNS[:3] else np.float64), *parts])
-            for name, parts in self._parts.items()
-        }
-        order = np.argsort(table["query"], kind="stable")
-        return {name: column[order] for name, column in table.items()}
+def _by_query(parts: list[tuple[npt.NDArray[Any], ...]]) -> dict[str, npt.NDArray[Any]]:
+    """The parts as columns, ordered by query and rank; the column `memory` holds slots."""
+    empty = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 4
+    columns = [np.concatenate(column) for column in zip(empty, *parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return {name: column[order] for name, column in zip(_COLUMNS, columns, strict=True)}
 
 
 def _people(owners: Sequence[int] | npt.ArrayLike) -> Ints:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ import polars as pl
 
 from populace.minds.agenda import Action
 from populace.minds.recollection import Recollection
-from populace.minds.talk import Talk
 from populace.people import Id, People, Person
 from populace.questions import Answers, Question
 
@@ -117,6 +117,30 @@ class PlanningPart(Protocol):
     ) -> list[list[Action]]:
         """The finer actions of each person within the stroke that begins now; by default the stroke itself."""
         return [[stroke] for stroke in strokes]
+
+
+class Line(NamedTuple):
+    """One utterance of a conversation."""
+
+    speaker: Id
+    name: str
+    text: str
+
+
+@dataclass
+class Talk:
+    """A conversation that is over.
+
+    Attributes:
+        people: The ids of the people who took part.
+        lines: The utterances, in order.
+        ended: Why it ended: `left` when somebody ended it, `limit` at the most utterances, `gone` when a partner was
+            no longer there, `invalid` when an utterance was invalid.
+    """
+
+    people: tuple[Id, ...]
+    lines: list[Line] = field(default_factory=list)
+    ended: str = "limit"
 
 
 class DialoguePart(Protocol):

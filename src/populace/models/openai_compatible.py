@@ -121,9 +121,7 @@ class OpenAICompatible(Model):
         except (openai.AuthenticationError, openai.PermissionDeniedError):
             raise rejected_key_error(self.base_url, self._key_variables) from None
         except (openai.APIConnectionError, TimeoutError) as error:
-            raise ModelUnreachableError(
-                f"no server answers at {self.base_url}.", "Check the address and that the server is up."
-            ) from error
+            raise unreachable_error(self.base_url) from error
         except (openai.APIError, AttributeError, TypeError, ValueError):
             models = {}  # Some servers have no list of models; the name is then taken on trust.
         if self.name is None:
@@ -310,6 +308,11 @@ def rejected_key_error(base_url: str, variables: Sequence[str]) -> ModelKeyError
     return ModelKeyError(
         f"{base_url} {problem}.", f"Set {' or '.join(variables)} to a valid key; it is never written down."
     )
+
+
+def unreachable_error(base_url: str) -> ModelUnreachableError:
+    """The error to raise when no server answers at an address."""
+    return ModelUnreachableError(f"no server answers at {base_url}.", "Check the address and that the server is up.")
 
 
 def _parse_completion(completion: Any, request: Request) -> Reply:

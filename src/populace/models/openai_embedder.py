@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from populace.base.errors import EmbeddingError, ModelError, ModelUnreachableError
+from populace.base.errors import EmbeddingError, ModelError
 from populace.models.embedders import Vectors, unit_vectors
-from populace.models.openai_compatible import check_address, read_key, rejected_key_error
+from populace.models.openai_compatible import check_address, read_key, rejected_key_error, unreachable_error
 
 if TYPE_CHECKING:
     import openai
@@ -92,9 +92,7 @@ class OpenAIEmbedder:
         except openai.NotFoundError:
             raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
         except openai.APIConnectionError:
-            raise ModelUnreachableError(
-                f"no server answers at {self.base_url}.", "Check the address and that the server is up."
-            ) from None
+            raise unreachable_error(self.base_url) from None
         except openai.APIStatusError as error:
             raise ModelError(
                 f"{self.base_url} answered {error.status_code} to embeddings.", "Try again later."

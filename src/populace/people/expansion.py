@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ Integers = npt.NDArray[np.int64]
 
 SOURCES = ("seed", "model", "rule", "table", "list")
 """The sources of a field: a seed by the user, a model, the built-in lists by rule, a table, the list of names."""
+_ROW_SCHEMA = {"persona": pl.String, "seed": pl.Int64, "batch": pl.Int64, "source": pl.String, "given_name": pl.String}
 _BLOCK = 512
 _EXACT = 2**24
 """Whole numbers up to this size are exact in 32-bit floats."""
@@ -97,10 +97,14 @@ class PersonaPool:
                 raise PeopleError(f"seed {row + 1} is empty.", "Describe a person.")
             if text in words[:row]:
                 raise PeopleError(f"seeds {words.index(text) + 1} and {row + 1} are the same.", "Change one of them.")
-        self.texts: list[str] = []
-        self.columns: dict[str, list[Any]] = {"seed": [], "batch": [], "source": [], "given_name": []}
+        self._rows: list[tuple[str, int, int | None, str, str | None]] = []
         self._known: set[str] = set()
         self._vectors = np.zeros((0, 1), np.float32)
+
+    @property
+    def texts(self) -> list[str]:
+        """The personas so far."""
+        return [row[0] for row in self._rows]
 
     def shares(self) -> Integers:
         """How many people each seed should have; the numbers differ by at most one."""
@@ -109,7 +113,8 @@ class PersonaPool:
 
     def missing(self) -> Integers:
         """How many people each seed still lacks."""
-        return self.shares() - np.bincount(np.array(self.columns["seed"], np.int64), minlength=len(self.seeds))
+        seeds = np.array([row[1] for row in self._rows], np.int64)
+        return self.shares() - np.bincount(seeds, minlength=len(self.seeds))
 
     def add_seeds(self, vectors: npt.NDArray[np.float32]) -> None:
         """Add the seeds: as people, or only as texts from which the others must differ."""
@@ -117,7 +122,7 @@ class PersonaPool:
         self._known.update(normal_words(seed) for seed in self.seeds)
         if self.with_seeds:
             for row in np.flatnonzero(self.shares() > 0).tolist():
-                self._accept(self.seeds[row], row, None, "seed", None)
+                self._rows.append((self.seeds[row], row, None, "seed", None))
 
     def add_personas(
         self,
@@ -154,7 +159,8 @@ class PersonaPool:
             if missing[seed[row]] > 0:
                 missing[seed[row]] -= 1
                 accepted.append(row)
-                self._accept(texts[row], int(seed[row]), int(batch[row]), "model", names[row] if names else None)
+                name = names[row] if names else None
+                self._rows.append((texts[row], int(seed[row]), int(batch[row]), "model", name))
         if len(accepted) < len(distinct):
             self.counts["surplus"] += len(distinct) - len(accepted)
         self._vectors = np.concatenate([self._vectors, vectors[accepted]])
@@ -175,7 +181,7 @@ class PersonaPool:
                 )
                 if normal_words(text) not in self._known:
                     self._known.add(normal_words(text))
-                    self._accept(text, row, None, "rule", None)
+                    self._rows.append((text, row, None, "rule", None))
                     missing -= 1
                     count += 1
         self.counts["filled"] += count
@@ -183,24 +189,10 @@ class PersonaPool:
 
     def expansion(self, rng: np.random.Generator) -> Expansion:
         """The people so far, one of each seed in turn, with distinct names."""
-        seed = np.array(self.columns["seed"], np.int64)
-        frame = pl.DataFrame(
-            {
-                "persona": self.texts,
-                "seed": seed + 1,
-                "batch": pl.Series(self.columns["batch"], dtype=pl.Int64),
-                "source": self.columns["source"],
-                "given_name": pl.Series(self.columns["given_name"], dtype=pl.String),
-            }
-        )
+        frame = pl.DataFrame(self._rows, schema=_ROW_SCHEMA, orient="row").with_columns(pl.col("seed") + 1)
         frame = frame.with_columns(turn=pl.int_range(pl.len()).over("seed")).sort("turn", "seed").drop("turn")
         frame = frame.with_columns(distinct_names(frame["given_name"], rng))
         return Expansion(People(frame.select("name", "persona", "seed", "batch", "source", "name_source")), self.counts)
-
-    def _accept(self, text: str, seed: int, batch: int | None, source: str, name: str | None) -> None:
-        self.texts.append(text)
-        for column, value in (("seed", seed), ("batch", batch), ("source", source), ("given_name", name)):
-            self.columns[column].append(value)
 
 
 def near_duplicates(

@@ -67,7 +67,7 @@ class People:
         """`count` people with distinct names and the sex that each name suggests."""
         if count < 1:
             raise PeopleError(f"a population needs at least one person, not {count}.")
-        rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         return cls(draw_names(count, rng))
 
     @classmethod
@@ -197,7 +197,7 @@ class People:
         """`count` different people, drawn at random, in table order."""
         if not 0 <= count <= len(self):
             raise PeopleError(f"{count} people cannot be drawn from {len(self)}.")
-        rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(self), count, replace=False))
         return self._select(self._frame[rows])
 

@@ -40,7 +40,7 @@ def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.rando
     whole[np.argsort(-(exact - whole), kind="stable")[:left]] += 1
     codes = np.repeat(np.arange(len(weights), dtype=np.uint32), whole)
     if seed is not None:
-        rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         codes = rng.permutation(codes)
     return _values(tuple(shares))[pl.Series(codes)]
 

@@ -1,7 +1,7 @@
 """How a question to people becomes messages to a model.
 
-The modules stand in the order in which a prompt comes about: `inquiry` (who is asked what), `composition` (who I am,
-what I remember, what is the case, what is asked), `variation` (the same in other words, names and orders) and
+The modules stand in the order in which a prompt comes about: `inquiry` (who is asked what), `composition` (the
+text: profile, announcements, situation, question), `variation` (the same in other words, names and orders) and
 `conversations` (options in order, how to answer, messages).
 """
 

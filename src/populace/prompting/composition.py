@@ -1,4 +1,4 @@
-"""The text of a prompt: who I am, what I was told, what is the case, what is asked.
+"""The text of a prompt: the profile of the person, announcements, the situation and the question.
 
 Composition works on columns: the distinct combinations of the fields that a prompt really uses
 are computed first, and text is rendered once for each of them. People share a prompt only when every

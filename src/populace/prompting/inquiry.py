@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import UnknownNameError
+from populace.base.errors import ScenarioError, UnknownNameError
 from populace.base.randomness import Keys, path_key, person_keys
 from populace.base.templates import Template
 from populace.journal import DECIDERS
@@ -43,6 +43,31 @@ class Situation:
     constants: Mapping[str, Any]
     columns: Mapping[str, pl.Series]
     memories: Recollection | None = None
+
+    @classmethod
+    def from_fields(cls, question: Question, given: str, fields: Mapping[str, Any], count: int) -> Situation:
+        """A situation from values by name: one for everybody, or a list, column or recollection with one for each.
+
+        Args:
+            question: What is asked.
+            given: What is said before the question, with fields.
+            fields: The values for fields.
+            count: How many people are asked.
+        """
+        constants: dict[str, Any] = {}
+        columns: dict[str, pl.Series] = {}
+        recollections = [value for value in fields.values() if isinstance(value, Recollection)]
+        if len(recollections) > 1:
+            raise ScenarioError("two fields of a question hold memories.", "Put all memories into one Recollection.")
+        for name, value in fields.items():
+            if isinstance(value, (pl.Series, np.ndarray, list, tuple, Recollection)):
+                column = pl.Series(name, value.texts if isinstance(value, Recollection) else value)
+                if column.len() != count:
+                    raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
+                columns[name] = column
+            else:
+                constants[name] = value.item() if isinstance(value, np.generic) else value
+        return cls(question, Template(given), constants, columns, recollections[0] if recollections else None)
 
 
 @dataclass(frozen=True)
@@ -118,9 +143,9 @@ class Inquiry:
         if len(names) == 1:
             return [(everybody, names[0], self)]
         parts = [(np.flatnonzero((values == name).to_numpy()), name) for name in names]
-        return [(rows, name, self.about(rows)) for rows, name in parts]
+        return [(rows, name, self.for_rows(rows)) for rows, name in parts]
 
-    def about(self, rows: Rows, **changes: Any) -> Inquiry:
+    def for_rows(self, rows: Rows, **changes: Any) -> Inquiry:
         """The same question to some of the people only."""
         columns = {name: column[rows] for name, column in self.situation.columns.items()}
         memories = None if self.situation.memories is None else self.situation.memories.rows(rows)

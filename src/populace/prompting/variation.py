@@ -34,23 +34,24 @@ def _polite(prompts: Prompts) -> Prompts:
 
 
 def _with_headings(prompts: Prompts) -> Prompts:
-    situation = prompts.situation
-    text = pl.select(pl.when(situation == "").then(situation).otherwise("Situation: " + situation)).to_series()
-    return replace(prompts, situation=text, wording="Question: " + prompts.wording)
+    situation = _unless_empty(prompts.situation, "Situation: " + prompts.situation)
+    return replace(prompts, situation=situation, wording="Question: " + prompts.wording)
 
 
 def _question_first(prompts: Prompts) -> Prompts:
     """The question stands before the situation, and the situation before the options."""
     situation, wording = prompts.situation, prompts.wording
-    first = pl.select(pl.when(situation == "").then(situation).otherwise(wording)).to_series()
     last = pl.select(pl.when(situation == "").then(wording).otherwise(situation)).to_series()
-    return replace(prompts, situation=first, wording=last)
+    return replace(prompts, situation=_unless_empty(situation, wording), wording=last)
 
 
 def _role(prompts: Prompts) -> Prompts:
-    who = prompts.system
-    part = pl.select(pl.when(who == "").then(who).otherwise("Take the part of this person. " + who)).to_series()
-    return replace(prompts, system=part)
+    return replace(prompts, system=_unless_empty(prompts.system, "Take the part of this person. " + prompts.system))
+
+
+def _unless_empty(texts: pl.Series, others: pl.Series) -> pl.Series:
+    """The other texts, but an empty text stays empty."""
+    return pl.select(pl.when(texts == "").then(texts).otherwise(others)).to_series()
 
 
 WORDINGS: dict[str, Callable[[Prompts], Prompts]] = {
@@ -67,10 +68,10 @@ class Variation(pydantic.BaseModel):
 
     Attributes:
         wording: A paraphrase made by rule: `polite`, `headed`, `asked first` or `role`.
-        phrases: Paraphrases of your own: from words in the templates of the scenario (fields included) to others.
+        phrases: Paraphrases of your own: a mapping from phrases in the templates of the scenario to other phrases.
         order: The order of options, for questions that leave it fixed: `reversed`, `random` or `rotate`.
-        labels: Exchange the names of options wherever they stand, each for the next one's. This is done only where
-            people are told of every option by its name, as of blue and green shirts; yes and no mean what they say.
+        labels: Exchange the names of options wherever they stand, each for the next one's. This is done only if the
+            text before the question names every option, such as blue and green shirts; yes and no are not exchanged.
         space: White space: each sentence on a line of its own (`lines`), or two spaces between them (`double`).
         names: Other first names of the same sex, so many places further in the list of names; replies are read back.
             Only names that Populace itself gives are changed.

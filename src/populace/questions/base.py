@@ -6,7 +6,8 @@ Parsing never guesses: a reply that is not clearly an answer is `unparseable` an
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
@@ -104,9 +105,16 @@ class Question:
         return column.cast(self.dtype)
 
     def describe(self) -> dict[str, Any]:
-        """Everything that defines the question, as JSON."""
-        return {"kind": self.kind, "text": self.text, "reason": self.reason}
+        """Everything that defines the question, as JSON: its fields, where a subclass does not say otherwise."""
+        return {"kind": self.kind} | {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
 
     def canonical(self) -> str:
         """The description as JSON text with sorted keys, to compare and to hash."""
         return json.dumps(self.describe(), ensure_ascii=False, sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    """A field as JSON holds it: a tuple becomes a list, and a bound that is infinite becomes null."""
+    if isinstance(value, float) and math.isinf(value):
+        return None
+    return list(value) if isinstance(value, tuple) else value

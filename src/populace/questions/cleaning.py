@@ -254,10 +254,6 @@ def _without_lead_in(text: str, context: CleaningContext) -> str:
     return text[match.end() :] if match else text
 
 
-def _without_placeholders(text: str, context: CleaningContext) -> str:
-    return _PLACEHOLDER.sub(_seam, text) if "[" in text else text
-
-
 def _without_roles(text: str, context: CleaningContext) -> str:
     if ":" not in text and "：" not in text:
         return text
@@ -266,10 +262,6 @@ def _without_roles(text: str, context: CleaningContext) -> str:
         return text[first.end() :]
     later = _ROLE_LATER.search(text)
     return _before(text, later.start()) if later else text
-
-
-def _without_own_name(text: str, context: CleaningContext) -> str:
-    return text[context.speakers.own_label_end(text) :]
 
 
 def _without_others(text: str, context: CleaningContext) -> str:
@@ -342,10 +334,6 @@ def _without_echoes(text: str, context: CleaningContext) -> str:
     return "" if len(_WORD.findall(rest)) < USABLE_WORDS or is_echo(rest) else rest
 
 
-def _within_limit(text: str, context: CleaningContext) -> str:
-    return truncate(text, context.limit)
-
-
 def _seam(match: re.Match[str], inner: str = "") -> str:
     """What replaces a removed part (or all of it but `inner`), so that the words around it do not join."""
     before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
@@ -384,13 +372,13 @@ RULES: dict[str, Callable[[str, CleaningContext], str]] = {
     "html": _without_html,
     "lead-in": _without_lead_in,
     "role tag": _without_roles,
-    "own name": _without_own_name,
+    "own name": lambda text, context: text[context.speakers.own_label_end(text) :],
     "another speaker": _without_others,
     "markdown": _without_markdown,
-    "placeholder": _without_placeholders,
+    "placeholder": lambda text, context: _PLACEHOLDER.sub(_seam, text),
     "quotes": _without_quotes,
     "loop": _without_loops,
     "echo": _without_echoes,
-    "length": _within_limit,
+    "length": lambda text, context: truncate(text, context.limit),
 }
 """The rules by name, in the order in which they are applied."""

@@ -146,7 +146,10 @@ class Finite(Question):
 
     def describe(self) -> dict[str, Any]:
         """Everything that defines the question, as JSON."""
-        return super().describe() | {
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "reason": self.reason,
             "values": list(self.values),
             "words": list(self.words),
             "order": self.order,

@@ -117,7 +117,8 @@ class Form(Question):
         """Everything that defines the question, as JSON."""
         parts = {name: question.describe() for name, question in self.questions.items()}
         options = {"example": self.example, "room": self.room} if self.example or self.room != 512 else {}
-        return super().describe() | {"schema": self.schema(), "questions": parts} | options
+        shape = {"kind": self.kind, "text": self.text, "reason": self.reason, "schema": self.schema()}
+        return shape | {"questions": parts} | options
 
 
 def _schema(question: Question) -> dict[str, Any]:

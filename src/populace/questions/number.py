@@ -145,14 +145,6 @@ class Number(Question):
         """The shortest decimal text that is read back as the same number."""
         return repr(int(value) if self.whole else float(value))
 
-    def describe(self) -> dict[str, Any]:
-        """Everything that defines the question, as JSON."""
-        bounds = {
-            "low": None if self.low == -math.inf else self.low,
-            "high": None if self.high == math.inf else self.high,
-        }
-        return super().describe() | bounds | {"unit": self.unit, "whole": self.whole}
-
 
 def _western(text: str) -> str:
     """Text with digits of any script as 0–9 and every dash as a hyphen; superscripts and fractions stay."""

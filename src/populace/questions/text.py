@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
@@ -49,7 +49,3 @@ class Text(Question):
         if not text:
             return UNPARSEABLE
         return REFUSED if is_refusal(text) else Answer(text, "ok")
-
-    def describe(self) -> dict[str, Any]:
-        """Everything that defines the question, as JSON."""
-        return super().describe() | {"max_words": self.max_words}

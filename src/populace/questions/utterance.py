@@ -106,10 +106,6 @@ class Utterance(Question):
         parts = pl.Struct({"title": pl.String, "text": pl.String})
         return pl.DataFrame({"value": values.cast(pl.String).str.json_decode(parts)}).unnest("value")
 
-    def describe(self) -> dict[str, Any]:
-        """Everything that defines the question, as JSON."""
-        return super().describe() | {"limit": self.limit, "title": self.title, "names": list(self.names)}
-
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> Self:
         """The question that a description in a journal defines."""

@@ -14,7 +14,7 @@ from populace.base.errors import PopulaceError
 from populace.runs.compare import DecisionDifference, first_decision_difference
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import settings_of
-from populace.statistics.bands import mean_band
+from populace.statistics.intervals import mean_band
 
 MOST = 24
 """The most runs that are put side by side."""

@@ -103,19 +103,17 @@ class TownLife(Scenario):
         for a, b, relation in relations.select("a", "b", "relation").iter_rows():
             self.relations[a, b] = self.relations[b, a] = relation
         self.acquainted = {(a, b) for a, b in self.relations if a < b}  # type: ignore[operator]
-        self.public = {town.address(int(b)): int(town.inside(int(b))[0]) for b in self._public(town)}
+        public = [
+            building for building in town.places.buildings.tolist() if town.places.kind[building] not in ("home", None)
+        ]
+        self.public = {town.address(building): int(town.inside(building)[0]) for building in public}
         self.mind = self.make_mind()
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.last_meeting: dict[tuple[Id, Id], int] = {}
         self.last_noticed: dict[tuple[Id, Id], str] = {}
         self.conversation_count = 0
         self.utterances_now: list[str] = []
-        columns = {
-            "place": town.addresses(self.beds),
-            "doing": ["sleep"] * len(self.ids),
-            "town": [town.name] * len(self.ids),
-        }
-        return people.with_columns(**columns)
+        return people.with_columns(place=town.addresses(self.beds), doing="sleep", town=town.name)
 
     def make_mind(self) -> Mind:
         """The minds of the residents; a scenario may leave parts out or replace them."""
@@ -131,11 +129,6 @@ class TownLife(Scenario):
             planning=Planning(places=("home", "work", *self.public)) if self.plans else None,
             dialogue=Dialogue(limit=self.utterances),
         )
-
-    @staticmethod
-    def _public(town: Town) -> list[int]:
-        kinds = town.places.kind
-        return [int(b) for b in town.places.buildings if kinds[int(b)] not in ("home", None)]
 
     def length(self) -> int:
         """From before the first morning to midnight of the last day."""
@@ -154,15 +147,12 @@ class TownLife(Scenario):
         await self._begin_actions(now)
         pairs = await self._notice(now)
         await self._meet(pairs, now)
-        tables = await self.mind.finish_step(self, self._awake(), now)
+        awake = [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
+        tables = await self.mind.finish_step(self, awake, now)
         self._record(now)
         self.tables.update(tables)
 
-    def _awake(self) -> list[Id]:
-        return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
-
     async def _rise(self, now: int) -> None:
-        """Wake people, who then plan their day, and send others to bed."""
         of_day = now % DAY
         up = (self.wakes <= of_day) & (of_day < self.sleeps) | (of_day + DAY < self.sleeps)
         rising = [who for who in self.ids if self.asleep[self.row[who]] and up[self.row[who]]]
@@ -235,7 +225,6 @@ class TownLife(Scenario):
         return self.town.place(where) if where else None
 
     async def _begin_actions(self, now: int) -> None:
-        """Let people whose action has ended begin the next one and walk there."""
         began: list[tuple[Id, Action]] = []
         for who in self.agenda.due(now):
             if self.asleep[self.row[who]]:
@@ -397,7 +386,6 @@ class TownLife(Scenario):
         """Let people change their plan after a conversation; nobody does unless a scenario overrides this."""
 
     def _record(self, now: int) -> None:
-        """Record where everybody is and what they do."""
         frame = self.presence.frame(now)
         self.people["place"] = frame["address"].fill_null("on the way")
         self.people["doing"] = pl.Series(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from populace.statistics.intervals import t_quantile
+from populace.statistics.intervals import mean
 from populace.statistics.values import ROUNDING, Numbers, Values, check_level, constant, library, named_groups
 
 
@@ -133,7 +133,6 @@ def _levene(stats: object, values: list[Numbers]) -> float:
 def _summary(values_by_group: Mapping[str, Numbers], level: float) -> pl.DataFrame:
     rows = []
     for name, values in values_by_group.items():
-        centre, spread = float(values.mean()), float(values.std(ddof=1))
-        half = t_quantile(level, len(values) - 1) * spread / math.sqrt(len(values))
-        rows.append((name, len(values), centre, spread, centre - half, centre + half))
+        centre = mean(values, level)
+        rows.append((name, centre.n, centre.value, float(values.std(ddof=1)), centre.low, centre.high))
     return pl.DataFrame(rows, schema=("group", "n", "mean", "sd", "low", "high"), orient="row")

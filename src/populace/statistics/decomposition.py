@@ -13,7 +13,7 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.statistics.factorial import FactorGrid, FactorialFit
-from populace.statistics.intervals import Estimate, estimates_table, t_quantile
+from populace.statistics.intervals import Estimate, estimates_table, percentile, t_quantile
 from populace.statistics.values import Numbers, check_choice, check_level, complete_rows, constant, numeric
 
 CHANCE = "chance"
@@ -127,10 +127,10 @@ def decompose(
         return Decomposition(nothing, 0.0, *facts)
     fit = FactorialFit.of(grid, y, owner)
     parted = fit.components(y[None, :], belongs)
-    value, total = _shares(parted)[0], float(parted.clip(0).sum())
-    draws = _bootstrap_shares(fit, y, belongs, resamples, seed)
+    total = float(parted.clip(0).sum())
+    draws = np.vstack([_shares(parted), _bootstrap_shares(fit, y, belongs, resamples, seed)])
     tail = _tail(level, clusters)
-    shares = {part: _estimate(float(value[i]), draws[:, i], *basis, tail) for i, part in enumerate(parts)}
+    shares = {part: percentile(draws[:, i], *basis, tail) for i, part in enumerate(parts)}
     return Decomposition(shares, total, *facts)
 
 
@@ -147,7 +147,6 @@ def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster:
 
 
 def _labels(grid: FactorGrid, groups: Mapping[str, Sequence[str]] | None, interactions: str) -> list[str]:
-    """The name under which each term of the grid is counted."""
     group = {name: name for name in grid.factors}
     used: set[str] = set()
     for title, members in (groups or {}).items():
@@ -183,11 +182,6 @@ def _bootstrap_shares(fit: FactorialFit, y: Numbers, belongs: Numbers, resamples
         repeated = truth + fit.chance_draws(y, min(step, resamples - start), rng)
         chunks.append(_shares(fit.components(repeated, belongs)))
     return np.vstack(chunks)
-
-
-def _estimate(value: float, draws: Numbers, n: int, level: float, method: str, dropped: int, tail: float) -> Estimate:
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Estimate(value, min(float(low), value), max(float(high), value), n, level, method, dropped)
 
 
 def _tail(level: float, clusters: int | None) -> float:

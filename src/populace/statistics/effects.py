@@ -69,24 +69,9 @@ class Effect:
 
     def table(self) -> pl.DataFrame:
         """The effect as a table of one row."""
-        return pl.DataFrame(
-            {
-                "difference": self.estimate.value,
-                "low": self.estimate.low,
-                "high": self.estimate.high,
-                "p": self.p,
-                "standardised": self.standardised,
-                "mean_a": self.mean_a,
-                "mean_b": self.mean_b,
-                "n_a": self.n_a,
-                "n_b": self.n_b,
-                "n": self.n,
-                "dropped": self.dropped,
-                "paired": self.paired,
-                "level": self.estimate.level,
-                "method": self.estimate.method,
-            }
-        )
+        values = vars(self) | vars(self.estimate) | {"difference": self.estimate.value}
+        names = "difference low high p standardised mean_a mean_b n_a n_b n dropped paired level method"
+        return pl.DataFrame({name: [values[name]] for name in names.split()})
 
     def __str__(self) -> str:
         return f"{self.estimate}, p {'< 0.001' if self.p < 0.001 else f'= {self.p:.3f}'}"

@@ -11,7 +11,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.statistics.intervals import Estimate, estimates_table, percentile, proportion
+from populace.statistics.intervals import Estimate, draw_within_groups, estimates_table, percentile, proportion
 from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, numeric
 
 
@@ -172,16 +172,13 @@ def path_dependence(
         if constant(values[:, 0]) and number
         else float(((shuffled >= observed - 1e-12).sum() + 1) / (resamples + 1))
     )
-    order = np.argsort(codes, kind="stable")
-    first, size = np.searchsorted(codes[order], codes), np.bincount(codes)[codes]
-    picks = order[first + (rng.random((resamples, len(codes))) * size).astype(np.int64)]
+    picks = draw_within_groups(codes, resamples, rng)
     draws = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
     strength = percentile(draws, runs.height, level, "bootstrap of runs (percentile)", dropped)
     return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", runs.height, dropped)
 
 
 def _state_table(runs: pl.DataFrame, start: str, end: str, level: float) -> pl.DataFrame:
-    """The probability of each end state for each start, with Wilson's interval."""
     states = runs[end].unique().sort().to_list()
     cells = [
         (key[0], part, state)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.statistics.intervals import draw_within_groups
 from populace.statistics.values import Numbers
 
 Places = npt.NDArray[np.int64]
@@ -189,7 +190,7 @@ class FactorialFit:
         alone = self.leverage >= _FULL
         if self.owner is None:
             pool = np.flatnonzero(~alone)
-            picks = self._same_cell_picks(draws, rng)
+            picks = draw_within_groups(self.grid.cell, draws, rng)
             return np.asarray(noise[np.where(alone, pool[rng.integers(len(pool), size=picks.shape)], picks)])
         clusters = int(self.owner.max()) + 1
         noise[alone] = noise[~alone].std() * rng.standard_normal(int(alone.sum()))
@@ -198,13 +199,6 @@ class FactorialFit:
         cluster_noise /= np.sqrt(np.bincount(self.slot))
         draws_by_cluster = rng.standard_normal((draws, clusters, clusters)) @ cluster_noise
         return np.asarray(draws_by_cluster[:, self.owner, self.slot])
-
-    def _same_cell_picks(self, draws: int, rng: np.random.Generator) -> Places:
-        cell = self.grid.cell
-        order = np.argsort(cell, kind="stable")
-        first = np.searchsorted(cell[order], cell)
-        size = np.bincount(cell)[cell]
-        return np.asarray(order[first + (rng.random((draws, len(cell))) * size).astype(np.int64)], dtype=np.int64)
 
     def _scale_residuals(self, residuals: Numbers) -> Numbers:
         free = np.sqrt(np.where(self.leverage < _FULL, 1 - self.leverage, 1.0))

@@ -206,12 +206,23 @@ def bca(
     return float(low), float(high), "percentile"
 
 
-def percentile(draws: Numbers, n: int, level: float, method: str, dropped: int) -> Estimate:
-    """The first of the draws, with the interval of the others; NaN where it is not defined."""
+def draw_within_groups(group: npt.NDArray[np.int64], draws: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """For each draw and member, the place of a random member of the same group."""
+    order = np.argsort(group, kind="stable")
+    first, size = np.searchsorted(group[order], group), np.bincount(group)[group]
+    return np.asarray(order[first + (rng.random((draws, len(group))) * size).astype(np.int64)])
+
+
+def percentile(draws: Numbers, n: int, level: float, method: str, dropped: int, tail: float | None = None) -> Estimate:
+    """The first of the draws, with the interval of the others; NaN where it is not defined.
+
+    `tail` is the share of draws beyond either end of the interval, where it does not follow from the level.
+    """
     value, others = float(draws[0]), draws[1:][~np.isnan(draws[1:])]
     if math.isnan(value) or not len(others):
         return Estimate(value, math.nan, math.nan, n, level, method, dropped)
-    low, high = np.quantile(others, [0.5 - level / 2, 0.5 + level / 2])
+    tail = 0.5 - level / 2 if tail is None else tail
+    low, high = np.quantile(others, [tail, 1 - tail])
     return Estimate(value, min(float(low), value), max(float(high), value), n, level, method, dropped)
 
 
@@ -224,6 +235,21 @@ def t_quantile(level: float, freedom: float) -> float:
 def t_tail(t: float, freedom: float) -> float:
     """The two-sided p of a t value."""
     return float(2 * library("scipy.special").stdtr(freedom, -abs(t)))
+
+
+def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
+    """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
+    steps = [step for path in paths for step in path[0]]
+    values = [value for path in paths for value in path[1]]
+    schema = {"step": pl.Int64, "value": pl.Float64}
+    table = pl.DataFrame({"step": steps, "value": values}, schema=schema, strict=False)
+    mean, sd, n = pl.col("value").mean(), pl.col("value").std(), pl.col("value").count()
+    bands = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
+    if not bands.height:
+        return bands.with_columns(low=None, high=None)
+    factors = {count: t_quantile(0.95, count - 1) / float(np.sqrt(count)) for count in bands["n"].unique() if count > 1}
+    half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
+    return bands.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
 
 
 def _clusters(values: Values, cluster: Any) -> tuple[Numbers, list[Numbers], int]:

@@ -117,25 +117,15 @@ def fit_mixed_model(
                 "It needs at least two, and some with more than one row.",
             )
     fit, fit_warnings = _fit(y, design, rows, list(random))
-    values = np.asarray(fit.fe_params), np.asarray(fit.conf_int(alpha=1 - level)), np.asarray(fit.pvalues)
+    ends = np.asarray(fit.conf_int(alpha=1 - level))[: len(names)]
+    table = np.column_stack([fit.fe_params, ends, np.asarray(fit.pvalues)[: len(names)]]).tolist()
+    basis = (len(y), level, "mixed model (Wald)", dropped)
     coefficients = tuple(
-        Coefficient(
-            name,
-            Estimate(
-                float(values[0][i]),
-                float(values[1][i, 0]),
-                float(values[1][i, 1]),
-                len(y),
-                level,
-                "mixed model (Wald)",
-                dropped,
-            ),
-            float(values[2][i]),
-        )
-        for i, name in enumerate(names)
+        Coefficient(name, Estimate(value, low, high, *basis), p)
+        for name, (value, low, high, p) in zip(names, table, strict=True)
     )
     variances = dict(zip(random, map(float, fit.vcomp), strict=True)) | {"residual": float(fit.scale)}
-    usable = bool(fit.converged) and all(np.isfinite(values[1][: len(names)]).ravel())
+    usable = bool(fit.converged) and bool(np.isfinite(ends).all())
     return MixedModel(
         coefficients, variances, levels, usable, _fit_summary(usable, variances, fit_warnings), len(y), dropped
     )

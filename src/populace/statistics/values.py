@@ -44,8 +44,6 @@ def numbers(values: Values, what: str = "the values") -> tuple[Numbers, int]:
     """
     floats = _floats(values, what)
     present = ~np.isnan(floats)
-    if np.isinf(floats).any():
-        raise UsageError(f"{what} hold an infinite number.", "Leave it out, or make it missing (None).")
     return floats[present], int((~present).sum())
 
 
@@ -58,8 +56,6 @@ def complete_pairs(a: Values, b: Values) -> tuple[Numbers, Numbers, int]:
             "Give them in the order of their pairs (None where one is missing), or compare with paired=False.",
         )
     present = ~(np.isnan(first) | np.isnan(second))
-    if np.isinf(first).any() or np.isinf(second).any():
-        raise UsageError("the values hold an infinite number.", "Leave it out, or make it missing (None).")
     return first[present], second[present], int((~present).sum())
 
 
@@ -124,15 +120,21 @@ def _floats(values: Values, what: str) -> Numbers:
     if isinstance(values, pl.Series):
         if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
             raise refused
-        return values.cast(pl.Float64).to_numpy().astype(np.float64)
-    try:
-        array = np.asarray(values if isinstance(values, np.ndarray) else [np.nan if v is None else v for v in values])
-    except ValueError as ragged:
-        raise refused from ragged
+        array: npt.NDArray[Any] = values.cast(pl.Float64).to_numpy()
+    else:
+        try:
+            array = np.asarray(
+                values if isinstance(values, np.ndarray) else [np.nan if v is None else v for v in values]
+            )
+        except ValueError as ragged:
+            raise refused from ragged
     if array.size == 0:
         return np.empty(0)
     if array.ndim != 1:
         raise UsageError(f"{what} must be one column, and they have {array.ndim} dimensions.")
     if array.dtype.kind not in "biuf":
         raise refused
-    return array.astype(np.float64)
+    floats = array.astype(np.float64)
+    if np.isinf(floats).any():
+        raise UsageError(f"{what} hold an infinite number.", "Leave it out, or make it missing (None).")
+    return floats

@@ -1,1 +1,1 @@
-"""What one can do around a run: probe, estimate, examine, ask again, begin a scenario."""
+"""Tools around a run: probe, cost estimate, doctor, description and a starter for scenarios."""

@@ -104,12 +104,8 @@ def describe_scenario(scenario: type[Scenario]) -> dict[str, Any]:
         "card": _card(scenario),
         "metrics": metrics,
         "chart": list(scenario.chart) or metrics,
-        "parameters": [_parameter_document(each) for each in parameters_of(scenario)],
+        "parameters": [dataclasses.asdict(each) | {"choices": list(each.choices)} for each in parameters_of(scenario)],
     }
-
-
-def _parameter_document(parameter: Parameter) -> dict[str, Any]:
-    return dataclasses.asdict(parameter) | {"choices": list(parameter.choices)}
 
 
 def _parameter(name: str, field: FieldInfo) -> Parameter:

@@ -24,21 +24,13 @@ from populace.runs.compare import Comparison, compare
 from populace.runs.reader import RunReader
 
 _SUSPECTS = {
-    "time.time": "the wall clock; use self.now",
-    "time.monotonic": "the wall clock; use self.now",
-    "time.perf_counter": "the wall clock; use self.now",
-    "time.sleep": "waiting; a step takes no time of its own",
-    "datetime.now": "the wall clock; use self.now",
-    "datetime.utcnow": "the wall clock; use self.now",
-    "datetime.today": "the wall clock; use self.now",
-    "date.today": "the wall clock; use self.now",
-    "uuid.uuid4": "random outside the run; use self.rng",
-    "uuid.uuid1": "random outside the run; use self.rng",
-    "os.urandom": "random outside the run; use self.rng",
-    "asyncio.gather": "an order that depends on time; use self.each",
-    "asyncio.create_task": "an order that depends on time; use self.each",
-    "asyncio.sleep": "waiting; a step takes no time of its own",
+    "the wall clock; use self.now": "time.time time.monotonic time.perf_counter "
+    "datetime.now datetime.utcnow datetime.today date.today",
+    "waiting; a step takes no time of its own": "time.sleep asyncio.sleep",
+    "random outside the run; use self.rng": "uuid.uuid4 uuid.uuid1 os.urandom",
+    "an order that depends on time; use self.each": "asyncio.gather asyncio.create_task",
 }
+"""Why a call makes a run unrepeatable, and the functions of which that is true."""
 _RANDOM = ("random.", "np.random.", "numpy.random.", "secrets.")
 
 
@@ -123,8 +115,8 @@ def suspects(scenario: type[Scenario]) -> list[Suspect]:
 def _suspicion(node: ast.AST) -> str | None:
     if isinstance(node, ast.Call):
         function = ast.unparse(node.func)
-        for name, why in _SUSPECTS.items():
-            if function == name or function.endswith(f".{name}"):
+        for why, names in _SUSPECTS.items():
+            if any(f".{function}".endswith(f".{name}") for name in names.split()):
                 return why
         if function.startswith(_RANDOM) and "default_rng" not in function and "Generator" not in function:
             return "random outside the run; use self.rng"

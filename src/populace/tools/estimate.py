@@ -1,4 +1,4 @@
-"""What a run will take, before anything is spent.
+"""Estimates the calls, tokens, money and time of a run before anything is spent.
 
 The scenario is run on a scripted model that answers at random, which shows how many different
 prompts it asks and how long they are. Real answers lead elsewhere, so the result is a range.

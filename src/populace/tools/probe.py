@@ -17,10 +17,11 @@ import polars as pl
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.deciders import InquiryResult
-from populace.engine.scenario import Scenario, Stage
+from populace.engine.scenario import Scenario
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.simulation import call_and_wait
+from populace.engine.stage import Stage
 from populace.journal import RunSettings, SetColumns
 from populace.prompting import Inquiry
 from populace.questions import Answers, Finite
@@ -77,7 +78,7 @@ def probe(
         models: The models to ask.
         seed: Of the population.
         people: Ask only so many of the people; all by default.
-        session: The way to models; one that keeps replies in memory by default. It is closed at the end.
+        session: Gives access to models; one that keeps replies in memory by default. It is closed at the end.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -102,7 +103,7 @@ async def _ask_grid(
     for point in _grid(vary):
         inquiry = await first_inquiry(scenario, parameters, point, seed, session)
         if people is not None and people < len(inquiry.people):
-            inquiry = inquiry.about(np.arange(people))
+            inquiry = inquiry.for_rows(np.arange(people))
         for model in models:
             result = await session.decide(replace(inquiry, model=model, decider="model"))
             rows.append(_rows(result, point, model))

@@ -70,10 +70,6 @@ class AxelrodLattice(Scenario):
         around = self.grid.around(cooperates, False).sum(axis=1) + (self.itself & cooperates)
         return np.asarray(np.where(cooperates, 1.0, self.temptation) * around)
 
-    def profile(self) -> str:
-        """Empty: people are nobody in particular."""
-        return ""
-
     def length(self) -> int:
         """One step is one round."""
         return self.rounds

@@ -17,6 +17,7 @@ from populace.minds import Memory, Mind, Recollection
 from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
 from populace.runs.reader import RunReader
+from populace.worlds.forum import gini
 from populace.worlds.mailbox import Mailbox, Message
 
 LEANINGS = {"open-minded": 2, "cautious": 1, "outspoken": 1, "sceptical": 1, "easygoing": 1}
@@ -208,11 +209,7 @@ class Discussion(Scenario):
     @metric
     def inequality(self) -> float | None:
         """The Gini coefficient of utterances: 0 when all spoke equally often."""
-        counts = np.sort(np.array(list(self.spoke.values()), float))
-        if not counts.sum():
-            return None
-        rank = np.arange(1, len(counts) + 1)
-        return float((2 * rank - len(counts) - 1) @ counts / (len(counts) * counts.sum()))
+        return gini(np.array(list(self.spoke.values())))
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:

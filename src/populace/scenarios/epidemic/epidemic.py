@@ -125,7 +125,6 @@ class Epidemic(Scenario):
         return later
 
     def _update_records(self) -> None:
-        """Update the figures over the whole run that metrics need."""
         day = self.people["day"].to_numpy()
         self.reports.append(int((day == REPORTED_ON_DAY).sum()))
         if (day > 0).sum() > self.peak:

@@ -232,7 +232,6 @@ def _content_words(text: str) -> set[str]:
 
 
 def _opposed(first: CommunityRule, second: CommunityRule) -> bool:
-    """Whether one rule seems to ask for what the other forbids."""
     one, two = _content_words(first.text), _content_words(second.text)
     if not one or not two:
         return False

@@ -62,13 +62,12 @@ class Forum(Scenario):
         self.applied_what_if: WhatIf | None = None
         self.what_if_step = 0
         self.votes_cast: set[tuple[int, Id]] = set()
-        self.tables["posts"] = self.board.posts.select(POSTS)
+        self.tables["posts"] = self.board.posts.select(*POSTS)
         for sentence in design.contradictions():
             self.event("warning", text=sentence)
         return people
 
     async def _make_people(self) -> People:
-        """People from the personas of the design: new ones by the model, or the same in turn."""
         design = self.design
         if not (self.expand and self.personas):
             return people_from_seeds(design, self.rng)
@@ -211,7 +210,6 @@ class Forum(Scenario):
         return readable.select(*columns, pl.lit("model").alias("origin"))
 
     def _user_post(self, forced: ForcedReply) -> pl.DataFrame:
-        """A reply whose text the user of Populace wrote."""
         person = self.people.person(forced.author)
         row: dict[str, Any] = {"slot": forced.slot, "parent": forced.parent, "who": self.members.number(person.id)}
         row |= {"author": person.id, "name": person.name, "title": None, "text": forced.text, "trimmed": 0}
@@ -231,7 +229,7 @@ class Forum(Scenario):
         new = self.board.add(rows)
         openings = new.filter(pl.col("parent").is_null())
         self.threads.mark_open(openings["slot"].to_numpy(), openings["post"].to_numpy())
-        self.tables["posts"] = new.select(POSTS)
+        self.tables["posts"] = new.select(*POSTS)
         return new
 
     async def _moderate(self, new: pl.DataFrame) -> None:
@@ -279,7 +277,6 @@ class Forum(Scenario):
         await self.each([self._ballots()] if self.design.votes else [], self._cast)
 
     def _ballots(self) -> pl.DataFrame:
-        """Who is asked for a vote on which post."""
         front = self.board.front(self.design.sorting, self.design.front, self._seconds)
         candidates = self.board.posts.filter(pl.col("slot").is_in(front["slot"].implode()), ~pl.col("removed")).select(
             "post", "author", "name", "title", "text"
@@ -328,7 +325,6 @@ class Forum(Scenario):
 
     @property
     def _what_if_pending(self) -> bool:
-        """Whether there is a what-if that was not applied yet."""
         return self.whatif is not None and self.whatif != self.applied_what_if
 
     @property

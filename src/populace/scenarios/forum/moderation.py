@@ -16,6 +16,11 @@ from populace.worlds.forum import Board, Threads
 
 POWERS = ("nothing", "warn", "remove", "lock", "ban")
 """What a moderator may do about a post."""
+_WHOLE, _TEXT = pl.Int64(), pl.String()
+ACTS: dict[str, pl.DataType] = {
+    "post": _WHOLE, "moderator": _WHOLE, "power": _TEXT, "rule": _WHOLE, "reason": _TEXT, "about": _WHOLE,
+}  # fmt: skip
+"""The columns of an act in the journal; moderator and about have the type of the ids of people."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,7 @@ def apply_acts(acts: Sequence[ModeratorAct], board: Board, threads: Threads, peo
 
 def moderation_table(acts: Sequence[ModeratorAct], ids: pl.DataType) -> pl.DataFrame:
     """The acts as a table, as the journal records it."""
-    text, whole = pl.String(), pl.Int64()
-    schema = {"post": whole, "moderator": ids, "power": text, "rule": whole, "reason": text, "about": ids}
-    return pl.DataFrame([act.__dict__ for act in acts], schema=schema)
+    return pl.DataFrame([act.__dict__ for act in acts], schema=ACTS | {"moderator": ids, "about": ids})
 
 
 def moderators_on_duty(people: People, luck: np.ndarray[Any, np.dtype[np.float64]]) -> list[Any]:

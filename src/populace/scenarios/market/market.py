@@ -99,10 +99,6 @@ class Market(Scenario):
             else people
         )
 
-    def profile(self) -> str:
-        """Empty: sellers are nobody in particular."""
-        return ""
-
     def length(self) -> int:
         """One step is one round."""
         return self.rounds
@@ -138,7 +134,6 @@ class Market(Scenario):
         self.tables["prices"] = self.people.frame.select("market", "seller", "price", "profit")
 
     def _rivals(self) -> pl.Series:
-        """The names of the others, for each seller."""
         seat = self.people["seller"].to_numpy()
         names = [self.shops.gather((seat + ahead) % self.sellers) for ahead in range(1, self.sellers)]
         if len(names) == 1:
@@ -146,7 +141,6 @@ class Market(Scenario):
         return pl.select(pl.format("{} and {}", pl.concat_str(names[:-1], separator=", "), names[-1])).to_series()
 
     def _past_rounds(self) -> pl.Series:
-        """The last rounds in words, for each seller."""
         wording = WORDINGS[self.wording]
         seat = np.arange(self.sellers)
         parts: list[pl.Expr] = []
@@ -161,7 +155,6 @@ class Market(Scenario):
         return pl.select(pl.concat_str(parts, separator="; ")).to_series()
 
     def _twin_prices(self) -> Floats:
-        """The prices that the twin would set in the coming round, in every market."""
         prices, profit = self.past[-1]
         match self.twin:
             case "best-response":

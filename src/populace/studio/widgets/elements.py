@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import polars as pl
@@ -39,6 +40,21 @@ def action(text: str, on_click: Callable[..., Any], name: str = "", *, look: str
     """
     button = ui.button(text, on_click=notify_errors(on_click)).props(f"no-caps {look}")
     return test_id(button, name) if name else button
+
+
+@contextmanager
+def disable_during(button: ui.button, *spinners: ui.element) -> Iterator[None]:
+    """Disable a button, and show spinners, while the body of the `with` statement runs."""
+    button.disable()
+    for each in spinners:
+        each.set_visibility(True)
+    try:
+        yield
+    finally:
+        if not button.is_deleted:
+            button.enable()
+            for each in spinners:
+                each.set_visibility(False)
 
 
 def icon_button(icon: str, label: str, on_click: Callable[..., Any], name: str = "") -> ui.button:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from populace.studio.jobs import Jobs, command
 from populace.studio.shell.frame import CommandLine, section
-from populace.studio.widgets.elements import action, note
+from populace.studio.widgets.elements import action, disable_during, note
 
 
 class SideForm:
@@ -48,10 +48,5 @@ class SideForm:
         self._line.show(command(*self.arguments()))
 
     async def _call(self) -> Any:
-        self.send.disable()
-        self._busy.set_visibility(True)
-        try:
+        with disable_during(self.send, self._busy):
             return await self._jobs.call(*self.arguments())
-        finally:
-            self.send.enable()
-            self._busy.set_visibility(False)

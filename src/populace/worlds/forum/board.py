@@ -12,8 +12,12 @@ from populace.worlds.forum.chances import Numbers
 
 Sorting = Literal["new", "top", "hot"]
 
-POSTS = ("post", "thread", "parent", "author", "title", "text", "time", "trimmed", "origin")
-"""The columns of a post in the journal."""
+_WHOLE, _TEXT = pl.Int64(), pl.String()
+POSTS: dict[str, pl.DataType] = {
+    "post": _WHOLE, "thread": _WHOLE, "parent": _WHOLE, "author": _WHOLE, "title": _TEXT, "text": _TEXT,
+    "time": _WHOLE, "trimmed": _WHOLE, "origin": _TEXT,
+}  # fmt: skip
+"""The columns of a post in the journal; the author has the type of the ids of people."""
 
 HOT_SECONDS = 45_000
 """In the order `hot`, a thread newer by this much ranks equal to one with ten times its score."""
@@ -39,12 +43,8 @@ class Board:
     """
 
     def __init__(self, ids: pl.DataType) -> None:
-        whole, text = pl.Int64(), pl.String()
-        self.schema: dict[str, pl.DataType] = {
-            "post": whole, "thread": whole, "parent": whole, "author": ids, "title": text, "text": text,
-            "time": whole, "trimmed": whole, "origin": text,
-            "slot": whole, "name": text, "removed": pl.Boolean(), "score": whole,
-        }  # fmt: skip
+        own = {"slot": _WHOLE, "name": _TEXT, "removed": pl.Boolean(), "score": _WHOLE}
+        self.schema: dict[str, pl.DataType] = POSTS | {"author": ids} | own
         self.posts = pl.DataFrame(schema=self.schema)
 
     def __len__(self) -> int:
@@ -64,7 +64,8 @@ class Board:
             score=pl.lit(0),
         )
         rows = rows.sort("time", "slot").with_columns(post=pl.int_range(first, first + pl.len(), dtype=pl.Int64))
-        openers = pl.concat([self._openers(), rows.filter(pl.col("parent").is_null()).select("slot", thread="post")])
+        openers = self.posts.filter(pl.col("parent").is_null()).select("slot", "thread")
+        openers = pl.concat([openers, rows.filter(pl.col("parent").is_null()).select("slot", thread="post")])
         rows = rows.join(openers, on="slot", how="left", maintain_order="left")
         rows = rows.select(pl.col(name).cast(dtype) for name, dtype in self.schema.items())
         self.posts = pl.concat([self.posts, rows])
@@ -152,12 +153,8 @@ class Board:
             "slot", "post"
         )
 
-    def _openers(self) -> pl.DataFrame:
-        return self.posts.filter(pl.col("parent").is_null()).select("slot", "thread")
-
 
 def _titled_text() -> pl.Expr:
-    """The text of a post below its title, if it has one."""
     titled = pl.concat_str([pl.col("title"), pl.lit("\n"), pl.col("text")])
     return pl.when(pl.col("title").is_null()).then(pl.col("text")).otherwise(titled)
 

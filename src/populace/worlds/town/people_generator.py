@@ -100,15 +100,13 @@ def generate_relations(town: Town, people: People, rng: np.random.Generator) -> 
     building = np.where(work >= 0, town.places.building[np.maximum(work, 0)], -1)
     ties = [
         _family(people),
-        _along(np.flatnonzero((work >= 0) & ~pupil), building, 3, "colleagues", rng),
-        _along(np.flatnonzero((work >= 0) & pupil), work, 3, "classmates", rng),
+        _along(np.flatnonzero((work >= 0) & ~pupil), building, "colleagues", rng),
+        _along(np.flatnonzero((work >= 0) & pupil), work, "classmates", rng),
         _neighbours(town, home),
         _friends(age, rng),
     ]
     words = list(CLOSENESS)
-    a = np.concatenate([one for one, _, _ in ties])
-    b = np.concatenate([other for _, other, _ in ties])
-    word = np.concatenate([kind for _, _, kind in ties])
+    a, b, word = (np.concatenate(column) for column in zip(*ties, strict=True))
     low, high = np.array([CLOSENESS[name] for name in words]).T
     closeness = np.round(low[word] + (high - low)[word] * rng.random(len(word)), 2)
     ids = people.ids
@@ -123,8 +121,6 @@ def generate_relations(town: Town, people: People, rng: np.random.Generator) -> 
 
 
 class _Rooms:
-    """The rooms of each building."""
-
     def __init__(self, town: Town) -> None:
         rooms = np.flatnonzero(town.places.level == ROOM)
         parent = town.places.parent[rooms]
@@ -134,7 +130,6 @@ class _Rooms:
         self.first = np.cumsum(self.count) - self.count
 
     def pick(self, buildings: Ints, rng: np.random.Generator) -> Ints:
-        """A random room of each building."""
         return self.room(buildings, rng.integers(np.maximum(self.count[buildings], 1)))
 
     def last(self, buildings: Ints) -> Ints:
@@ -151,7 +146,6 @@ class _Rooms:
 
 
 def _homes(town: Town, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The home of each person and their number in the household."""
     homes = town.of_kind("home")
     beds = town.places.beds[homes]
     if beds.sum() < n:
@@ -221,7 +215,6 @@ def _nearest(town: Town, home: Ints, places: Ints) -> Ints:
 
 
 def _near_favourite(town: Town, home: Ints, rng: np.random.Generator) -> Ints:
-    """The leisure building of each person: the nearest to home of a kind that the person likes."""
     kinds = town.places.kind.fill_null("").to_numpy()
     there = [places for kind in LEISURE if len(places := np.flatnonzero(kinds == kind))]
     building = home.copy()
@@ -238,7 +231,6 @@ def _quarters(hours: Floats) -> Ints:
 
 
 def _resident_columns() -> list[str | pl.Expr]:
-    """The columns of a resident; the texts are composed from other columns."""
     day = pl.when(pl.col("workplace").is_null()).then(
         pl.format("10:00 is about the house ({}); ", "home")
     ).otherwise(pl.format("08:30 is at work or school ({}); ", "workplace"))  # fmt: skip
@@ -264,17 +256,9 @@ def _ties(a: Ints, b: Ints, word: str) -> _Ties:
 
 
 def _family(people: People) -> _Ties:
-    """All pairs of a household."""
-    rows = pl.DataFrame(
-        {
-            "row": np.arange(len(people)),
-            "home": people["home_place"],
-            "child": (people["role"] == "child"),
-        }
-    )
-    pairs = (
-        rows.join(rows, on="home", suffix="_other").filter(pl.col("row") < pl.col("row_other")).sort("row", "row_other")
-    )
+    child = people["role"] == "child"
+    rows = pl.DataFrame({"row": np.arange(len(people)), "home": people["home_place"], "child": child})
+    pairs = rows.join(rows, on="home", suffix="_other").filter(pl.col("row") < pl.col("row_other"))
     words = list(CLOSENESS)
     word = (
         pl.when(pl.col("child") & pl.col("child_other"))
@@ -283,37 +267,32 @@ def _family(people: People) -> _Ties:
         .then(words.index("parent and child"))
         .otherwise(words.index("partners"))
     )
-    ties = pairs.select("row", "row_other", word.cast(pl.Int64).alias("word"))
+    ties = pairs.sort("row", "row_other").select("row", "row_other", word.cast(pl.Int64).alias("word"))
     return ties["row"].to_numpy(), ties["row_other"].to_numpy(), ties["word"].to_numpy()
 
 
-def _along(rows: Ints, group: Ints, reach: int, word: str, rng: np.random.Generator) -> _Ties:
-    """Ties within each group: in a random order, everybody knows the next few."""
+def _along(rows: Ints, group: Ints, word: str, rng: np.random.Generator) -> _Ties:
+    """Ties within each group: in a random order, everybody knows the next three."""
     order = rng.permutation(rows)
     order = order[np.argsort(group[order], kind="stable")]
-    a, b = [], []
-    for step in range(1, reach + 1):
-        one, other = order[:-step], order[step:]
-        same = group[one] == group[other]
-        a.append(one[same])
-        b.append(other[same])
+    return _next_few(order, group[order], 3, word)
+
+
+def _next_few(people: Ints, group: Ints, reach: int, word: str) -> _Ties:
+    """Ties of each person with the next few of the same group, which stand beside each other."""
+    same = [group[:-step] == group[step:] for step in range(1, reach + 1)]
+    a = [people[: -step - 1][tied] for step, tied in enumerate(same)]
+    b = [people[step + 1 :][tied] for step, tied in enumerate(same)]
     return _ties(np.concatenate(a), np.concatenate(b), word)
 
 
 def _neighbours(town: Town, home: Ints) -> _Ties:
     """Ties between neighbours: one person of each household knows one of each of the next two on the street."""
     homes, first = np.unique(home, return_index=True)
-    section = town.doors.section[homes - 1]
-    a, b = [], []
-    for step in (1, 2):
-        same = section[:-step] == section[step:]
-        a.append(first[:-step][same])
-        b.append(first[step:][same])
-    return _ties(np.concatenate(a), np.concatenate(b), "neighbours")
+    return _next_few(first, town.doors.section[homes - 1], 2, "neighbours")
 
 
 def _friends(age: Ints, rng: np.random.Generator) -> _Ties:
-    """Ties between friends of about the same age."""
     order = np.argsort(age + rng.normal(0, 3, len(age)), kind="stable")
     friendships = rng.poisson(FRIENDS, len(age))
     one = np.repeat(np.arange(len(age)), friendships)

@@ -196,7 +196,6 @@ class Presence:
         return np.where(stands, NOWHERE, self.town.places.room[known]), stands | self.town.places.outdoors[known]
 
     def _settle(self, now: int) -> None:
-        """End the walks of people who have arrived."""
         self._not_before(now)
         self.latest = now
         there = np.flatnonzero((self.to != NOWHERE) & (now >= self.arrives))
@@ -206,7 +205,6 @@ class Presence:
             self.to[there] = NOWHERE
 
     def _spots(self, now: int, rows: Ints) -> Spots:
-        """The points at which these people are: their place, or on the way."""
         origin = self._origin.take(rows)
         moving = np.flatnonzero(self.to[rows] != NOWHERE)
         if len(moving):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +94,7 @@ def read_relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
     file, entries = _entries(path)
     ids = {entry.text("name"): person for person, entry in enumerate(entries)}
     rows: dict[tuple[int, int], tuple[int, int, str, float]] = {}
-    for number, values in enumerate(array_of_tables(file, load_toml(_path(path)), "relation"), start=1):
-        entry = TomlTable(file, f"relation {number}", values, _RELATION)
+    for entry in array_of_tables(file, load_toml(_path(path)), "relation", _RELATION):
         names = entry.texts("between")
         if len(names) != 2:
             raise entry.error(f"it is between {len(names)} people.", 'Write between = ["…", "…"], two names.')
@@ -121,16 +119,9 @@ def _path(path: str | Path | None) -> Path:
 
 
 def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
-    """The entries of a residents file, each name once."""
     path = _path(path)
-    values, file = load_toml(path), path.name
-    for key in values:
-        if key not in ("resident", "relation"):
-            raise UnknownNameError(f"table in {file}", key, ("resident", "relation"))
-    entries = []
-    for number, table in enumerate(array_of_tables(file, values, "resident"), start=1):
-        label = table.get("name") if isinstance(table, Mapping) else None
-        entries.append(TomlTable(file, f"resident {label!r}" if label else f"resident {number}", table, _RESIDENT))
+    values, file = load_toml(path, ("resident", "relation")), path.name
+    entries = array_of_tables(file, values, "resident", _RESIDENT)
     if not entries:
         raise WorldError(f"{file}: nobody lives there.", "Add a [[resident]].")
     name, count = Counter(entry.text("name") for entry in entries).most_common(1)[0]
@@ -143,7 +134,6 @@ def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
 
 
 def _places(town: Town, entry: TomlTable) -> tuple[int, int, int | None]:
-    """The home, the bedroom (the home itself without one) and the workplace of a resident."""
     home = _place(town, entry, "home", entry.text("home"))
     building = int(town.places.building[home])
     if town.places.kind[building] != "home":

@@ -15,18 +15,22 @@ from populace.worlds.town.places import DAY
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 
 
-def load_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file."""
+def load_toml(path: Path, tables: Collection[str] | None = None) -> dict[str, Any]:
+    """The content of a TOML file; with `tables`, another table at the top is an error."""
     if not path.is_file():
         raise WorldError(f"there is no file {path}.", "Check the path.")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise WorldError(f"{path} is not UTF-8 text: {error}.", "Save it as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
         raise WorldError(f"{path} is not valid TOML: {error}.", "Mend that line.") from error
     except OSError as error:
         raise WorldError(f"{path} could not be read: {error}.") from error
+    for key in values:
+        if tables is not None and key not in tables:
+            raise UnknownNameError(f"table in {path.name}", key, tables)
+    return values
 
 
 class TomlTable:
@@ -124,11 +128,15 @@ class TomlTable:
         return value
 
 
-def array_of_tables(file: str, values: Mapping[str, Any], key: str) -> list[Any]:
-    """The tables of one kind in a file, such as every [[building]]."""
+def array_of_tables(file: str, values: Mapping[str, Any], key: str, keys: Collection[str]) -> list[TomlTable]:
+    """The tables of one kind in a file, such as every [[building]]; errors name each by its name or number."""
     tables = values.get(key, [])
     if not isinstance(tables, list):
         raise WorldError(
             f"{file}: {key!r} stands there once, as [{key}].", f"Write it as [[{key}]], in double brackets."
         )
-    return tables
+    names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
+    return [
+        TomlTable(file, f"{key} {name!r}" if name else f"{key} {number}", table, keys)
+        for number, (name, table) in enumerate(zip(names, tables, strict=True), 1)
+    ]

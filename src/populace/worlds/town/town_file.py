@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UnknownNameError, WorldError
-from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
 from populace.worlds.town.spots import Floats, Ints, Spots
-from populace.worlds.town.streets import StraightWays, Streets, Ways
+from populace.worlds.town.streets import StraightWays, Streets, Ways, streets_from_lines
 from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
 from populace.worlds.town.town import PACE, Town
 
@@ -38,8 +37,6 @@ _OBJECT = ("state", "x", "y")
 
 
 class _Rows:
-    """The columns of the places while a map is read."""
-
     def __init__(self, name: str) -> None:
         self.rows: list[dict[str, Any]] = []
         self.add(name, TOWN, -1, 0.0, 0.0, outdoors=True)
@@ -55,45 +52,29 @@ class _Rows:
         new_row = {old: new for new, old in enumerate(order)}
         rows = [self.rows[old] for old in order]
 
-        def ints(key: str) -> Ints:
-            return np.array([row[key] for row in rows], dtype=np.int64)
-
-        def floats(key: str) -> Floats:
-            return np.array([row[key] for row in rows], dtype=float)
-
-        return Places(
-            name=pl.Series("name", [row["name"] for row in rows], dtype=pl.String),
-            level=ints("level"),
-            parent=np.array([new_row.get(row["parent"], -1) for row in rows], dtype=np.int64),
-            x=floats("x"),
-            y=floats("y"),
-            kind=pl.Series("kind", [row["kind"] for row in rows], dtype=pl.String),
-            outdoors=np.array([row["outdoors"] for row in rows], dtype=bool),
-            opens=ints("opens"),
-            closes=ints("closes"),
-            width=floats("width"),
-            height=floats("height"),
-            beds=ints("beds"),
-            posts=ints("posts"),
-            state=pl.Series("state", [row["state"] for row in rows], dtype=pl.String),
-        )
+        columns: dict[str, Any] = {key: [row[key] for row in rows] for key in rows[0]}
+        columns["parent"] = [new_row.get(parent, -1) for parent in columns["parent"]]
+        for key in ("name", "kind", "state"):
+            columns[key] = pl.Series(key, columns[key], dtype=pl.String)
+        for key in ("level", "parent", "opens", "closes", "beds", "posts"):
+            columns[key] = np.array(columns[key], dtype=np.int64)
+        for key in ("x", "y", "width", "height"):
+            columns[key] = np.array(columns[key], dtype=float)
+        return Places(**columns | {"outdoors": np.array(columns["outdoors"], dtype=bool)})
 
 
 def read_town(path: Path) -> Town:
     """A town from the file of its map, once all of it is checked."""
-    values, file = load_toml(path), path.name
-    for key in values:
-        if key not in ("town", "street", "building"):
-            raise UnknownNameError(f"table in {file}", key, ("town", "street", "building"))
+    values, file = load_toml(path, ("town", "street", "building")), path.name
     about = TomlTable(file, "[town]", values.get("town", {}), _TOWN)
     name = about.text("name", path.stem.replace("_", " ").title())
     kinds = (*KINDS, *about.texts("kinds", []))
-    buildings = array_of_tables(file, values, "building")
+    buildings = array_of_tables(file, values, "building", _BUILDING)
     if not buildings:
         raise WorldError(f"{file}: the map has no building.", "Add one as [[building]] with name, kind, x and y.")
     rows = _Rows(name)
-    for number, building in enumerate(buildings, start=1):
-        _building(file, number, building, kinds, rows)
+    for building in buildings:
+        _building(building, kinds, rows)
     places = rows.places()
     _check_distinct(file, places.addresses.to_list())
     lines, streets = _streets(file, values)
@@ -110,14 +91,15 @@ def _name(entry: TomlTable, name: str) -> str:
     return name.strip()
 
 
-def _building(file: str, number: int, values: object, kinds: tuple[str, ...], rows: _Rows) -> None:
-    label = values.get("name") if isinstance(values, Mapping) else None
-    entry = TomlTable(file, f"building {label!r}" if label else f"building {number}", values, _BUILDING)
+def _building(entry: TomlTable, kinds: tuple[str, ...], rows: _Rows) -> None:
     name = _name(entry, entry.text("name"))
     kind = entry.text("kind")
     if kind not in kinds:
         raise UnknownNameError(
-            f"kind of building ({file}, {entry.where})", kind, kinds, 'Kinds of your own go into [town] kinds = ["…"].'
+            f"kind of building ({entry.file}, {entry.where})",
+            kind,
+            kinds,
+            'Kinds of your own go into [town] kinds = ["…"].',
         )
     for axis in ("x", "y"):
         if axis not in entry:
@@ -138,7 +120,7 @@ def _building(file: str, number: int, values: object, kinds: tuple[str, ...], ro
         raise entry.error("objects stand in the building itself.", "Put them into a room: rooms.hall.objects = { … }.")
     _check_reachable(entry, rooms)
     for room_name, room in rooms.items():
-        inner = TomlTable(file, f"room {room_name!r} of building {name!r}", room, _ROOM)
+        inner = TomlTable(entry.file, f"room {room_name!r} of building {name!r}", room, _ROOM)
         _name(inner, room_name)
         room_x, room_y = inner.number("x", x), inner.number("y", y)
         room_outdoors = inner.flag("outdoors", outdoors)
@@ -170,7 +152,6 @@ def _objects(room: TomlTable, parent: int, x: float, y: float, outdoors: bool, r
 
 
 def _check_reachable(building: TomlTable, rooms: Mapping[str, Any]) -> None:
-    """Check that every room can be reached from the door through the rooms that it names."""
     through = {name: room.get("through") for name, room in rooms.items() if isinstance(room, Mapping)}
     for name, before in through.items():
         if before is not None and before not in through:
@@ -203,9 +184,7 @@ def _check_distinct(file: str, addresses: list[str]) -> None:
 
 def _streets(file: str, values: Mapping[str, Any]) -> tuple[list[Floats], list[str]]:
     lines, names = [], []
-    for number, street in enumerate(array_of_tables(file, values, "street"), start=1):
-        label = street.get("name", number) if isinstance(street, Mapping) else number
-        entry = TomlTable(file, f"street {label!r}", street, _STREET)
+    for number, entry in enumerate(array_of_tables(file, values, "street", _STREET), start=1):
         names.append(entry.text("name", f"street {number}"))
         try:
             line = np.array(entry.values.get("points", []), dtype=float)
@@ -230,7 +209,7 @@ def _ways_and_doors(
     if not lines:
         return StraightWays(), Spots.at(x, y)
     streets, owner = streets_from_lines(lines)
-    doors = streets.doors(x, y, building=ids)
+    doors = streets.attach(x, y, building=ids)
     far = int(np.argmax(doors.access))
     name = places.name[int(ids[far])]
     if doors.access[far] > doorstep:

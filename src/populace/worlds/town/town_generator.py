@@ -45,8 +45,6 @@ KINDS = {kind: BuildingKind(**values) for kind, values in GENERATED["kinds"].ite
 
 @dataclass(frozen=True)
 class _Buildings:
-    """The buildings of a town while it is generated."""
-
     kind: list[str]
     plot: Ints
     """The plot of each building; for a park, its block."""

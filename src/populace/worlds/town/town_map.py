@@ -116,7 +116,10 @@ def render_map(
     counts = _counts(town, place)
     if few:
         canvas.streets(town)
-        _walkers(canvas, presence, now)
+        if presence is not None:
+            where = presence.at(now)
+            away = where.place == NOWHERE
+            canvas.cells[canvas.cell(where.x[away], where.y[away])] = "o"
         canvas.buildings(town, counts)
         legend = _legend(town, counts, place, names, width)
     else:
@@ -146,7 +149,6 @@ class _Canvas:
         return np.clip(line, 0, self.height - 1), np.clip(column, 0, self.cells.shape[1] - 1)
 
     def streets(self, town: Town) -> None:
-        """A dot for each cell that a street passes."""
         lines = street_lines(town)
         steps = np.linspace(0, 1, 2 * self.cells.shape[1])
         for x, y, to_x, to_y in lines.iter_rows():
@@ -168,21 +170,12 @@ class _Canvas:
                     break
 
     def lines(self) -> list[str]:
-        """The canvas as text."""
         return ["".join(row).rstrip() for row in self.cells]
 
 
 def _counts(town: Town, place: Ints) -> Ints:
-    """How many people are in each building."""
     there = town.places.building[place[place != NOWHERE]]
     return np.bincount(there - 1, minlength=len(town.places.buildings))
-
-
-def _walkers(canvas: _Canvas, presence: Presence | None, now: int) -> None:
-    if presence is not None:
-        where = presence.at(now)
-        away = where.place == NOWHERE
-        canvas.cells[canvas.cell(where.x[away], where.y[away])] = "o"
 
 
 def _crowds(canvas: _Canvas, town: Town, presence: Presence | None, now: int) -> None:
@@ -201,7 +194,6 @@ def _crowds(canvas: _Canvas, town: Town, presence: Presence | None, now: int) ->
 
 
 def _legend(town: Town, counts: Ints, place: Ints, names: Sequence[str] | pl.Series | None, width: int) -> list[str]:
-    """A line for each building: label, name, kind, and the people in it."""
     building = np.where(place == NOWHERE, -1, town.places.building[np.maximum(place, 0)])
     wide = max(len(label) for label in building_labels(town))
     lines = []
@@ -211,19 +203,14 @@ def _legend(town: Town, counts: Ints, place: Ints, names: Sequence[str] | pl.Ser
             line += f": {counts[number]}"
             if names is not None:
                 line += " " + ", ".join(str(names[int(row)]) for row in np.flatnonzero(building == number + 1))
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+        lines.append(line)
     if names is not None and (building == -1).any():
-        line = (
-            "o".ljust(wide)
-            + "  on the way: "
-            + ", ".join(str(names[int(row)]) for row in np.flatnonzero(building == -1))
-        )
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
-    return lines
+        walkers = ", ".join(str(names[int(row)]) for row in np.flatnonzero(building == -1))
+        lines.append(f"{'o':<{wide}}  on the way: {walkers}")
+    return [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
 
 
 def _kinds(town: Town, counts: Ints) -> list[str]:
-    """A line for each kind of building: how many there are and how many people are in them."""
     table = building_rectangles(town).with_columns(people=pl.Series(counts))
     kinds = table.group_by("kind", maintain_order=True).agg(pl.len().alias("buildings"), pl.col("people").sum())
     return [f"{kind} ({buildings}): {people}" for kind, buildings, people in kinds.iter_rows()]

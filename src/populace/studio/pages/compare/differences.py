@@ -13,7 +13,7 @@ from populace.runs.reader import RunReader
 from populace.runs.side_by_side import RunDifference, line_diff
 from populace.studio.shell.frame import run_address, run_link, test_id
 from populace.studio.shell.text import display_text, prose
-from populace.studio.widgets.elements import grid
+from populace.studio.widgets.elements import grid, note
 
 _MARKS = {"-": "color: var(--bad)", "+": "color: var(--good)", " ": "color: var(--ink-soft)"}
 _MAX_LINES = 120
@@ -68,6 +68,6 @@ def _show_texts(reference: RunReader, other: RunReader, difference: DecisionDiff
                     link = ui.link(f"Decision in {display_text(run.name, 60)}", target).classes("plain small")
                     test_id(link, f"decision-{run.name}")
                 else:
-                    ui.label(display_text(run.name, 60)).classes("soft small")
+                    note(run.name, 60)
                 if difference.what != "prompt":
                     prose(text, fixed=True)

@@ -1,9 +1,10 @@
-"""Real or generated? The studies there are, one rater at one of them, and what came out."""
+"""Real or generated? The list of studies, the pairs of one for a rater, and the results."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 
 from nicegui import events, ui
 
@@ -12,26 +13,36 @@ from populace.community.discrimination_result import PUBLISHED_TEST
 from populace.community.study import Study, rater_name
 from populace.studio.jobs import command
 from populace.studio.pages.discern.data import (
-    Chosen,
     DiscernSession,
+    Position,
     Task,
-    cards,
+    check_file,
     generated_runs,
-    inside,
     rates_table,
     real_files,
     study_address,
     study_arguments,
+    study_summaries,
 )
 from populace.studio.pages.forum.post import STYLE
 from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart
+from populace.studio.widgets.elements import (
+    action,
+    count_text,
+    disable_during,
+    heading,
+    note,
+    outline,
+    plain_table,
+    refill,
+)
 
-_KEYS: dict[str, Chosen] = {"1": "first", "ArrowLeft": "first", "2": "second", "ArrowRight": "second"}
-_SPOKEN = re.compile(r"[A-Z]: ")
-_DEEPEST = 6
+_KEYS: dict[str, Position] = {"1": "first", "ArrowLeft": "first", "2": "second", "ArrowRight": "second"}
+_AUTHOR = re.compile(r"[A-Z]: ")
+_MAX_DEPTH = 6
 _COLUMNS = {
     "arm": "conversations made by",
     "who": "rated by",
@@ -44,69 +55,59 @@ _COLUMNS = {
 
 
 def register(studio: Studio) -> None:
-    """The list of studies, and the page of one."""
+    """Add the pages `/discern` and `/discern/NAME`."""
 
     @page_at("/discern")
-    async def listed() -> None:
+    async def discern() -> None:
         ui.add_head_html(STYLE)
         with frame("Real or generated?", command=command("discern", "--study", "NAME", "--rater", "NAME")):
             ui.label(
                 "A rater sees a real and a generated conversation of one community and says which one is real. "
                 "Who cannot tell is wrong half of the time."
             ).classes("soft")
-            found = await asyncio.to_thread(cards, studio.workspace)
+            studies = await asyncio.to_thread(study_summaries, studio.workspace)
             with section("Studies"):
-                if not found:
+                if not studies:
                     empty_state("There is none yet. Make one below, from runs of a forum and a file of real threads.")
-                for card in found:
+                for each in studies:
                     with ui.row().classes("items-center gap-3 w-full"):
-                        link = ui.link(card.name, study_address(card.name)).classes("plain thread-title")
-                        test_id(link, f"study-{card.name}")
-                        facts = f"{card.pairs} pairs · {card.raters} raters · {card.answers} answers"
-                        ui.label(display_text(card.problem) or facts).classes("soft small foreign")
-            await _new(studio)
+                        link = ui.link(each.name, study_address(each.name)).classes("plain thread-title")
+                        test_id(link, f"study-{each.name}")
+                        note(each.problem or f"{each.pairs} pairs · {each.raters} raters · {each.answers} answers")
+            await _show_form(studio)
 
     @page_at("/discern/{name}")
     async def study(name: str) -> None:
         ui.add_head_html(STYLE)
         rater = ui.context.client.request.query_params.get("rater", "")
-        shows = command("discern", "--study", name, *(["--rater", rater] if rater else []))
-        crumbs = [("Real or generated?", "/discern")]
-        with frame(f"Study {name}", command=shows, crumbs=crumbs) as page:
-            opened = await asyncio.to_thread(Study, studio.workspace, name)
-            DiscernPanel(opened, page).build(rater)
+        line = command("discern", "--study", name, *(["--rater", rater] if rater else []))
+        with frame(f"Study {name}", command=line, crumbs=[("Real or generated?", "/discern")]) as page:
+            _RaterPage(await asyncio.to_thread(Study, studio.workspace, name), page).build(rater)
 
 
-async def _new(studio: Studio) -> None:
-    """A form that makes a study."""
+async def _show_form(studio: Studio) -> None:
+    """The form that makes a study."""
     runs = await asyncio.to_thread(generated_runs, studio.library)
     files = await asyncio.to_thread(real_files, studio.workspace)
     with section("A new study"):
         if not runs:
-            empty_state(
-                "The generated conversations come from runs of a forum, and there is none.",
-                "Run a forum",
-                "/new?scenario=forum",
-            )
+            text = "The generated conversations come from runs of a forum, and there is none."
+            empty_state(text, "Run a forum", "/new?scenario=forum")
             return
-        name = test_id(ui.input("Name of the study").props("dense outlined").classes("w-full"), "study-name")
+        name = outline(ui.input("Name of the study"), "study-name")
         chosen = ui.select(runs, label="Runs that generated conversations", multiple=True, value=runs[:1])
-        test_id(chosen.props("dense outlined use-chips").classes("w-full"), "study-runs")
+        outline(chosen, "study-runs").props("use-chips")
         real = ui.select(files, label="File of real threads in the workspace", value=files[0] if files else None)
-        test_id(real.props("dense outlined").classes("w-full"), "study-real")
-        ui.label("JSONL with one thread a line, or CSV with one post a row; a Reddit dump is two files.").classes(
-            "soft small"
-        )
-        comments = ui.select(
-            files, label="Comments, where the file is the submissions of a Reddit dump", clearable=True
-        )
-        comments.props("dense outlined").classes("w-full")
-        community = ui.input("Name of the real community, where it differs").props("dense outlined").classes("w-full")
+        outline(real, "study-real")
+        note("JSONL with one thread a line, or CSV with one post a row; a Reddit dump is two files.")
+        label = "Comments, where the file is the submissions of a Reddit dump"
+        comments = outline(ui.select(files, label=label, clearable=True))
+        community = outline(ui.input("Name of the real community, where it differs"))
         most = ui.number("Pairs at most, for each way to generate", value=None, min=1, step=1, format="%d")
-        test_id(most.props("dense outlined clearable").classes("w-full"), "study-pairs")
+        outline(most, "study-pairs").props("clearable")
         line = ui.label().classes("commandline wrapped w-full")
 
-        def wanted() -> tuple[str, ...]:
+        def arguments() -> tuple[str, ...]:
             return study_arguments(
                 (name.value or "").strip() or "NAME",
                 chosen.value or [],
@@ -116,38 +117,29 @@ async def _new(studio: Studio) -> None:
                 most=int(most.value) if most.value else None,
             )
 
-        @notify_errors
+        def show_command() -> None:
+            line.set_text(display_text(command(*arguments())))
+
         async def make() -> None:
-            if not chosen.value:
-                raise UsageError("no run is chosen.", "Its threads are the generated conversations.")
             if not real.value:
                 raise UsageError(
                     "no file of real threads is chosen.", "Copy one into the workspace, then open this page again."
                 )
             if not (name.value or "").strip():
                 raise UsageError("the study has no name.", "Letters, digits, - _ and . will do.")
-            inside(studio.workspace, real.value)
-            button.disable()
-            try:
-                made = await studio.jobs.call(*wanted())
-            finally:
-                if not button.is_deleted:
-                    button.enable()
-            ui.navigate.to(study_address(made["study"]))
+            check_file(studio.workspace, real.value)
+            with disable_during(button):
+                study = await studio.jobs.call(*arguments())
+            ui.navigate.to(study_address(study["study"]))
 
         for field in (name, chosen, real, comments, community, most):
-            field.on_value_change(lambda: line.set_text(display_text(command(*wanted()))))
-        line.set_text(display_text(command(*wanted())))
-        button = test_id(ui.button("Make the study", on_click=make).props("outline no-caps"), "study-make")
+            field.on_value_change(show_command)
+        show_command()
+        button = action("Make the study", make, "study-make")
 
 
-class DiscernPanel:
-    """One study, one rater.
-
-    Args:
-        study: The study.
-        page: The page it is shown on.
-    """
+class _RaterPage:
+    """One study for one rater."""
 
     def __init__(self, study: Study, page: Page) -> None:
         self.study, self.page = study, page
@@ -156,41 +148,37 @@ class DiscernPanel:
     def build(self, rater: str) -> None:
         """Ask for a name, or go on where this rater stopped."""
         self.place = ui.column().classes("w-full gap-4")
-        ui.keyboard(on_key=self._key)
+        ui.keyboard(on_key=self._on_key)
         if rater:
             self.begin(rater)
-        else:
-            self._who()
-
-    def _who(self) -> None:
+            return
         with self.place, section("Who rates?"):
-            ui.label(f"{len(self.study.pairs)} pairs. One of the two was written by people: which? You can stop at any "
-                     "time and go on later under the same name.").classes("soft")  # fmt: skip
-            name = test_id(ui.input("Your name, or a number").props("dense outlined"), "rater").classes("w-full")
+            ui.label(
+                f"{len(self.study.pairs)} pairs. One of the two was written by people: which? You can stop at any "
+                "time and go on later under the same name."
+            ).classes("soft")
+            name = outline(ui.input("Your name, or a number"), "rater")
             begin = notify_errors(lambda: self.begin(name.value or ""))
             name.on("keydown.enter", begin)
-            test_id(ui.button("Begin", on_click=begin).props("no-caps unelevated"), "begin")
+            action("Begin", begin, "begin", look="unelevated")
 
     def begin(self, rater: str) -> None:
-        """Show this rater what is left."""
+        """Show the pairs that this rater has not answered."""
         self.session = DiscernSession(self.study, rater_name(rater))
         self.page.update_address(rater=self.session.rater)
         self.page.show_command(command("discern", "--study", self.study.name, "--rater", self.session.rater))
-        self.draw()
+        self._draw(self.session)
 
-    def draw(self) -> None:
+    def _draw(self, session: DiscernSession) -> None:
         """The next pair, or the results."""
-        if self.session is None:
-            return
-        task = self.session.task()
-        self.place.clear()
-        with self.place:
+        task = session.task()
+        with refill(self.place):
             if task is None:
-                _results(self.session)
+                _show_results(session)
             else:
-                self._task(task)
+                self._show_task(task)
 
-    def _task(self, task: Task) -> None:
+    def _show_task(self, task: Task) -> None:
         with ui.row().classes("items-center gap-3 w-full"):
             ui.label(f"Pair {task.number} of {task.of}").classes("panel-title").props("role=status")
             bar = ui.linear_progress((task.number - 1) / task.of, show_value=False, size="8px")
@@ -198,68 +186,55 @@ class DiscernPanel:
         with ui.column().classes("gap-0"):
             ui.label(display_text(task.community, 120)).classes("thread-title").props("dir=auto")
             if task.goal:
-                ui.label(display_text(task.goal, 400)).classes("soft small foreign").props("dir=auto")
+                note(task.goal, 400).props("dir=auto")
         with ui.element("div").classes("pair"):
-            for number, text in ((1, task.first), (2, task.second)):
+            for number, text in enumerate((task.first, task.second), 1):
                 with test_id(ui.column().classes("panel conversation"), f"conversation-{number}"):
-                    ui.label(f"Conversation {number}").classes("panel-title").props("role=heading aria-level=2")
-                    _conversation(text)
+                    heading(f"Conversation {number}")
+                    _show_conversation(text)
         with ui.element("div").classes("answers"):
-            test_id(ui.button("1 is real", on_click=lambda: self.answer("first")), "first").props(
-                "no-caps unelevated icon=west"
-            )
-            test_id(ui.button("2 is real", on_click=lambda: self.answer("second")), "second").props(
-                "no-caps unelevated icon-right=east"
-            )
-            ui.label("Keys: 1 or ←, 2 or →. To stop, close the page; every answer is kept at once.").classes(
-                "soft small"
-            )
+            action("1 is real", partial(self._answer, "first"), "first", look="unelevated icon=west")
+            action("2 is real", partial(self._answer, "second"), "second", look="unelevated icon-right=east")
+            note("Keys: 1 or ←, 2 or →. To stop, close the page; every answer is saved at once.")
 
     @notify_errors
-    def answer(self, chosen: Chosen) -> None:
-        """Keep an answer and show the next pair."""
+    def _answer(self, position: Position) -> None:
+        """Record an answer and show the next pair."""
         if self.session is not None and self.session.task() is not None:
-            self.session.answer(chosen)
-            self.draw()
+            self.session.answer(position)
+            self._draw(self.session)
 
-    def _key(self, event: events.KeyEventArguments) -> None:
-        chosen = _KEYS.get(str(event.key))
-        if chosen is not None and event.action.keydown and not event.action.repeat and self.session is not None:
-            self.answer(chosen)
+    def _on_key(self, event: events.KeyEventArguments) -> None:
+        position = _KEYS.get(str(event.key))
+        if position is not None and event.action.keydown and not event.action.repeat:
+            self._answer(position)
 
 
-def _conversation(text: str) -> None:
-    """A conversation line by line, replies set in."""
+def _show_conversation(text: str) -> None:
+    """A conversation line by line, with replies indented."""
     for number, line in enumerate(text.split("\n")):
         words = line.lstrip(" ")
-        depth = min((len(line) - len(words)) // 2, _DEEPEST)
-        title = number == 0 and not _SPOKEN.match(line)
+        depth = min((len(line) - len(words)) // 2, _MAX_DEPTH)
+        title = number == 0 and not _AUTHOR.match(line)
         label = ui.label(display_text(words, 4_000)).classes("foreign line" + (" thread-title" if title else ""))
         label.style(f"padding-left: {14 * depth}px").props("dir=auto")
 
 
-def _results(session: DiscernSession) -> None:
-    mine = session.own_error()
+def _show_results(session: DiscernSession) -> None:
+    own = session.own_error()
     with section("Done"):
         ui.label(
-            f"{display_text(session.rater, 60)} rated all {mine.count} pairs and took {mine.wrong} generated "
-            f"{'conversation' if mine.wrong == 1 else 'conversations'} for real: {mine.told}."
+            f"{display_text(session.rater, 60)} rated all {own.pairs} pairs and took "
+            f"{count_text(own.wrong, 'generated conversation')} for real: {own.text}."
         )
-        ui.label(f"The pairs and all answers are kept in {display_text(session.study.folder)}.").classes(
-            "soft small foreign"
-        )
-    found = session.results()
-    table = rates_table(found)
+        note(f"The pairs and all answers are kept in {session.study.folder}.")
+    result = session.results()
+    table = rates_table(result)
     with section("Error rates so far, of all raters", note="50 % is chance"):
-        columns = [{"name": key, "label": text, "field": key, "align": "left"} for key, text in _COLUMNS.items()]
-        rows = [{name: "–" if value is None else str(value) for name, value in row.items()} for row in table.to_dicts()]
-        made = ui.table(columns=columns, rows=rows).props("flat dense hide-pagination")
-        test_id(made.classes("w-full"), "results")
-        ui.label(f"Published: Park and others, UIST 2022; 50 raters in each arm. {PUBLISHED_TEST}").classes(
-            "soft small foreign"
-        )
-        for note in found.notes:
-            ui.label(note).classes("soft small foreign")
+        plain_table(table, _COLUMNS, "results").props("hide-pagination")
+        note(f"Published: Park and others, UIST 2022; 50 raters in each arm. {PUBLISHED_TEST}")
+        for text in result.notes:
+            note(text)
     with ui.column().classes("panel"):
-        drawn = table.select("arm", "low", "high", here="error_share", published="published_share")
-        bar_chart("Taken for real though generated", drawn, "arm", ["here", "published"], unit="share", name="discern")
+        shares = table.select("arm", "low", "high", here="error_share", published="published_share")
+        bar_chart("Taken for real though generated", shares, "arm", ["here", "published"], unit="share", name="discern")

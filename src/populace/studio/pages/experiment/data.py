@@ -17,7 +17,7 @@ from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.reports.experiment_report import experiment_yaml, outcome_meaning
 from populace.experiments.validation import ValidityCard, validity
 from populace.runs.side_by_side import Overlay, joined_lines
-from populace.statistics.bands import mean_band
+from populace.statistics.intervals import mean_band
 
 MAX_LINES = 8
 """How many arms are drawn over time."""

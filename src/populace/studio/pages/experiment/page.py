@@ -21,7 +21,7 @@ from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, 
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart, line_chart
-from populace.studio.widgets.elements import action, note, outline, plain_table, refill
+from populace.studio.widgets.elements import action, disable_during, note, outline, plain_table, refill
 from populace.studio.widgets.redraw import Redrawer
 
 _ROWS = 10
@@ -171,11 +171,8 @@ class _ExperimentPage:
 
     def _show_report(self) -> None:
         async def write() -> None:
-            button.disable()
-            try:
+            with disable_during(button):
                 await self.studio.jobs.call("report", self.name)
-            finally:
-                button.enable()
             link.set_visibility(True)
 
         with section("Report", note="one HTML page with all of this, and the same as Markdown"):

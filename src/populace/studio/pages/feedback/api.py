@@ -9,11 +9,11 @@ from populace.studio.studio import Studio
 
 
 def get_feedback(studio: Studio) -> dict[str, Any]:
-    """How much every rater judged, and how far they agree; neither answers nor runs are told, so it is blind."""
-    said = Feedback(studio.workspace)
-    accord = said.agreement()
-    measures = accord.measures.table().to_dicts() if accord.measures else []
-    return {"raters": said.counts().to_dicts(), "agreement": measures, "note": accord.note}
+    """How much every rater judged, and how far they agree; answers and runs are not in it, so raters stay blind."""
+    feedback = Feedback(studio.workspace)
+    agreement = feedback.agreement()
+    measures = agreement.measures.table().to_dicts() if agreement.measures else []
+    return {"raters": feedback.counts().to_dicts(), "agreement": measures, "note": agreement.note}
 
 
 ROUTES = {

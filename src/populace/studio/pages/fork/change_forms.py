@@ -168,7 +168,7 @@ class _PeopleForm:
         with ui.column().classes("w-full gap-2"):
             with ui.row().classes("items-center gap-2"):
                 ui.label(title).classes("small").style("font-weight: 600")
-                ui.label("Everybody, unless something is entered here.").classes("soft small")
+                note("Everybody, unless something is entered here.")
             self._place = ui.column().classes("w-full gap-2")
             action("Add a condition", self._add_condition, "whom-condition", look="flat dense icon=add")
             with field_grid():

@@ -30,7 +30,7 @@ from populace.studio.shell.frame import (
 )
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, icon_button, note, outline, refill
+from populace.studio.widgets.elements import action, disable_during, icon_button, note, outline, refill
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import infer_parameters, read_parameters
 from populace.studio.widgets.start_dialog import show_start
@@ -235,11 +235,8 @@ class _ForkPage:
             with refill(self._refusal):
                 error_card(error)
             return
-        self._start.disable()
-        try:
+        with disable_during(self._start):
             await show_start(self.studio.jobs.start(*self.fork.command()), self._comparison_address)
-        finally:
-            self._start.enable()
 
     def _comparison_address(self, name: str) -> str:
         """The address where parent and fork are side by side."""

@@ -1,4 +1,4 @@
-"""Forums as JSON: the list of threads, and one thread."""
+"""Forums as JSON: the list of threads, one thread, one member."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from populace.community.community import Sorting
 from populace.studio.pages.forum.data import ForumView, thread_facts
 from populace.studio.studio import Studio
 
-_MOST = 1_000
+_MAX_THREADS = 1_000
 
 
 def get_threads(
@@ -24,34 +24,32 @@ def get_threads(
     limit: int = 100,
 ) -> dict[str, Any]:
     """A page of the threads of a forum, with its name, goal and rules."""
-    if offset < 0 or not 0 < limit <= _MOST:
-        raise UsageError(f"a page has 1 to {_MOST} threads, from 0 on.")
-    found = ForumView(studio.library.run(name), at)
-    listed = found.threads(sort, search=q, flagged=flagged)
+    if offset < 0 or not 0 < limit <= _MAX_THREADS:
+        raise UsageError(f"a page has 1 to {_MAX_THREADS} threads, from 0 on.")
+    view = ForumView(studio.library.run(name), at)
+    threads = view.threads(sort, search=q, flagged=flagged)
     return {
         "run": name,
-        "name": found.community.design.name,
-        "goal": found.community.design.goal,
-        "rules": found.rules().to_dicts(),
-        "judges": found.judges,
-        "total": listed.height,
-        "threads": listed.slice(offset, limit).drop("opening", "title").to_dicts(),
+        "name": view.community.design.name,
+        "goal": view.community.design.goal,
+        "rules": view.rules().to_dicts(),
+        "judges": view.judges,
+        "total": threads.height,
+        "threads": threads.slice(offset, limit).drop("opening", "title").to_dicts(),
     }
 
 
 def get_thread(studio: Studio, name: str, post: int, at: int | None = None) -> dict[str, Any]:
     """One thread with all its posts."""
-    found = ForumView(studio.library.run(name), at)
-    said = found.thread(post)
-    posts = [asdict(each) | {"score": each.score} for each in said]
-    return {"run": name, "thread": said[0].post, **thread_facts(said), "posts": posts}
+    thread = ForumView(studio.library.run(name), at).thread(post)
+    posts = [asdict(each) | {"score": each.score} for each in thread]
+    return {"run": name, "thread": thread[0].post, **thread_facts(thread), "posts": posts}
 
 
 def get_member(studio: Studio, name: str, who: str, at: int | None = None) -> dict[str, Any]:
     """One member with the numbers of their posts."""
-    found = ForumView(studio.library.run(name), at).member(who)
-    told = {key: value for key, value in found.__dict__.items() if key != "wrote"}
-    return {"run": name, **told, "wrote": found.wrote["post"].to_list()}
+    member = ForumView(studio.library.run(name), at).member(who)
+    return {"run": name, **vars(member), "wrote": member.wrote["post"].to_list()}
 
 
 ROUTES = {

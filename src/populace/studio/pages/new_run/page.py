@@ -19,7 +19,7 @@ from populace.studio.pages.new_run.data import FIELDS, LIMITS, SETTINGS, RunForm
 from populace.studio.shell.frame import Page, error_card, frame, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, note, refill
+from populace.studio.widgets.elements import action, disable_during, note, refill
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import read_parameters
 from populace.studio.widgets.start_dialog import show_start
@@ -221,11 +221,8 @@ class _NewRun:
             with refill(self._refusal):
                 error_card(UsageError(f"Nothing was started: {message}.", "Correct what is marked in the form."))
             return
-        self._start.disable()
-        try:
+        with disable_during(self._start):
             await show_start(self.studio.jobs.start(*self.form.run()))
-        finally:
-            self._start.enable()
 
 
 def _card_button(description: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from populace.studio.pages.run.panels import Panel
 from populace.studio.shell.frame import empty_state, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.charts import bar_chart, bar_options, line_chart, line_options
-from populace.studio.widgets.elements import heading, note
+from populace.studio.widgets.elements import heading, note, refill
 from populace.studio.widgets.tables import FrameTable
 
 _BARS = ["share", "predicted"]
@@ -49,8 +49,7 @@ class AnswersPanel(Panel):
         self._more.set_visibility(count > len(questions))
         if texts != self._texts or not questions:
             self._texts = texts
-            self._list.clear()
-            with self._list:
+            with refill(self._list):
                 if not questions:
                     empty_state("Nobody was asked anything at this step.")
                 self._cards = [

@@ -22,6 +22,7 @@ from populace.studio.shell.frame import Page, empty_state, error_card, frame, pa
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import Chart, line_chart, line_options
+from populace.studio.widgets.elements import refill
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.tables import TableQuery
 
@@ -163,8 +164,7 @@ class RunView:
             self._alert.clear()
         except PopulaceError as error:
             self._gone = not self._is_there()
-            self._alert.clear()
-            with self._alert:
+            with refill(self._alert):
                 if self._gone:
                     test_id(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
                 error_card(error)

@@ -1,4 +1,4 @@
-"""A run of a town, read for its map: the town itself, who was where at each step, and what happened there."""
+"""A run of a town, read for its map: the town itself, the positions of people at each step, and the events."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from populace.worlds.town.places import DAY
 from populace.worlds.town.spots import Floats, Ints
 from populace.worlds.town.town_map import building_rectangles, street_lines
 
-MOST_STEPS = 288
+MAX_STEPS = 288
 """How many steps may be read at once: two days of ten minutes each."""
 SETUP = "0/rng"
-"""Where in a run the random numbers of `setup` come from."""
-EVENTS = {"step": pl.Int64, "person": pl.Int64, "kind": pl.String, "data": pl.String}
+"""The random stream of `setup`."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Who was where during some steps; a row for each step, a column for each person.
+    """The positions of people during some steps; a row for each step, a column for each person.
 
-    Args:
+    Attributes:
         steps: The numbers of the steps.
-        times: When each was, in simulated seconds since the first midnight.
+        times: The time of each, in simulated seconds since the first midnight.
         place: The place of each person; -1 on the way.
         x: Metres to the east.
         y: Metres to the north.
@@ -46,6 +45,10 @@ class Window:
     x: Floats
     y: Floats
 
+    def __getitem__(self, steps: slice) -> Window:
+        """The positions during some of the steps."""
+        return Window(self.steps[steps], self.times[steps], self.place[steps], self.x[steps], self.y[steps])
+
 
 class TownRun:
     """A run whose people live in a town.
@@ -54,12 +57,15 @@ class TownRun:
     read on from where it was.
 
     Args:
-        run: The run; an error says so where it has no town.
+        run: The run.
 
     Attributes:
-        town: The town, made anew from the parameters and the seed of the run.
+        town: The town, made again from the parameters and the seed of the run.
         ids: The people, in the order of the recorded rows.
-        names: What they are called.
+        names: Their names.
+
+    Raises:
+        UsageError: The run has no town.
     """
 
     def __init__(self, run: RunReader) -> None:
@@ -71,8 +77,8 @@ class TownRun:
                 "Open a run of party here, or start one: populace run party",
             )
         self.scenario: type[TownLife] = scenario
-        begun = run.manifest.regimes[0]
-        self.town = scenario(**begun.parameters).make_town(stream(begun.seed, SETUP))
+        regime = run.manifest.regimes[0]
+        self.town = scenario(**regime.parameters).make_town(stream(regime.seed, SETUP))
         people = run.people(0)
         self.ids: list[Id] = people.ids.to_list()
         self.names: list[str] = people["name"].cast(pl.String).to_list()
@@ -87,7 +93,7 @@ class TownRun:
         return self.run.steps[1:]
 
     def time_of(self, step: int) -> int:
-        """When a step was, in simulated seconds since the first midnight."""
+        """The time of a step, in simulated seconds since the first midnight."""
         return self._read(step)[0]
 
     def step_at(self, time: float) -> int:
@@ -97,53 +103,43 @@ class TownRun:
         return int(np.clip(steps[0] + (time - first) // self.tick, steps[0], steps[-1]))
 
     def window(self, first: int, last: int) -> Window:
-        """Who was where from one step to another, both included."""
-        read = [self._read(step) for step in range(first, last + 1)]
-        return Window(
-            np.arange(first, last + 1),
-            np.array([time for time, _, _, _ in read], dtype=np.int64),
-            np.stack([place for _, place, _, _ in read]),
-            np.stack([x for _, _, x, _ in read]),
-            np.stack([y for _, _, _, y in read]),
-        )
+        """The positions from one step to another, both included."""
+        steps = np.arange(first, last + 1)
+        return Window(steps, *map(np.stack, zip(*map(self._read, steps.tolist()), strict=True)))
 
     def bounds(self, first: int | None, last: int | None) -> tuple[int, int]:
-        """A window of steps cut to what there is; too wide a one is refused."""
+        """A range of steps cut to the recorded ones; one that is too wide is refused."""
         steps = self._some_steps()
         begin = steps[0] if first is None else max(first, steps[0])
-        end = min(begin + MOST_STEPS - 1 if last is None else last, steps[-1])
+        end = min(begin + MAX_STEPS - 1 if last is None else last, steps[-1])
         if begin > end:
             raise UsageError(
                 f"{self.run.name} has no positions from step {begin} to {end}.",
                 f"It has those of steps {steps[0]} to {steps[-1]}.",
             )
-        if end - begin >= MOST_STEPS:
+        if end - begin >= MAX_STEPS:
             raise UsageError(
-                f"{end - begin + 1} steps are too many at once.", f"Ask for {MOST_STEPS} or fewer, several times."
+                f"{end - begin + 1} steps are too many at once.", f"Ask for {MAX_STEPS} or fewer, several times."
             )
         return begin, end
 
-    def events(self) -> pl.DataFrame:
-        """Everything that happened, in order: step, person, kind, data."""
-        return self._happened(0, self.run.steps[-1] if self.run.steps else -1)
-
-    def events_between(self, first: int, last: int) -> pl.DataFrame:
-        """What happened from one step to another, both included."""
-        return self._happened(first, last)
-
-    def building(self, place: Ints) -> Ints:
-        """The number of the building of each place, counted from 0; -1 on the way."""
-        return np.where(place < 0, -1, self.town.places.building[np.maximum(place, 0)] - 1)
-
-    def _happened(self, first: int, last: int) -> pl.DataFrame:
-        found = []
-        for step in range(first, last + 1):
+    def events(self, first: int = 0, last: int | None = None) -> pl.DataFrame:
+        """The events from one step to another, both included, in order: step, person, kind, data."""
+        end = (self.run.steps[-1] if self.run.steps else -1) if last is None else last
+        tables = []
+        for step in range(first, end + 1):
             if step not in self._events:
                 table = self.run.record.table(step, "events")
                 self._events[step] = pl.DataFrame() if table is None else table.select("step", "person", "kind", "data")
             if self._events[step].height:
-                found.append(self._events[step])
-        return pl.concat(found, how="vertical_relaxed") if found else pl.DataFrame(schema=EVENTS)
+                tables.append(self._events[step])
+        person = pl.Series(self.ids).dtype
+        empty = pl.DataFrame(schema={"step": pl.Int64, "person": person, "kind": pl.String, "data": pl.String})
+        return pl.concat([empty, *tables], how="vertical_relaxed")
+
+    def building(self, place: Ints) -> Ints:
+        """The number of the building of each place, counted from 0; -1 on the way."""
+        return np.where(place < 0, -1, self.town.places.building[np.maximum(place, 0)] - 1)
 
     def _some_steps(self) -> list[int]:
         steps = self.steps
@@ -160,7 +156,7 @@ class TownRun:
         return self._positions[step]
 
     def _check(self, place: Ints, x: Floats, y: Floats) -> None:
-        """The map must be the one that people walked on; a file may have changed since."""
+        """Raise an error where the map is not the one of the run; its file may have changed since."""
         known, places = place[place >= 0], self.town.places
         fits = not len(known) or (
             known.max() < len(places)
@@ -170,33 +166,27 @@ class TownRun:
         if not fits or len(place) != len(self.ids):
             raise WorldError(
                 f"{self.run.name} was recorded on another map than {self.town.name} as it is now.",
-                "Define make_town in its scenario as its setup makes the town, or put the map of that time back.",
+                "Define make_town in its scenario as its setup makes the town, or restore the map of that time.",
             )
 
 
-def has_town(run: RunReader) -> bool:
-    """Whether a run recorded where its people were, so that a page may lead to its map; opens no table."""
-    steps = run.steps
-    return len(steps) > 1 and "tables/positions" in run.record.table_names(steps[-1])
-
-
-_KEPT: dict[tuple[str, str], TownRun] = {}
-_MOST_KEPT = 4
-_KEEPING = Lock()
+_CACHE: dict[tuple[str, str], TownRun] = {}
+_CACHE_SIZE = 4
+_CACHE_LOCK = Lock()
 
 
 def town_of(run: RunReader) -> TownRun:
-    """The town of a run; of the runs last looked at it is kept, and read on as they go on."""
+    """The town of a run; those of the last runs are cached, and read on as the runs go on."""
     if not isinstance(run.record, Journal):
         return TownRun(run)
     key = str(run.folder), run.manifest.created
-    with _KEEPING:
-        kept = _KEPT.pop(key, None) or TownRun(run)
-        kept.run = run
-        _KEPT[key] = kept
-        while len(_KEPT) > _MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)))
-    return kept
+    with _CACHE_LOCK:
+        town = _CACHE.pop(key, None) or TownRun(run)
+        town.run = run
+        _CACHE[key] = town
+        while len(_CACHE) > _CACHE_SIZE:
+            _CACHE.pop(next(iter(_CACHE)))
+    return town
 
 
 def town_map(town: TownRun) -> dict[str, Any]:
@@ -221,6 +211,6 @@ def town_map(town: TownRun) -> dict[str, Any]:
     }
 
 
-def said_time(time: float) -> str:
+def time_label(time: float) -> str:
     """A time as `day 1, 13:40`."""
     return f"day {int(time) // DAY + 1}, {time_of_day(int(time))}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from nicegui import ui
@@ -15,7 +14,7 @@ SPEEDS = (1, 10, 60, 300, 600, 1800, 3600)
 
 
 class TownMap(ui.element, component=STATIC / "town_map.js", esm={"populace-town": str(STATIC)}):
-    """The map. It fetches what it shows by itself, and keeps its own time.
+    """The map. It fetches its data and keeps its own time; `run_method` calls the methods of its component.
 
     Args:
         api: Where the data of the run are.
@@ -31,34 +30,10 @@ class TownMap(ui.element, component=STATIC / "town_map.js", esm={"populace-town"
         self._props.update(api=api, time=time, speed=speed, follow=follow, layer=layer, live=live, speeds=list(SPEEDS))
 
     def set_live(self, live: bool) -> None:
-        """Say whether the run goes on."""
+        """Set whether the run goes on."""
         if self._props["live"] != live:
             self._props["live"] = live
             self.update()
-
-    def follow(self, row: int) -> None:
-        """Keep the camera to somebody; -1 for nobody."""
-        self.run_method("setFollow", row)
-
-    def layer(self, layer: str) -> None:
-        """Show another layer."""
-        self.run_method("setLayer", layer)
-
-    def heat(self, data: dict[str, Any]) -> None:
-        """Show where people spend their time."""
-        self.run_method("setHeat", data)
-
-    def extend(self, last: int, ends: int) -> None:
-        """The run has come further."""
-        self.run_method("extend", last, ends)
-
-    def seek(self, time: int) -> None:
-        """Go to a time."""
-        self.run_method("seek", time)
-
-    def save(self, kind: str) -> None:
-        """Save what is seen, as `png` or `svg`."""
-        self.run_method("picture", kind)
 
 
 class TownTree(ui.element, component=STATIC / "town_tree.js"):
@@ -67,7 +42,7 @@ class TownTree(ui.element, component=STATIC / "town_tree.js"):
     Args:
         time: The time to begin with.
         people: How many there are.
-        on_follow: What to do with the row of somebody who was pressed.
+        on_follow: Called with the row of a person who was clicked.
     """
 
     def __init__(self, *, time: int, people: int, on_follow: Callable[[int], None]) -> None:
@@ -76,7 +51,7 @@ class TownTree(ui.element, component=STATIC / "town_tree.js"):
         self.on("follow", lambda event: on_follow(int(event.args["row"])))
 
     def show(self, news: pl.DataFrame) -> None:
-        """Show these nodes, as the view of the news gives them."""
+        """Show the rows of `talk.news`."""
         cut = news.select("row", "name", "time", "depth", pl.col("text").str.slice(0, 300))
         self._props["nodes"] = cut.to_dicts()
         self.update()

@@ -1,7 +1,7 @@
-"""People on the move: where everybody is at each step, and the way each takes between two steps.
+"""People on the move: the position of everybody at each step, and the way of each between two steps.
 
-What is recorded is where people are at a step. In between they take the shortest way along the streets at the
-town's pace, which is how the town moves them; so the way is known, and the minute of an arrival to half a minute.
+The journal holds the positions at each step. In between they take the shortest way along the streets at the
+town's pace, as the town itself moves them; so the way is known, and the time of an arrival to half a minute.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ HERE = 0.01
 
 @dataclass(frozen=True)
 class Walks:
-    """Ways that people took between two steps, in columns.
+    """The ways of people between two steps, in columns.
 
-    Args:
-        step: The step after which each sets out or goes on.
-        row: Who.
-        starts: When, in simulated seconds.
-        ends: When they are there, or when the next step finds them on the way.
-        origin: From where.
-        goal: To where.
-        into: The building that they come to, counted from 0; -1 for those still on the way.
+    Attributes:
+        step: The step after which each begins or goes on.
+        row: The person.
+        starts: When it begins, in simulated seconds.
+        ends: When the person arrives, or when the next step finds them on the way.
+        into: The building at its end, counted from 0; -1 for those still on the way.
     """
 
     step: Ints
@@ -44,13 +42,13 @@ class Walks:
 
 
 def walks(town: TownRun, first: int, last: int) -> Walks:
-    """The ways that begin at these steps; those after the last recorded step are not known."""
+    """The ways that begin at these steps; those after the last recorded step are unknown."""
     steps = town.steps
     begin, end = max(first - 1, steps[0]), min(last + 1, steps[-1])
-    seen = town.window(begin, end)
+    window = town.window(begin, end)
     skip = first - begin
-    now, then = (_part(seen, part) for part in (slice(skip, len(seen.steps) - 1), slice(skip + 1, None)))
-    before = _part(seen, slice(0, len(seen.steps) - 2)).place if skip else _with_unknown(seen)
+    now, then = window[skip:-1], window[skip + 1 :]
+    before = window.place[:-2] if skip else _with_unknown(window)
     here, there, earlier = town.building(now.place), town.building(then.place), town.building(before)
     stands = (here < 0) & (there < 0) & (np.hypot(then.x - now.x, then.y - now.y) < HERE)
     moves = ((here < 0) | ((there >= 0) & (here != there))) & ~stands
@@ -72,28 +70,28 @@ def frames(town: TownRun, first: int, last: int) -> dict[str, Any]:
         where those on the way were recorded; and `walks`, with the points of way k from `begins[k]` to `begins[k+1]`
         in `x` and `y`.
     """
-    seen = town.window(first, last)
-    at = town.building(seen.place)
+    window = town.window(first, last)
+    at = town.building(window.place)
     step, row = np.nonzero(at < 0)
-    made = walks(town, first, last)
-    lines = town.town.ways.paths(made.origin, made.goal)
+    moves = walks(town, first, last)
+    lines = town.town.ways.paths(moves.origin, moves.goal)
     turns = np.ones(lines.x.shape, dtype=bool)
     turns[:, 1:] = np.hypot(np.diff(lines.x), np.diff(lines.y)) >= HERE
     return {
-        "steps": seen.steps.tolist(),
-        "times": seen.times.tolist(),
+        "steps": window.steps.tolist(),
+        "times": window.times.tolist(),
         "at": at.tolist(),
         "outside": {
-            "step": seen.steps[step].tolist(),
+            "step": window.steps[step].tolist(),
             "row": row.tolist(),
-            "x": np.round(seen.x[step, row], 1).tolist(),
-            "y": np.round(seen.y[step, row], 1).tolist(),
+            "x": np.round(window.x[step, row], 1).tolist(),
+            "y": np.round(window.y[step, row], 1).tolist(),
         },
         "walks": {
-            "step": made.step.tolist(),
-            "row": made.row.tolist(),
-            "starts": made.starts.tolist(),
-            "ends": made.ends.tolist(),
+            "step": moves.step.tolist(),
+            "row": moves.row.tolist(),
+            "starts": moves.starts.tolist(),
+            "ends": moves.ends.tolist(),
             "begins": np.concatenate([[0], np.cumsum(turns.sum(axis=1))]).astype(np.int64).tolist(),
             "x": np.round(lines.x[turns], 1).tolist(),
             "y": np.round(lines.y[turns], 1).tolist(),
@@ -103,33 +101,29 @@ def frames(town: TownRun, first: int, last: int) -> dict[str, Any]:
 
 def positions(town: TownRun, first: int, last: int) -> pl.DataFrame:
     """The recorded positions of these steps as a table: step, time, person, name, address, x, y."""
-    seen = town.window(first, last)
+    window = town.window(first, last)
     people = len(town.ids)
     return pl.DataFrame(
         {
-            "step": np.repeat(seen.steps, people),
-            "time": np.repeat(seen.times, people),
-            "person": pl.concat([pl.Series(town.ids)] * len(seen.steps)),
-            "name": pl.concat([pl.Series(town.names)] * len(seen.steps)),
-            "address": town.town.addresses(seen.place.ravel()),
-            "x": seen.x.ravel(),
-            "y": seen.y.ravel(),
+            "step": np.repeat(window.steps, people),
+            "time": np.repeat(window.times, people),
+            "person": pl.concat([pl.Series(town.ids)] * len(window.steps)),
+            "name": pl.concat([pl.Series(town.names)] * len(window.steps)),
+            "address": town.town.addresses(window.place.ravel()),
+            "x": window.x.ravel(),
+            "y": window.y.ravel(),
         }
     )
 
 
-def _part(seen: Window, steps: slice) -> Window:
-    return Window(seen.steps[steps], seen.times[steps], seen.place[steps], seen.x[steps], seen.y[steps])
-
-
-def _with_unknown(seen: Window) -> Ints:
+def _with_unknown(window: Window) -> Ints:
     """The places one step earlier, where nothing is known about the first."""
-    return np.concatenate([np.full((1, seen.place.shape[1]), -1, dtype=seen.place.dtype), seen.place[:-2]])
+    return np.concatenate([np.full((1, window.place.shape[1]), -1, dtype=window.place.dtype), window.place[:-2]])
 
 
 def _spots(town: TownRun, building: Ints, x: Floats, y: Floats) -> Spots:
     """Where people set out from or come to: the door of a building, or a point of the street."""
-    made = town.town.ways.attach(x, y)
+    spots = town.town.ways.attach(x, y)
     inside = building >= 0
-    made.put(inside, town.town.doors.take(building[inside]))
-    return made
+    spots.put(inside, town.town.doors.take(building[inside]))
+    return spots

@@ -1,4 +1,4 @@
-"""Where people spend their time: person-hours by building, and along the streets."""
+"""Where people spend their time: person-hours by building and by cell of street."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from populace.worlds.town.town_map import building_rectangles
 CELL = 10.0
 """Metres of a side of a cell of street."""
 POINTS = 12
-"""At how many points of a walk its time is put down."""
+"""The time of a walk is divided among this many points."""
 AT_ONCE = 72
 """How many steps are added up at a time."""
 HOUR = 3600.0
@@ -26,10 +26,10 @@ HOUR = 3600.0
 class Heat:
     """Presence over a span of time.
 
-    Args:
+    Attributes:
         buildings: Person-hours in each building: place, name, kind, x, y, person_hours, share.
         streets: Person-hours on the way, by cell of `CELL` metres: x, y (its middle), person_hours.
-        person_hours: All of it, which is people times hours.
+        person_hours: The sum, which is people times hours.
         begins: When the span begins, in simulated seconds.
         ends: When it ends.
     """
@@ -73,26 +73,26 @@ def heat(town: TownRun, first: int, last: int) -> Heat:
 
 def _add(town: TownRun, first: int, last: int, inside: Floats, cells: list[pl.DataFrame]) -> None:
     """Add the time between these steps."""
-    seen = town.window(first, last)
-    at = town.building(seen.place[:-1])
-    spans = np.diff(seen.times)
-    made = walks(town, first, last - 1)
+    window = town.window(first, last)
+    at = town.building(window.place[:-1])
+    spans = np.diff(window.times)
+    ways = walks(town, first, last - 1)
     walking = np.zeros(at.shape, dtype=bool)
-    walking[made.step - first, made.row] = True
+    walking[ways.step - first, ways.row] = True
     rests = np.broadcast_to(spans[:, None], at.shape)
     indoors = (at >= 0) & ~walking
     np.add.at(inside, at[indoors], rests[indoors])
-    step = made.step - first
-    arrived = made.into >= 0
-    np.add.at(inside, made.into[arrived], (made.starts + spans[step] - made.ends)[arrived])
+    step = ways.step - first
+    arrived = ways.into >= 0
+    np.add.at(inside, ways.into[arrived], (ways.starts + spans[step] - ways.ends)[arrived])
     outdoors = (at < 0) & ~walking
-    cells.append(_cells(seen.x[:-1][outdoors], seen.y[:-1][outdoors], rests[outdoors]))
-    if len(made.step):
-        metres = town.town.ways.metres(made.origin, made.goal)
-        share = np.tile((np.arange(POINTS) + 0.5) / POINTS, len(made.step))
-        origin, goal = (_repeated(spots) for spots in (made.origin, made.goal))
+    cells.append(_cells(window.x[:-1][outdoors], window.y[:-1][outdoors], rests[outdoors]))
+    if len(ways.step):
+        metres = town.town.ways.metres(ways.origin, ways.goal)
+        share = np.tile((np.arange(POINTS) + 0.5) / POINTS, len(ways.step))
+        origin, goal = (_repeated(spots) for spots in (ways.origin, ways.goal))
         points = town.town.ways.along(origin, goal, np.repeat(metres, POINTS) * share)
-        cells.append(_cells(points.x, points.y, np.repeat((made.ends - made.starts) / POINTS, POINTS)))
+        cells.append(_cells(points.x, points.y, np.repeat((ways.ends - ways.starts) / POINTS, POINTS)))
 
 
 def _repeated(spots: Spots) -> Spots:
@@ -105,13 +105,13 @@ def _cells(x: Floats, y: Floats, seconds: Floats) -> pl.DataFrame:
     return table.group_by("x", "y").agg(pl.sum("person_hours"))
 
 
-def heat_data(found: Heat) -> dict[str, Any]:
+def heat_data(result: Heat) -> dict[str, Any]:
     """A heat map as plain data, its buildings in the order of the map."""
     return {
-        "buildings": found.buildings["person_hours"].round(3).to_list(),
-        "streets": found.streets.with_columns(pl.col("person_hours").round(4)).to_dict(as_series=False),
+        "buildings": result.buildings["person_hours"].round(3).to_list(),
+        "streets": result.streets.with_columns(pl.col("person_hours").round(4)).to_dict(as_series=False),
         "cell": CELL,
-        "person_hours": found.person_hours,
-        "begins": found.begins,
-        "ends": found.ends,
+        "person_hours": result.person_hours,
+        "begins": result.begins,
+        "ends": result.ends,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -16,268 +17,228 @@ from populace.studio.pages.town.data import TownRun, town_of
 from populace.studio.pages.town.elements import SPEEDS, TownMap, TownTree
 from populace.studio.pages.town.frames import positions
 from populace.studio.pages.town.heat import heat, heat_data
-from populace.studio.pages.town.panels import LINES, Followed, Transcript, Warmest
-from populace.studio.pages.town.talk import follows_news, last_said, news, resident, transcript
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, run_address, section, test_id
+from populace.studio.pages.town.panels import LINES, PersonPanel, PresencePanel, SpeechPanel
+from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, transcript
+from populace.studio.shell.frame import (
+    Page,
+    empty_state,
+    frame,
+    notify_errors,
+    page_at,
+    parse_number,
+    run_address,
+    section,
+    test_id,
+)
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import note, outline
+from populace.studio.widgets.redraw import Redrawer
 from populace.worlds.town.places import DAY
 
-LAYERS = {"people": "People", "heat": "Presence", "news": "News"}
-SPANS = {"hour": "the last hour", "day": "this day", "run": "the whole run"}
+_LAYERS = {"people": "People", "heat": "Presence", "news": "News"}
+_SPANS = {"hour": "the last hour", "day": "this day", "run": "the whole run"}
 _SPEED = 300
 _HOUR = 3600
 
 
 def register(studio: Studio) -> None:
-    """`/town/NAME`."""
+    """Add the page `/town/NAME`."""
 
     @page_at("/town/{name}")
-    async def page(name: str, time: str = "", speed: str = "", follow: str = "", layer: str = "people") -> None:
-        crumbs = [(name, run_address(name))]
-        with frame(f"Town of {name}", command=command("show", name), crumbs=crumbs) as shell:
-            opened = studio.library.run(name)
-            if len(opened.steps) < 2:
+    async def town_page(name: str, time: str = "", speed: str = "", follow: str = "", layer: str = "people") -> None:
+        with frame(f"Town of {name}", command=command("show", name), crumbs=[(name, run_address(name))]) as page:
+            run = studio.library.run(name)
+            if len(run.steps) < 2:
                 empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
-                studio.changes.listen(name, lambda: ui.navigate.reload() if len(opened.steps) > 1 else None)
+                studio.changes.listen(name, lambda: ui.navigate.reload() if len(run.steps) > 1 else None)
                 return
-            town = await asyncio.to_thread(town_of, opened)
-            seen = Seen(town, time, speed, follow, layer)
-            await TownPage(studio, town, shell, seen).build()
+            town = await asyncio.to_thread(town_of, run)
+            await _TownPage(studio, town, page, _Selection(town, time, speed, follow, layer)).build()
 
 
-class Seen:
-    """What of a town is being looked at, as the address has it."""
+class _Selection:
+    """What the address of a town selects: time, speed, the person followed and the layer."""
 
     def __init__(self, town: TownRun, time: str, speed: str, follow: str, layer: str) -> None:
-        if layer not in LAYERS:
-            raise UnknownNameError("layer of the town", layer, LAYERS)
+        if layer not in _LAYERS:
+            raise UnknownNameError("layer of the town", layer, _LAYERS)
         self.layer = layer
         begins, ends = town.time_of(town.steps[0]), town.time_of(town.steps[-1])
-        self.time = min(max(_whole("time", time, begins), begins), ends)
-        self.speed = _whole("speed", speed, _SPEED)
-        if self.speed not in SPEEDS:
-            self.speed = min(SPEEDS, key=lambda each: abs(each - self.speed))
-        known = {str(who): row for who, row in town.row.items()}
-        if follow and follow not in known:
+        self.time = min(max(parse_number(time, "time") or begins, begins), ends)
+        wish = parse_number(speed, "speed") or _SPEED
+        self.speed = min(SPEEDS, key=lambda each: abs(each - wish))
+        rows = {str(who): row for who, row in town.row.items()}
+        if follow and follow not in rows:
             raise UsageError(
                 f"nobody in {town.run.name} has the id {display_text(follow, 60)}.", "Choose somebody on the map."
             )
-        self.follow = known[follow] if follow else -1
-        self.playing = False
+        self.follow = rows[follow] if follow else -1
 
 
-class TownPage:
+class _TownPage:
     """The page of one town."""
 
-    def __init__(self, studio: Studio, town: TownRun, shell: Page, seen: Seen) -> None:
-        self.studio, self.town, self.shell, self.seen = studio, town, shell, seen
+    def __init__(self, studio: Studio, town: TownRun, page: Page, selection: _Selection) -> None:
+        self.studio, self.town, self.page, self.selection = studio, town, page, selection
         self.name = town.run.name
         self.span = "day"
-        self._busy = False
-        self._again = False
-        self._warm: tuple[int, int] | None = None
+        self._heat_span: tuple[int, int] | None = None
 
     async def build(self) -> None:
-        """Put everything onto the page."""
+        """Draw the page."""
         ui.add_head_html('<link rel="stylesheet" href="/studio-static/town/town.css">')
-        self._controls()
+        self._show_controls()
         with ui.element("div").classes("town-beside"):
-            self.map = test_id(
-                TownMap(
-                    f"/api/runs/{quote(self.name, safe='')}/town",
-                    time=self.seen.time,
-                    speed=self.seen.speed,
-                    follow=self.seen.follow,
-                    layer=self.seen.layer,
-                    live=self._live(),
-                ),
-                "town",
-            )
+            api = f"/api/runs/{quote(self.name, safe='')}/town"
+            self.map = test_id(TownMap(api, **vars(self.selection), live=self._live()), "town")
             with ui.element("div").classes("town-side"):
-                self.followed = Followed(self.town, lambda: self.follow(-1))
-                self._news_panel()
-                self._heat_panel()
-                self.transcript = Transcript(self.town)
-        self.map.on("time", notify_errors(self._moved), args=[["time", "playing", "speed"]])
+                self.person = PersonPanel(self.town, lambda: self.follow(-1))
+                self._show_news_panel()
+                self._show_presence_panel()
+                self.speech = SpeechPanel(self.town)
+        self._show_layer_panels()
+        self._update_panels = Redrawer(self._draw_panels)
+        self.map.on("time", notify_errors(self._on_time), args=[["time", "playing", "speed"]])
         self.map.on("follow", lambda event: self.follow(int(event.args["row"])))
-        self.map.on("ready", notify_errors(self._ready))
-        self.studio.changes.listen(self.name, notify_errors(self._changed))
-        await self._panels()
-        await self._layered()
+        self.map.on("ready", notify_errors(self._on_ready))
+        self.studio.changes.listen(self.name, notify_errors(self._on_change))
+        await self._update_panels.first()
+        await self._update_layer()
 
-    def _controls(self) -> None:
+    def _show_controls(self) -> None:
         people = {row: display_text(name, 60) for row, name in enumerate(self.town.names)}
         with ui.row().classes("w-full items-center gap-3"):
-            self.layers = test_id(
-                ui.toggle(LAYERS, value=self.seen.layer, on_change=notify_errors(self._layer_chosen)).props(
-                    "no-caps unelevated"
-                ),
-                "town-layer",
-            ).props('aria-label="Layer"')
-            chosen = self.seen.follow if self.seen.follow >= 0 else None
-            self.choice = test_id(
-                ui.select(people, value=chosen, label="Follow somebody", with_input=True, clearable=True)
-                .props("dense outlined options-dense")
-                .style("min-width: 220px"),
-                "town-follow",
-            )
-            self.choice.on_value_change(self._person_chosen)
+            layers = ui.toggle(_LAYERS, value=self.selection.layer, on_change=notify_errors(self._on_layer))
+            test_id(layers.props('no-caps unelevated aria-label="Layer"'), "town-layer")
+            follow = self.selection.follow if self.selection.follow >= 0 else None
+            self.choice = ui.select(people, value=follow, label="Follow somebody", with_input=True, clearable=True)
+            outline(self.choice, "town-follow", "").props("options-dense").style("min-width: 220px")
+            self.choice.on_value_change(self._on_person)
             ui.space()
             with test_id(ui.button("Save", icon="download").props("flat no-caps dense"), "town-save"), ui.menu():
-                ui.menu_item("Map as PNG picture", lambda: self.map.save("png"))
-                ui.menu_item("Map as SVG picture", lambda: self.map.save("svg"))
-                ui.menu_item("Positions of this day, CSV", notify_errors(self._save_positions))
-                ui.menu_item("What was said this day, CSV", notify_errors(self._save_speech))
-                ui.menu_item("Presence, CSV", notify_errors(self._save_heat))
+                for kind in ("PNG", "SVG"):
+                    ui.menu_item(
+                        f"Map as {kind} picture", lambda kind=kind: self.map.run_method("picture", kind.lower())
+                    )
+                self._save_item("Positions of this day", "positions", lambda: positions(self.town, *self._day()))
+                self._save_item("What was said this day", "said", lambda: transcript(self.town, *self._day()))
+                self._save_item("Presence", "presence", lambda: heat(self.town, *self._span()).table())
                 if follows_news(self.town):
-                    ui.menu_item("Who knows the news, CSV", notify_errors(self._save_news))
+                    self._save_item("Who knows the news", "news", lambda: news(self.town))
         keys = "Space plays; on the map: , and . step, arrows move, + and − zoom, 0 shows all, Esc stops following."
-        ui.label(f"{self.town.town.name}, {len(self.town.names)} people. {keys}").classes("soft small")
+        note(f"{self.town.town.name}, {len(self.town.names)} people. {keys}")
 
-    def _news_panel(self) -> None:
+    def _save_item(self, text: str, name: str, table: Callable[[], pl.DataFrame]) -> None:
+        """An entry of the menu that saves a table as CSV."""
+
+        async def save() -> None:
+            content = (await asyncio.to_thread(table)).write_csv().encode()
+            ui.download.content(content, f"{self.name}-{name}.csv", "text/csv")
+
+        ui.menu_item(f"{text}, CSV", notify_errors(save))
+
+    def _show_news_panel(self) -> None:
+        self.tree: TownTree | None = None
         with section("Who knows the news, and from whom") as self.news_panel:
             if follows_news(self.town):
-                self.tree: TownTree | None = TownTree(
-                    time=self.seen.time, people=len(self.town.ids), on_follow=self.follow
-                )
+                self.tree = TownTree(time=self.selection.time, people=len(self.town.ids), on_follow=self.follow)
             else:
-                self.tree = None
                 empty_state("This scenario follows no piece of news. A run of party does.")
-        self.news_panel.set_visibility(self.seen.layer == "news")
 
-    def _heat_panel(self) -> None:
-        with section("Where people spend their time") as self.heat_panel:
-            span = ui.select(SPANS, value=self.span, label="Over", on_change=notify_errors(self._span_chosen))
-            test_id(span.props("dense outlined options-dense").classes("w-full"), "town-span")
-            self.warmest = Warmest(f"{self.name}-presence")
-        self.heat_panel.set_visibility(self.seen.layer == "heat")
+    def _show_presence_panel(self) -> None:
+        with section("Where people spend their time") as self.presence_panel:
+            span = ui.select(_SPANS, value=self.span, label="Over", on_change=notify_errors(self._on_span))
+            outline(span, "town-span").props("options-dense")
+            self.presence = PresencePanel(f"{self.name}-presence")
+
+    def _show_layer_panels(self) -> None:
+        self.news_panel.set_visibility(self.selection.layer == "news")
+        self.presence_panel.set_visibility(self.selection.layer == "heat")
 
     def _live(self) -> bool:
         return self.town.run.manifest.status.state == "running"
 
-    async def _ready(self, _: Any = None) -> None:
-        """The map is there; what only Python knows is sent to it."""
-        self._warm = None
-        await self._layered()
+    async def _on_ready(self, _: Any = None) -> None:
+        """The map is loaded; the layer is sent to it."""
+        self._heat_span = None
+        await self._update_layer()
 
-    async def _moved(self, event: GenericEventArguments) -> None:
-        self.seen.time, self.seen.playing = int(event.args["time"]), bool(event.args["playing"])
-        self.seen.speed = int(event.args["speed"])
-        self._keep_address()
-        await self._panels()
-        if self.seen.layer == "heat":
-            await self._layered()
+    async def _on_time(self, event: GenericEventArguments) -> None:
+        self.selection.time, self.selection.speed = int(event.args["time"]), int(event.args["speed"])
+        self._update_address()
+        await self._update_panels()
+        if self.selection.layer == "heat":
+            await self._update_layer()
 
-    def _keep_address(self) -> None:
-        follow = self.town.ids[self.seen.follow] if self.seen.follow >= 0 else None
-        layer = self.seen.layer if self.seen.layer != "people" else None
-        self.shell.update_address(time=self.seen.time, speed=self.seen.speed, follow=follow, layer=layer)
-        self.shell.show_command(command("show", self.name, "--step", str(self.town.step_at(self.seen.time))))
+    def _update_address(self) -> None:
+        follow = self.town.ids[self.selection.follow] if self.selection.follow >= 0 else None
+        layer = self.selection.layer if self.selection.layer != "people" else None
+        self.page.update_address(time=self.selection.time, speed=self.selection.speed, follow=follow, layer=layer)
+        self.page.show_command(command("show", self.name, "--step", str(self.town.step_at(self.selection.time))))
 
-    async def _panels(self) -> None:
-        """What is said and what the one followed does; of wishes that come while it is read, only the last counts."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy = True
-        try:
-            while True:
-                self._again = False
-                said, person, step = await asyncio.to_thread(_beside, self.town, self.seen.time, self.seen.follow)
-                self.transcript.show(said)
-                self.followed.show(person, step)
-                if not self._again:
-                    break
-        finally:
-            self._busy = False
+    async def _draw_panels(self) -> None:
+        """The latest speech, and the person followed."""
+        time, follow = self.selection.time, self.selection.follow
+        speech = await asyncio.to_thread(latest_speech, self.town, time, LINES)
+        person = await asyncio.to_thread(resident, self.town, follow, time) if follow >= 0 else None
+        self.speech.show(speech)
+        self.person.show(person, self.town.step_at(time))
 
     def follow(self, row: int) -> None:
-        """Follow somebody; -1 for nobody."""
-        self.map.follow(row)
+        """Follow a person; -1 for nobody."""
+        self.map.run_method("setFollow", row)
         self.choice.set_value(row if row >= 0 else None)
 
-    async def _person_chosen(self, event: ValueChangeEventArguments[Any]) -> None:
+    async def _on_person(self, event: ValueChangeEventArguments[Any]) -> None:
         row = -1 if event.value is None else int(event.value)
-        if row != self.seen.follow:
-            self.seen.follow = row
-            self.map.follow(row)
-            self._keep_address()
-            await self._panels()
+        if row != self.selection.follow:
+            self.selection.follow = row
+            self.map.run_method("setFollow", row)
+            self._update_address()
+            await self._update_panels()
 
-    async def _layer_chosen(self, event: ValueChangeEventArguments[Any]) -> None:
-        self.seen.layer = str(event.value)
-        self.news_panel.set_visibility(self.seen.layer == "news")
-        self.heat_panel.set_visibility(self.seen.layer == "heat")
-        self.map.layer(self.seen.layer)
-        self._keep_address()
-        await self._layered()
+    async def _on_layer(self, event: ValueChangeEventArguments[Any]) -> None:
+        self.selection.layer = str(event.value)
+        self._show_layer_panels()
+        self.map.run_method("setLayer", self.selection.layer)
+        self._update_address()
+        await self._update_layer()
 
-    async def _span_chosen(self, event: ValueChangeEventArguments[Any]) -> None:
+    async def _on_span(self, event: ValueChangeEventArguments[Any]) -> None:
         self.span = str(event.value)
-        await self._layered()
+        await self._update_layer()
 
-    async def _layered(self) -> None:
-        """What the chosen layer shows, where it is not there yet."""
-        if self.seen.layer == "news" and self.tree is not None:
+    async def _update_layer(self) -> None:
+        """Compute and show the chosen layer, where that is not done yet."""
+        if self.selection.layer == "news" and self.tree is not None:
             self.tree.show(await asyncio.to_thread(news, self.town))
-        if self.seen.layer == "heat":
+        if self.selection.layer == "heat":
             span = self._span()
-            if span != self._warm:
-                self._warm = span
-                found = await asyncio.to_thread(heat, self.town, *span)
-                self.warmest.show(found)
-                self.map.heat(heat_data(found))
+            if span != self._heat_span:
+                self._heat_span = span
+                presence = await asyncio.to_thread(heat, self.town, *span)
+                self.presence.show(presence)
+                self.map.run_method("setHeat", heat_data(presence))
 
     def _span(self) -> tuple[int, int]:
         """The steps over which presence is added up."""
-        first, last = self.town.steps[0], self.town.steps[-1]
+        now = self.selection.time
         if self.span == "run":
-            return first, last
-        now = self.seen.time
+            return self.town.steps[0], self.town.steps[-1]
         if self.span == "hour":
             return self.town.step_at(now - _HOUR), self.town.step_at(now)
         midnight = now - now % DAY
         return self.town.step_at(midnight), self.town.step_at(midnight + DAY)
 
-    async def _changed(self) -> None:
-        """The run has come further, or has ended."""
+    def _day(self) -> tuple[int, int]:
+        midnight = self.selection.time - self.selection.time % DAY
+        return self.town.step_at(midnight), self.town.step_at(midnight + DAY - 1)
+
+    async def _on_change(self) -> None:
+        """The run went on, or has ended."""
         self.town = await asyncio.to_thread(town_of, self.studio.library.run(self.name))
         last = self.town.steps[-1]
         self.map.set_live(self._live())
-        self.map.extend(last, self.town.time_of(last))
-        await self._layered()
-
-    async def _save_positions(self) -> None:
-        self._save(await asyncio.to_thread(positions, self.town, *self._day()), "positions")
-
-    async def _save_speech(self) -> None:
-        self._save(await asyncio.to_thread(transcript, self.town, *self._day()), "said")
-
-    async def _save_heat(self) -> None:
-        self._save((await asyncio.to_thread(heat, self.town, *self._span())).table(), "presence")
-
-    async def _save_news(self) -> None:
-        self._save(await asyncio.to_thread(news, self.town), "news")
-
-    def _day(self) -> tuple[int, int]:
-        midnight = self.seen.time - self.seen.time % DAY
-        return self.town.step_at(midnight), self.town.step_at(midnight + DAY - 1)
-
-    def _save(self, table: pl.DataFrame, what: str) -> None:
-        ui.download.content(table.write_csv().encode(), f"{self.name}-{what}.csv", "text/csv")
-
-
-def _beside(town: TownRun, time: int, follow: int) -> tuple[pl.DataFrame, Any, int]:
-    person = resident(town, follow, time) if follow >= 0 else None
-    return last_said(town, time, LINES), person, town.step_at(time)
-
-
-def _whole(name: str, text: str, otherwise: int) -> int:
-    """A whole number from the address."""
-    if not text:
-        return otherwise
-    try:
-        return int(float(text))
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{name}={display_text(text, 60)} in the address is not a number.", "Leave it out.") from error
+        self.map.run_method("extend", last, self.town.time_of(last))
+        await self._update_layer()

@@ -1,27 +1,14 @@
-"""What is said and done in a town, and how a piece of news gets about."""
+"""What people of a town say and do, and how a piece of news spreads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from populace.people import Id
-from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.party import Party, diffusion_of
-from populace.studio.pages.town.data import TownRun, said_time
-
-SPEECH: dict[str, Any] = {
-    "step": pl.Int64,
-    "time": pl.Int64,
-    "shown": pl.Float64,
-    "until": pl.Float64,
-    "row": pl.Int64,
-    "name": pl.String,
-    "to": pl.List(pl.Int64),
-    "text": pl.String,
-}
+from populace.studio.pages.town.data import TownRun, time_label
 
 
 def speech(town: TownRun, first: int, last: int) -> pl.DataFrame:
@@ -30,27 +17,28 @@ def speech(town: TownRun, first: int, last: int) -> pl.DataFrame:
     The utterances of a conversation are recorded in order, all at the time of their step. `shown` and `until` spread
     them over the step, so that they can be read one after another.
     """
-    happened = town.events_between(first, last)
-    talks = (pl.col("kind") == "talked").cum_sum()
-    said = happened.with_columns(talk=talks).filter(pl.col("kind") == "said")
-    if not said.height:
-        return pl.DataFrame(schema=SPEECH)
+    talk = (pl.col("kind") == "talked").cum_sum()
+    events = town.events(first, last).with_columns(talk=talk).filter(pl.col("kind") == "said")
     ids = pl.Series("id", town.ids)
     rows = pl.Series("row", range(len(town.ids)), dtype=pl.Int64)
     shape = pl.Struct({"to": pl.List(ids.dtype), "text": pl.String, "at": pl.Int64})
-    told = said.with_columns(pl.col("data").str.json_decode(shape)).unnest("data")
     turn = pl.int_range(pl.len()).over("step", "talk")
-    lasts = town.tick / pl.len().over("step", "talk")
-    return told.select(
-        "step",
-        pl.col("at").alias("time"),
-        (pl.col("at") + turn * lasts).cast(pl.Float64).alias("shown"),
-        (pl.col("at") + (turn + 1) * lasts).cast(pl.Float64).alias("until"),
-        pl.col("person").replace_strict(ids, rows).alias("row"),
-        pl.col("person").replace_strict(ids, pl.Series(town.names)).alias("name"),
-        pl.col("to").list.eval(pl.element().replace_strict(ids, rows, return_dtype=pl.Int64)),
-        pl.col("text"),
-    ).sort("shown", maintain_order=True)
+    duration = town.tick / pl.len().over("step", "talk")
+    return (
+        events.with_columns(pl.col("data").str.json_decode(shape))
+        .unnest("data")
+        .select(
+            "step",
+            pl.col("at").alias("time"),
+            (pl.col("at") + turn * duration).cast(pl.Float64).alias("shown"),
+            (pl.col("at") + (turn + 1) * duration).cast(pl.Float64).alias("until"),
+            pl.col("person").replace_strict(ids, rows).alias("row"),
+            pl.col("person").replace_strict(ids, pl.Series(town.names)).alias("name"),
+            pl.col("to").list.eval(pl.element().replace_strict(ids, rows, return_dtype=pl.Int64)),
+            pl.col("text"),
+        )
+        .sort("shown", maintain_order=True)
+    )
 
 
 def transcript(town: TownRun, first: int, last: int) -> pl.DataFrame:
@@ -66,14 +54,10 @@ def transcript(town: TownRun, first: int, last: int) -> pl.DataFrame:
 class Resident:
     """One person at one time, for the panel beside the map.
 
-    Args:
-        id: Who.
-        name: What they are called.
+    Attributes:
         about: Age and occupation, where the run has them.
-        place: Where they are, in words.
-        doing: What they are busy with.
-        plan: What they planned last, a line each; empty before the first plan.
-        said: What they said last, and when; empty where they said nothing yet.
+        plan: The lines of the last plan; empty before the first.
+        utterance: The last utterance with its time; empty where there is none yet.
     """
 
     id: Id
@@ -82,20 +66,20 @@ class Resident:
     place: str
     doing: str
     plan: list[str]
-    said: str
+    utterance: str
 
 
 def resident(town: TownRun, row: int, time: float) -> Resident:
-    """What one person does at a time, has planned, and said last."""
+    """One person at a time: place, activity, last plan and last utterance."""
     step = town.step_at(time)
     person = dict(town.run.people(step).person(town.ids[row]))
-    happened = town.events_between(0, step).filter(pl.col("person") == town.ids[row])
-    planned = happened.filter(pl.col("kind") == "planned").tail(1)["data"].str.json_path_match("$.plan").to_list()
-    said = happened.filter(pl.col("kind") == "said").tail(1)
-    words = [
-        f"{said_time(town.time_of(at))}: {text}"
-        for at, text in said.select("step", pl.col("data").str.json_path_match("$.text")).iter_rows()
-    ]
+    events = town.events(0, step).filter(pl.col("person") == town.ids[row])
+
+    def last(kind: str, field: str) -> tuple[int, str]:
+        texts = events.filter(pl.col("kind") == kind).select("step", pl.col("data").str.json_path_match(f"$.{field}"))
+        return texts.row(-1) if texts.height else (0, "")
+
+    at, words = last("said", "text")
     about = [str(person[column]) for column in ("age", "occupation") if person.get(column) is not None]
     return Resident(
         town.ids[row],
@@ -103,8 +87,8 @@ def resident(town: TownRun, row: int, time: float) -> Resident:
         ", ".join(about),
         str(person.get("place") or "unknown"),
         str(person.get("doing") or "unknown"),
-        [line for line in (planned[0] or "").split("; ") if line] if planned else [],
-        words[0] if words else "",
+        [line for line in (last("planned", "plan")[1] or "").split("; ") if line],
+        f"{time_label(town.time_of(at))}: {words}" if at else "",
     )
 
 
@@ -113,50 +97,39 @@ def follows_news(town: TownRun) -> bool:
     return issubclass(town.scenario, Party)
 
 
-def diffusion(town: TownRun) -> Diffusion:
-    """How the news got about, as the scenario itself measures it from what was said."""
-    return diffusion_of(town.events())
-
-
 def news(town: TownRun) -> pl.DataFrame:
     """Who knows the news, a row each, branch by branch: row, id, name, time, step, from_row, from, depth, text."""
-    spread = diffusion(town)
-    said = town.events().filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
-    rows = [
-        (
-            town.row[who],
-            town.names[town.row[who]],
-            heard.time,
-            town.step_at(heard.time),
-            None if heard.source is None else town.row[heard.source],
-            None if heard.source is None else town.names[town.row[heard.source]],
-            len(spread.chain(who)) - 1,
-            "" if heard.utterance is None else said[heard.utterance],
+    events = town.events()
+    spread = diffusion_of(events)
+    texts = events.filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
+    rows = []
+    for who in spread.by_branch():
+        heard = spread.knows[who]
+        row, source = town.row[who], None if heard.source is None else town.row[heard.source]
+        rows.append(
+            {
+                "row": row,
+                "id": who,
+                "name": town.names[row],
+                "time": heard.time,
+                "step": town.step_at(heard.time),
+                "from_row": source,
+                "from": None if source is None else town.names[source],
+                "depth": len(spread.chain(who)) - 1,
+                "text": "" if heard.utterance is None else texts[heard.utterance],
+            }
         )
-        for who in spread.by_branch()
-        for heard in [spread.knows[who]]
-    ]
-    schema: dict[str, Any] = {
-        "row": pl.Int64,
-        "name": pl.String,
-        "time": pl.Int64,
-        "step": pl.Int64,
-        "from_row": pl.Int64,
-        "from": pl.String,
-        "depth": pl.Int64,
-        "text": pl.String,
-    }
-    made = pl.DataFrame(rows, schema=schema, orient="row")
-    ids = pl.Series("id", [town.ids[row] for row in made["row"]], dtype=pl.Series(town.ids).dtype)
-    return made.insert_column(1, ids)
+    columns = ("row", "id", "name", "time", "step", "from_row", "from", "depth", "text")
+    schema = {name: pl.String if name in ("name", "from", "text") else pl.Int64 for name in columns}
+    return pl.DataFrame(rows, schema=schema | {"id": pl.Series(town.ids).dtype})
 
 
-def last_said(town: TownRun, time: float, most: int = 12) -> pl.DataFrame:
-    """The last utterances up to a time, as `speech` gives them, the newest at the end."""
+def latest_speech(town: TownRun, time: float, most: int) -> pl.DataFrame:
+    """The latest utterances up to a time, as `speech` returns them, the newest at the end."""
     last, reach = town.step_at(time), 3
     while True:
         first = max(last - reach, 0)
-        found = speech(town, first, last).filter(pl.col("shown") <= time)
-        if found.height >= most or first == 0:
-            return found.tail(most)
+        lines = speech(town, first, last).filter(pl.col("shown") <= time)
+        if lines.height >= most or first == 0:
+            return lines.tail(most)
         reach *= 6

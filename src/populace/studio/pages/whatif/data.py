@@ -1,4 +1,4 @@
-"""What else could have followed an utterance: the forks that continue it, and where each parts from the original."""
+"""Other continuations of a post: the forks that continue it, and where each differs from the original."""
 
 from __future__ import annotations
 
@@ -19,123 +19,106 @@ from populace.studio.pages.forum.data import ForumPost, ForumView
 
 @dataclass(frozen=True)
 class Continuation:
-    """A fork that continues an utterance in another way.
+    """A fork that continues a post in another way.
 
     Attributes:
         run: Its name.
-        post: The utterance.
-        told: What was asked for, in words.
-        draw: Which of several ways to go on; 0 for a what-if.
+        post: The number of the post.
+        text: Who answers, and with which words.
+        draw: Its number in a multiverse; 0 for a what-if.
     """
 
     run: str
     post: int
-    told: str
+    text: str
     draw: int
 
 
 @dataclass(frozen=True)
-class Side:
-    """One thread beside others.
+class ThreadSide:
+    """A thread beside others.
 
     Attributes:
-        run: Of which run.
-        told: What was asked for; empty for the original.
-        state: How it stands with the run.
-        said: The thread in the order of writing.
-        differs: The place in it from which it is not the original's any more; its length where it never parts.
+        run: The name of its run.
+        text: Who answers in this continuation; empty for the original.
+        state: The state of the run.
+        posts: The posts in the order of writing.
+        shared: How many posts at the beginning are the same as in the original.
     """
 
     run: str
-    told: str
+    text: str
     state: str
-    said: list[ForumPost]
-    differs: int
+    posts: list[ForumPost]
+    shared: int
 
 
-def continuation(manifest: Manifest, parent: str, names: dict[Any, str] | None = None) -> Continuation | None:
-    """What a fork of a run continues, or None where it is no what-if of it.
-
-    Args:
-        manifest: Of the fork.
-        parent: The run.
-        names: The names of people, by id.
-    """
+def continuation(manifest: Manifest, parent: str, names: dict[Any, str]) -> Continuation | None:
+    """What a fork of a run continues, or None where it is not a what-if of that run; `names` are those of people."""
+    settings = manifest.regimes[-1].parameters.get("whatif")
     if manifest.parent is None or manifest.parent.run != parent:
         return None
-    asked = manifest.regimes[-1].parameters.get("whatif")
-    if not isinstance(asked, dict) or "post" not in asked:
+    if not isinstance(settings, dict) or "post" not in settings:
         return None
-    who = asked.get("as_") or (names or {}).get(asked.get("person")) or asked.get("person")
-    line = asked.get("line")
-    told = "" if who is None else str(who)
-    if line:
-        told = f"{told or 'the designer'}: “{line}”"
-    return Continuation(manifest.run, int(asked["post"]), told or "by another draw", int(asked.get("draw") or 0))
+    who = settings.get("as_") or names.get(settings.get("person")) or settings.get("person")
+    text = "" if who is None else str(who)
+    if settings.get("line"):
+        text = f"{text or 'the designer'}: “{settings['line']}”"
+    draw = int(settings.get("draw") or 0)
+    return Continuation(manifest.run, int(settings["post"]), text or "by another draw", draw)
 
 
 def fork_manifests(library: Library, name: str) -> list[Manifest]:
     """The manifests of all forks of a run."""
-    found = []
+    manifests = []
     for fork in library.forks(name):
         try:
-            found.append(library.run(fork).manifest)
+            manifests.append(library.run(fork).manifest)
         except RunNotFoundError:
             continue  # Deleted in this moment.
-    return found
+    return manifests
 
 
 def continuations(manifests: Iterable[Manifest], view: ForumView, post: int | None = None) -> list[Continuation]:
-    """The forks that continue an utterance of a run, or any utterance, by their draws and names.
+    """The forks that continue a post of a run, or any post, sorted by draw and name.
 
     Args:
-        manifests: Of the forks to look through.
+        manifests: The manifests of the forks.
         view: The forum of the run.
-        post: The utterance.
+        post: The post.
     """
     people = view.community.people.frame
     names = dict(people.select("id", "name").iter_rows()) if "name" in people.columns else {}
-    found = (continuation(manifest, view.run.name, names) for manifest in manifests)
-    wanted = [each for each in found if each is not None and post in (None, each.post)]
-    return sorted(wanted, key=lambda each: (each.draw, each.run))
+    forks = (continuation(manifest, view.run.name, names) for manifest in manifests)
+    matches = [each for each in forks if each is not None and post in (None, each.post)]
+    return sorted(matches, key=lambda each: (each.draw, each.run))
 
 
-def counted(found: Iterable[Continuation]) -> dict[int, tuple[int, int]]:
-    """How many what-ifs, and how many forks of a multiverse, there are of each utterance."""
+def continuation_counts(forks: Iterable[Continuation]) -> dict[int, tuple[int, int]]:
+    """How many what-ifs, and how many forks of a multiverse, there are of each post."""
     counts: dict[int, tuple[int, int]] = {}
-    for each in found:
-        asked, drawn = counts.get(each.post, (0, 0))
-        counts[each.post] = (asked + (each.draw == 0), drawn + (each.draw > 0))
+    for each in forks:
+        whatifs, draws = counts.get(each.post, (0, 0))
+        counts[each.post] = (whatifs + (each.draw == 0), draws + (each.draw > 0))
     return counts
 
 
-def side(view: ForumView, original: ForumView, post: int, told: str = "") -> Side:
-    """The thread of an utterance in a fork, beside the original's; the original beside itself never parts."""
-    said = sorted(view.thread(post), key=lambda each: each.post)
-    before = sorted(original.thread(post), key=lambda each: each.post)
-    same = [_words(one) == _words(other) for one, other in zip(said, before, strict=False)]
-    differs = len(said) if view.run.name == original.run.name else (same.index(False) if False in same else len(same))
-    return Side(view.run.name, told, view.run.manifest.status.state, said, differs)
+def thread_side(view: ForumView, original: ForumView, post: int, text: str = "") -> ThreadSide:
+    """The thread of a post in a fork, beside the original's; all posts of the original are shared with itself."""
+    posts, others = (sorted(each.thread(post), key=lambda post: post.post) for each in (view, original))
+    same = [_content(one) == _content(other) for one, other in zip(posts, others, strict=False)]
+    own = view.run.name == original.run.name
+    shared = len(posts) if own else (same.index(False) if False in same else len(same))
+    return ThreadSide(view.run.name, text, view.run.manifest.status.state, posts, shared)
 
 
-def parted(original: Side, others: Sequence[Side]) -> int:
-    """The place from which the original is not shared by all others any more."""
-    return min([each.differs for each in others] or [len(original.said)])
-
-
-def comparison(original: Run, others: Sequence[Run], post: int | None) -> pl.DataFrame:
-    """What differs between runs, as `Multiverse.compare` tells it, without forks that have no such utterance yet.
-
-    Args:
-        original: The run that they grew from.
-        others: The forks.
-        post: The utterance that they continue.
-    """
-    ready = [run for run in others if post is None or _has(run, post)]
+def comparison(original: Run, forks: Sequence[Run], post: int | None) -> pl.DataFrame:
+    """What differs between runs, as `Multiverse.compare` has it, without forks that have no such post yet."""
+    ready = [run for run in forks if post is None or _has_post(run, post)]
     return Multiverse(original, ready, post).compare()
 
 
-def arguments(
+def continuation_command(
     run: str,
     post: int,
     *,
@@ -146,37 +129,34 @@ def arguments(
     model: str = "",
     judge: str = "",
 ) -> tuple[str, ...]:
-    """The command that makes one continuation, or several where there is a count.
+    """The arguments of the command that makes one continuation, or several where there is a count.
 
     Args:
         run: The run.
-        post: The utterance.
-        who: The responder in words.
-        person: The responder by id.
-        line: What is said.
+        post: The post.
+        who: A description of who answers.
+        person: The id of the member who answers.
+        line: The words of the answer.
         count: How many continuations; 0 for a what-if.
         model: Another model than the run's.
         judge: A model that judges all continuations.
 
     Example:
-        >>> arguments("forum-1", 3, who="a troll")
+        >>> continuation_command("forum-1", 3, who="a troll")
         ('whatif', 'forum-1', '--post', '3', '--as', 'a troll')
     """
-    made = ["multiverse", run, "--n", str(count)] if count else ["whatif", run]
-    made += ["--post", str(post)]
-    # Joined by =, so that words that begin with a dash stay words.
-    for option, value in (
-        ("--as", who.strip()),
-        ("--person", person),
-        ("--say", line.strip()),
-        ("--model", model.strip()),
-    ):
+    arguments = ["multiverse", run, "--n", str(count)] if count else ["whatif", run]
+    arguments += ["--post", str(post)]
+    options = {"--as": who, "--person": person, "--say": line, "--model": model, "--judge": judge}
+    for option, text in options.items():
+        value = text.strip()
+        # Joined by =, so that words that begin with a dash are not taken for an option.
         if value:
-            made += [f"{option}={value}"] if value.startswith("-") else [option, value]
-    return tuple(made)
+            arguments += [f"{option}={value}"] if value.startswith("-") else [option, value]
+    return tuple(arguments)
 
 
-def _has(run: Run, post: int) -> bool:
+def _has_post(run: Run, post: int) -> bool:
     try:
         find_post(run, post)
     except PopulaceError:
@@ -184,5 +164,5 @@ def _has(run: Run, post: int) -> bool:
     return True
 
 
-def _words(said: ForumPost) -> tuple[Any, ...]:
-    return said.author, said.title, said.text, said.origin
+def _content(post: ForumPost) -> tuple[Any, ...]:
+    return post.author, post.title, post.text, post.origin

@@ -1,4 +1,4 @@
-"""The dialog behind *What if…* and *Multiverse*: who answers an utterance, with which words, how many times."""
+"""The dialog behind *What if…* and *Multiverse*: who answers a post, with which words, how many times."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from populace.base.errors import UsageError
 from populace.studio.jobs import CommandJob, command
 from populace.studio.pages.forum.data import ForumPost, ForumView
 from populace.studio.pages.forum.post import forum_address
-from populace.studio.pages.whatif.data import arguments
-from populace.studio.shell.frame import notify_errors, test_id
+from populace.studio.pages.whatif.data import continuation_command
+from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import action, disable_during, heading, note, outline
 
-_WHO = {
+_RESPONDERS = {
     "troll": "A troll",
     "moderator": "A moderator",
     "person": "Somebody of the community",
@@ -24,21 +25,20 @@ _WHO = {
     "other": "Somebody else, described in words",
     "draw": "Whoever comes, by another draw",
 }
-_WORDS = {"troll": "a troll", "moderator": "a moderator"}
-_MOST_PEOPLE = 1_000
-MOST = 12
-"""So many continuations of an utterance are made at once at most."""
-BEFORE: WeakKeyDictionary[CommandJob, frozenset[str]] = WeakKeyDictionary()
-"""The forks that there were before a command made more of them."""
+_DESCRIPTIONS = {"troll": "a troll", "moderator": "a moderator"}
+_MAX_PEOPLE = 1_000
+_MAX_COUNT = 12
+EARLIER_FORKS: WeakKeyDictionary[CommandJob, frozenset[str]] = WeakKeyDictionary()
+"""The forks that existed before a command made more of them."""
 
 
-class Turning:
-    """Asks how an utterance goes on in another way, and starts it.
+class ContinuationDialog:
+    """Asks how a post is to be continued in another way, and starts the command.
 
     Args:
         studio: The Studio.
         run: The run.
-        view: Gives its community as it is shown.
+        view: Returns its community as the page shows it.
     """
 
     def __init__(self, studio: Studio, run: str, view: Callable[[], ForumView]) -> None:
@@ -46,103 +46,86 @@ class Turning:
         # Dialogs live outside of what is drawn again while the run goes on.
         self._host = ui.element("div")
 
-    def ask(self, said: ForumPost, several: bool) -> None:
-        """Open the dialog for an utterance; several for a multiverse."""
+    def open(self, post: ForumPost, several: bool) -> None:
+        """Open the dialog for a post; several for a multiverse."""
         regime = self.view().run.manifest.regime
-        choices = {key: text for key, text in _WHO.items() if several or key != "draw"}
+        responders = {key: text for key, text in _RESPONDERS.items() if several or key != "draw"}
         with self._host, ui.dialog() as dialog, ui.card().classes("w-full gap-3").style("max-width: 560px"):
             title = "Multiverse" if several else "What if…"
-            ui.label(f"{title} after #{said.post} by {display_text(said.name, 60)}").classes("panel-title").props(
-                "role=heading aria-level=2"
-            )
-            if several:
-                count = ui.number("How many continuations", value=3, min=1, max=MOST, step=1, format="%d")
-                test_id(count, "multiverse-count").props("dense outlined").classes("w-full")
-            else:
-                count = None
-            who = test_id(ui.radio(choices, value="draw" if several else "troll"), "whatif-who").props("dense")
-            person = ui.select(self._people(said), label="Who", with_input=True).props("dense outlined")
-            test_id(person, "whatif-person").classes("w-full")
-            described = test_id(ui.input("Who, such as “a beginner”"), "whatif-described").props("dense outlined")
-            described.classes("w-full")
-            words = ui.textarea("What they say; empty: the model writes it").props("dense outlined autogrow")
-            test_id(words, "whatif-words").classes("w-full")
-            model = ui.input("Model", value=regime.model if regime.decider == "model" else "").props("dense outlined")
-            test_id(model, "whatif-model").classes("w-full")
-            judge = ui.input("Model that judges all of them; empty: nobody").props("dense outlined").classes("w-full")
-            test_id(judge, "multiverse-judge").set_visibility(several)
+            heading(f"{title} after #{post.post} by {display_text(post.name, 60)}")
+            count = ui.number("How many continuations", value=3, min=1, max=_MAX_COUNT, step=1, format="%d")
+            outline(count, "multiverse-count").set_visibility(several)
+            who = test_id(ui.radio(responders, value="draw" if several else "troll"), "whatif-who").props("dense")
+            person = outline(ui.select(self._people(post), label="Who", with_input=True), "whatif-person")
+            described = outline(ui.input("Who, such as “a beginner”"), "whatif-described")
+            words = outline(ui.textarea("What they say; empty: the model writes it"), "whatif-words").props("autogrow")
+            model = ui.input("Model", value=regime.model if regime.decider == "model" else "")
+            outline(model, "whatif-model")
+            judge = outline(ui.input("Model that judges all of them; empty: nobody"), "multiverse-judge")
+            judge.set_visibility(several)
             line = test_id(ui.label().classes("commandline wrapped w-full"), "whatif-command")
-            waiting = ui.row().classes("items-center gap-2")
-            with waiting:
+            with ui.row().classes("items-center gap-2") as waiting:
                 ui.spinner(size="sm")
-                ui.label("The fork is being started.").classes("soft small")
+                note("The fork is being started.")
             waiting.set_visibility(False)
 
-            def wanted() -> tuple[str, ...]:
+            def arguments() -> tuple[str, ...]:
                 other = (model.value or "").strip()
-                return arguments(
+                return continuation_command(
                     self.run,
-                    said.post,
-                    who=_WORDS.get(who.value, (described.value or "") if who.value == "other" else ""),
+                    post.post,
+                    who=_DESCRIPTIONS.get(who.value, (described.value or "") if who.value == "other" else ""),
                     person=str(person.value or "") if who.value == "person" else "",
                     line=(words.value or "") if who.value != "draw" else "",
-                    count=int(count.value or 0) if count is not None else 0,
+                    count=int(count.value or 0) if several else 0,
                     model="" if other == regime.model else other,
                     judge=(judge.value or "") if several else "",
                 )
 
-            def follow() -> None:
+            def update() -> None:
                 person.set_visibility(who.value == "person")
                 described.set_visibility(who.value == "other")
                 words.set_visibility(who.value != "draw")
-                line.set_text(display_text(command(*wanted())))
+                line.set_text(display_text(command(*arguments())))
 
-            @notify_errors
             async def start() -> None:
-                _check(who.value, person.value, described.value, words.value, count.value if count else 1)
-                button.disable()
-                waiting.set_visibility(True)
-                try:
-                    target = await self._start(said.post, wanted(), several)
-                finally:
-                    if not button.is_deleted:
-                        button.enable()
-                        waiting.set_visibility(False)
+                _check(who.value, person.value, described.value, words.value, count.value)
+                with disable_during(button, waiting):
+                    target = await self._start(post.post, arguments(), several)
                 dialog.close()
                 ui.navigate.to(target)
 
-            for field in (who, person, described, words, model, judge, *([count] if count is not None else [])):
-                field.on_value_change(follow)
-            follow()
+            for field in (count, who, person, described, words, model, judge):
+                field.on_value_change(update)
+            update()
             with ui.row().classes("justify-end w-full gap-2"):
-                ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                button = test_id(ui.button("Start", on_click=start).props("no-caps unelevated"), "whatif-start")
+                action("Cancel", dialog.close, look="flat")
+                button = action("Start", start, "whatif-start", look="unelevated")
         dialog.on("hide", dialog.delete)
         dialog.open()
 
-    async def _start(self, post: int, wanted: tuple[str, ...], several: bool) -> str:
-        """Start the command; the address where what it makes is shown."""
-        before = frozenset(self.studio.library.forks(self.run))
-        job = self.studio.jobs.start(*wanted)
-        BEFORE[job] = before
+    async def _start(self, post: int, arguments: tuple[str, ...], several: bool) -> str:
+        """Start the command, and return the address that shows its forks."""
+        earlier = frozenset(self.studio.library.forks(self.run))
+        job = self.studio.jobs.start(*arguments)
+        EARLIER_FORKS[job] = earlier
         first = await job.wait_for_run()
         if not several:
             return forum_address(self.run, "whatif", **{"post": post, "with": first})
-        number = self.studio.jobs.started.index(job)
-        return forum_address(self.run, "multiverse", post=post, job=number)
+        return forum_address(self.run, "multiverse", post=post, job=self.studio.jobs.started.index(job))
 
-    def _people(self, said: ForumPost) -> dict[str, str]:
-        """Who could answer: everybody but the author, those who write most first."""
-        members = self.view().members().head(_MOST_PEOPLE)
-        return {str(row["id"]): display_text(row["name"], 60) for row in members.to_dicts() if row["id"] != said.author}
+    def _people(self, post: ForumPost) -> dict[str, str]:
+        """Who can answer: everybody but the author, those who write most first."""
+        members = self.view().members().head(_MAX_PEOPLE).select("id", "name")
+        return {str(who): display_text(name, 60) for who, name in members.iter_rows() if who != post.author}
 
 
 def _check(who: str, person: object, described: str | None, words: str | None, count: object) -> None:
     if who == "person" and not person:
-        raise UsageError("somebody has to be chosen.", "Pick a member of the community.")
+        raise UsageError("nobody is chosen.", "Choose a member of the community.")
     if who == "other" and not (described or "").strip():
-        raise UsageError("whoever answers has to be described.", "Such as: a beginner who is in a hurry.")
+        raise UsageError("the person who answers is not described.", "Such as: a beginner who is in a hurry.")
     if who == "own" and not (words or "").strip():
-        raise UsageError("own words have to be written.", "Write what is answered.")
-    if not isinstance(count, int | float) or not 1 <= count <= MOST:
-        raise UsageError(f"{count} continuations cannot be made.", f"Ask for 1 to {MOST}.")
+        raise UsageError("your own words are missing.", "Write the answer.")
+    if not isinstance(count, int | float) or not 1 <= count <= _MAX_COUNT:
+        raise UsageError(f"{count} continuations cannot be made.", f"Ask for 1 to {_MAX_COUNT}.")

@@ -1,8 +1,9 @@
-"""discern: tell real conversations from generated ones."""
+"""Commands about ratings: real against generated conversations, and feedback on answers."""
 
 from __future__ import annotations
 
 import getpass
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,15 +12,17 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
-from populace.cli.options import call_options, call_settings, command, common_options
-from populace.cli.output import emit, out, table
-from populace.cli.progress import fetch_missing_model
+from populace.cli.options import call_options, call_settings, command, current_workspace
+from populace.cli.output import facts, out, report_json, table, warn
+from populace.cli.progress import fetch_missing_models
 from populace.community.discrimination import Pair, Ratings
 from populace.community.discrimination_result import PUBLISHED, PUBLISHED_TEST, DiscriminationResult, analyse_ratings
 from populace.community.model_caller import ModelCaller
 from populace.community.raters import rate_by_model
 from populace.community.study import Material, Study, rater_name
 from populace.engine.workspace import Workspace
+from populace.feedback import Feedback, Queue, RaterAgreement
+from populace.feedback.items import KINDS
 
 
 @command("discern")
@@ -40,11 +43,10 @@ from populace.engine.workspace import Workspace
     "--model", "models", multiple=True, metavar="MODEL", help="A model that rates; may be given several times."
 )
 @click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
-@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
+@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most this many pairs for each arm.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed that pairs threads.")
 @click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
-@common_options
 def discern_command(
     runs: tuple[str, ...],
     real: str | None,
@@ -53,11 +55,9 @@ def discern_command(
     models: tuple[str, ...],
     answers: str | None,
     report: bool,
-    as_json: bool,
-    workspace: str | None,
     **options: Any,
 ) -> None:
-    place = Workspace(workspace)
+    place = current_workspace()
     if study and answers:
         raise UsageError("--study and --answers exclude one another.", "A study keeps its answers itself.")
     if study and not runs:
@@ -66,30 +66,29 @@ def discern_command(
     else:
         material = _material(runs, real, options)
         if study:
-            _show_study(Study.make(place, study, material), as_json)
+            _show_study(Study.make(place, study, material))
             return
         pairs, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
     calls = call_settings(options)
     for model in models if not report else ():
-        fetch_missing_model(model)
+        fetch_missing_models(model)
         rate_by_model(pairs, ModelCaller(model, calls), ratings, workspace=place.folder)
     if not models and not report:
         _rate_by_hand(pairs, ratings, rater_name(rater or getpass.getuser()))
     if not ratings.table.height:
-        emit({"rates": []}, ["Nothing was rated yet."]) if as_json else out.print("Nothing was rated yet.")
+        report_json({"rates": []}, ["Nothing was rated yet."])
+        out.print("Nothing was rated yet.")
         return
     result = analyse_ratings(ratings.table)
-    if as_json:
-        emit(
-            {
-                "rates": result.rates,
-                "anova": result.anova.table() if result.anova else None,
-                "tukey": result.tukey,
-                "mixed": result.mixed.table() if result.mixed else None,
-            },
-            list(result.notes),
-        )
-        return
+    report_json(
+        {
+            "rates": result.rates,
+            "anova": result.anova.table() if result.anova else None,
+            "tukey": result.tukey,
+            "mixed": result.mixed.table() if result.mixed else None,
+        },
+        list(result.notes),
+    )
     _show_result(result)
 
 
@@ -104,11 +103,9 @@ def _material(runs: tuple[str, ...], real: str | None, options: dict[str, Any]) 
     return Material(runs, real, **settings)
 
 
-def _show_study(study: Study, as_json: bool) -> None:
+def _show_study(study: Study) -> None:
     arms = pl.Series([pair.arm for pair in study.pairs]).value_counts().sort("count", descending=True).rows()
-    if as_json:
-        emit({"study": study.name, "folder": str(study.folder), "pairs": len(study.pairs), "arms": dict(arms)})
-        return
+    report_json({"study": study.name, "folder": str(study.folder), "pairs": len(study.pairs), "arms": dict(arms)})
     counts = ", ".join(f"{count} of {arm}" for arm, count in arms)
     out.print(f"[bold]{study.name}[/bold]  {len(study.pairs)} pairs ({counts}), kept in {study.folder}")
     out.print(f"  [dim]to rate them:[/dim]  populace discern --study {study.name} --rater NAME")
@@ -155,3 +152,69 @@ def _show_result(result: DiscriminationResult) -> None:
         out.print(f"  {result.mixed.words}")
     for note in result.notes:
         out.print(f"  [dim]{note}[/dim]")
+
+
+@command("feedback")
+@click.argument("runs", nargs=-1, metavar="[RUN|EXPERIMENT]…")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="decision",
+    show_default=True,
+    help="With runs: whether decisions or utterances are to be judged.",
+)
+@click.option(
+    "--size", type=click.IntRange(1, 2000), default=30, show_default=True, help="With runs: how many answers."
+)
+@click.option("--purpose", default="", metavar="WORDS", help="With runs: only questions with this purpose.")
+@click.option("--seed", type=int, default=0, show_default=True, help="With runs: the seed that picks answers.")
+@click.option(
+    "--by",
+    type=click.Choice(["run", "arm", "model", "kind", "purpose"]),
+    help="Also show mean scores by this; it is not blind.",
+)
+def feedback_command(runs: tuple[str, ...], kind: str, size: int, purpose: str, seed: int, by: str | None) -> None:
+    place = current_workspace()
+    if runs:
+        _make_queue(place, Queue.of(place, runs, kind, size, purpose), seed)
+        return
+    feedback = Feedback(place)
+    counts, agreement = feedback.counts(), feedback.agreement()
+    means = feedback.scores(by) if by else None
+    unreadable = feedback.unreadable()
+    notes = [f"{unreadable} lines could not be read; a process was killed while it wrote them."] if unreadable else []
+    measures, items = (agreement.measures.table(), agreement.measures.items) if agreement.measures else (None, 0)
+    document = {"note": agreement.note, "measures": measures, "items": items}
+    report_json({"raters": counts, "agreement": document, "scores": means}, notes)
+    if not counts.height:
+        begin = "Begin with: populace feedback RUN, then populace studio"
+        out.print(f"Nobody judged anything in {feedback.folder}. {begin}")
+        return
+    table(counts, "Judged so far")
+    facts([("agreement", _agreement_text(agreement))])
+    if means is not None:
+        table(means, f"Mean score by {by}, 1 to 5, with the 95 % t interval over answers")
+    warn(*notes)
+    out.print(f"  [dim]folder[/dim]  {feedback.folder}")
+
+
+def _agreement_text(agreement: RaterAgreement) -> str:
+    """How far raters agree, in a sentence or two."""
+    if agreement.measures is None or math.isnan(agreement.measures.alpha.value):
+        return agreement.note
+    return f"alpha {agreement.measures.alpha} answers (ordinal, 95 % interval, 1 is full agreement). {agreement.note}"
+
+
+def _make_queue(place: Workspace, queue: Queue, seed: int) -> None:
+    sample = queue.draw(place, seed)
+    if not sample.items:
+        purpose = f" for {queue.purpose}" if queue.purpose else ""
+        what = f"these runs hold no {queue.kind} that a model gave{purpose}."
+        raise UsageError(what, "Choose other runs, or the other kind.")
+    queue.save(place)
+    link = f"/feedback?queue={queue.name}&seed={seed}"
+    answers, runs = len(sample.items), len(queue.sources)
+    data = {"queue": queue.name, "kind": queue.kind, "runs": runs, "answers": answers}
+    report_json(data | {"seed": seed, "link": link})
+    out.print(f"[bold]{queue.name}[/bold]  {answers} answers of {runs} runs, to be judged blind")
+    out.print(f"  [dim]judge them:[/dim]  populace studio, then {link}")

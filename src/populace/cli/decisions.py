@@ -1,0 +1,179 @@
+"""Commands about single decisions: why one came about, the same one asked again, and interviews."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import polars as pl
+from rich.panel import Panel
+from rich.text import Text
+
+from populace import questions
+from populace.base.errors import UsageError
+from populace.base.formatting import percent
+from populace.cli.options import command, model_option, run_argument
+from populace.cli.output import facts, out, report_json, row_table, show_changes, table
+from populace.cli.progress import fetch_missing_models
+from populace.engine.ask_again import DecisionChanges, RepeatedDecision
+from populace.engine.run import Run
+from populace.runs.decision import Decision
+from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
+from populace.runs.reader import RunReader
+
+
+def show_decision(run: RunReader, decision: Decision) -> None:
+    """Print a decision with its prompts and how its answer came about."""
+    who = decision.person.get("name", decision.person["id"])
+    title = f"[bold]{who}[/bold] in {run.name}, step {decision.step} ({decision.path})"
+    out.print(f"{title}: [bold]{decision.answer_text}[/bold]")
+    for number, prompt in enumerate(decision.prompts):
+        label = "prompt" if len(decision.prompts) == 1 else f"prompt, order {number + 1} of {len(decision.prompts)}"
+        body = Text()
+        if prompt["system"]:
+            body.append(f"{prompt['system']}\n\n", style="cyan")
+        body.append(prompt["user"])
+        if prompt["reasoning"]:
+            body.append(f"\n\n{prompt['reasoning']}", style="italic")
+        if prompt["lead"]:
+            body.append(f"\n\n{prompt['lead']} …", style="dim")
+        panel = Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right")
+        out.print(panel, soft_wrap=False)
+    facts(_rows(decision))
+
+
+def _rows(decision: Decision) -> list[tuple[str, str]]:
+    rows = [("status", decision.status)]
+    if not decision.prompts:
+        return [*rows, ("decided by", "a rule or a recording: there is no prompt")]
+    first = decision.prompts[0]
+    if decision.distribution and decision.draw_distribution:
+        how = "labels" if first["labels"] else "words"
+        mass = percent(first["mass"] or 0)
+        rows.append(("scored by", f"the {how} of the options, {mass} of the probability fell on them"))
+        after = decision.draw_distribution
+        degree = decision.temperature
+        for option, probability in decision.distribution.items():
+            bar = "█" * round(probability * 30)
+            also = f"  → {after[option]:.3f} at temperature {degree:g}" if degree != 1 else ""
+            rows.append((option, f"{probability:.3f} {bar}{also}"))
+        rows.append(("draw", f"{decision.draw:.4f}"))
+    elif first["replies"]:
+        rows += [("reply" if i == 0 else f"after repair {i}", text) for i, text in enumerate(first["replies"])]
+    tokens = f"{first['prompt_tokens']} + {first['completion_tokens']} tokens"
+    return [*rows, ("call", f"{first['call'] or 'none'}  ({tokens})")]
+
+
+def decision_document(decision: Decision) -> dict[str, Any]:
+    """A decision as the data of a JSON document."""
+    return {**decision.__dict__, "distribution": decision.distribution}
+
+
+@command("why")
+@run_argument()
+@click.option("--step", type=click.IntRange(min=0), required=True, help="The step.")
+@click.option("--person", metavar="NAME|ID", required=True, help="Whose decisions.")
+def why_command(run: RunReader, step: int, person: str) -> None:
+    who: Any = int(person) if person.isdigit() and run.people().ids.dtype.is_integer() else person
+    decisions = [(decision, recalled_memories(run, decision)) for decision in run.decisions(step, who)]
+    report_json([decision_document(decision) | {"recalled": memories} for decision, memories in decisions])
+    if not decisions:
+        out.print(f"{person} decided nothing in step {step}.")
+    for decision, memories in decisions:
+        if memories.height:
+            rows = memories.select("memory", "about", *SCORES, "text")
+            table(rows, f"Recalled memories ({decision.purpose})", limit=40)
+        elif memories_note(run, decision) == UNRECORDED:
+            out.print(f"[dim]{UNRECORDED}[/dim]")
+        show_decision(run, decision)
+
+
+@command("ask-again")
+@run_argument(kind=Run)
+@click.option("--step", type=click.IntRange(min=0), required=True, help="The step of the decision.")
+@click.option("--person", metavar="NAME|ID", required=True, help="Whose decision.")
+@click.option("--path", metavar="PATH", help="Which decision, where there are several in the step.")
+@click.option("--wording", metavar="TEXT", help="Another wording of the question; it may hold {fields}.")
+@click.option("--given", metavar="TEXT", help="Another text before the question; it may hold {fields}.")
+@click.option("--order", metavar="ORDER", help="The options: reversed, given (as declared), or all of them as A,B,…")
+@click.option("--temperature", type=click.FloatRange(min=0), help="Another temperature.")
+@click.option("--system", metavar="TEXT", help="Another system text, whole and word for word.")
+@click.option("--text", metavar="TEXT", help="Another user text, whole and word for word.")
+@model_option(None)
+def ask_again_command(run: Run, step: int, person: str, path: str | None, order: str | None, **options: Any) -> None:
+    changes = DecisionChanges(order=_order(order), **options)
+    fetch_missing_models(changes.model or run.manifest.regime.model)
+    result = run.at(step).ask_again(person, path=path, changes=changes)
+    names = ("differences", "lines", "same_answer", "calls", "reused", "cost")
+    recorded = result.recorded
+    report_json(
+        {
+            "run": run.name,
+            "step": recorded.step,
+            "path": recorded.path,
+            "person": recorded.person["id"],
+            "recorded": _answer_document(recorded),
+            "asked": _answer_document(result.repeated),
+            **{name: getattr(result, name) for name in names},
+        }
+    )
+    _show_repeated(run, result)
+
+
+def _order(text: str | None) -> str | list[str] | None:
+    if text in (None, "reversed", "given"):
+        return text
+    return [name.strip() for name in str(text).split("|" if "|" in str(text) else ",")]
+
+
+def _answer_document(decision: Decision) -> dict[str, Any]:
+    names = ("value", "status", "temperature", "draw", "question", "prompts", "distribution")
+    return {name: getattr(decision, name) for name in names} | {"tempered": decision.draw_distribution}
+
+
+def _show_repeated(run: RunReader, result: RepeatedDecision) -> None:
+    show_decision(run, result.repeated)
+    out.print("\n[bold]What differs from the record[/bold], which stays as it is")
+    show_changes(result.lines)
+    then, now = result.recorded.draw_distribution, result.repeated.draw_distribution
+    if then and now:
+        rows = [(option, share, now[option], result.differences[option]) for option, share in then.items()]
+        row_table(["option", "recorded", "again", "difference"], rows)
+    answer = "the same" if result.same_answer else f"{result.recorded.answer_text}  →  {result.repeated.answer_text}"
+    facts([("answer", answer), ("calls", f"{result.calls} new, {result.reused} reused")])
+
+
+@command("interview")
+@run_argument(kind=Run)
+@click.argument("question")
+@click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")
+@click.option("--step", "at", type=click.IntRange(min=0), help="As of which step; the last by default.")
+@click.option("--options", metavar="A,B,…", help="Ask for one of these.")
+@click.option("--scale", metavar="LOW-HIGH", help="Ask for a point on a scale, such as 1-7.")
+@click.option("--number", is_flag=True, help="Ask for a number.")
+@click.option("--given", default="", help="What they are told before the question.")
+@model_option(None)
+def interview_command(
+    run: Run, question: str, people: tuple[str, ...], at: int | None, given: str, model: str | None, **form_options: Any
+) -> None:
+    form = _question(question, **form_options)
+    fetch_missing_models(model or run.manifest.regime.model)
+    answers = run.at(at).interview(form, people=list(people) or None, given=given, model=model)
+    names = run.people(at).frame
+    rows = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
+    report_json({"run": run.name, "question": form.describe(), "answers": rows})
+    out.print(f"[bold]{run.name}[/bold], on the side, as of step {run.steps[-1] if at is None else at}: {question}")
+    table(rows.select(pl.col("^name$"), "id", "value", "status"), limit=60)
+
+
+def _question(text: str, options: str | None, scale: str | None, number: bool) -> questions.Question:
+    if sum(bool(kind) for kind in (options, scale, number)) > 1:
+        raise UsageError("--options, --scale and --number exclude one another.")
+    if options:
+        return questions.Choice(text, options=tuple(option.strip() for option in options.split(",")))
+    if scale:
+        low, sign, high = scale.partition("-")
+        if not sign or not low.strip().isdecimal() or not high.strip().isdecimal():
+            raise UsageError(f"--scale takes LOW-HIGH, such as 1-7, not {scale!r}.")
+        return questions.Rating(text, low=int(low), high=int(high))
+    return questions.Number(text) if number else questions.Text(text)

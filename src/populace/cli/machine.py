@@ -1,0 +1,171 @@
+"""Commands about this machine: Studio, models and the check of what is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from populace.base.errors import PopulaceError, UsageError
+from populace.broker import price_file, price_of
+from populace.cli.options import ScenarioCommand, command, current_workspace
+from populace.cli.output import facts, out, report_json, row_table, warn
+from populace.cli.progress import fetch_artifacts
+from populace.engine.discovery import find_scenario
+from populace.engine.session import run_to_end
+from populace.engine.workspace import Workspace
+from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, open_model
+from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
+from populace.tools.doctor import Diagnosis, diagnose
+
+
+@command("studio", json=False)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen on; any other needs a token."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="The port; 0 takes a free one."
+)
+@click.option("--token", help="The token that visitors need; made at random if --host needs one and none is given.")
+@click.option("--open/--no-open", "browse", default=True, help="Open a browser.")
+def studio_command(host: str, port: int, token: str | None, browse: bool) -> None:
+    if importlib.util.find_spec("nicegui") is None:
+        raise UsageError("Studio needs NiceGUI.", "Install it with: pip install 'populace[studio]'")
+    from populace.studio.server import serve
+
+    folder = current_workspace().folder
+    serve(folder, host=host, port=port, token=token, browser=browse, print_line=click.echo)
+
+
+@command("models", workspace=False)
+@click.argument("model", required=False)
+@click.option("--fetch", "fetch", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
+def models_command(model: str | None, fetch: bool) -> None:
+    if fetch:
+        fetch_artifacts(SMOLLM2)
+        fetch_artifacts(MINILM_WEIGHTS, MINILM_TOKENIZER)
+    if model:
+        _check_model(model)
+        return
+    prices, priced = price_file(), price_file().is_file()
+    report_json(
+        {
+            "forms": MODEL_FORMS,
+            "embedded": _artifact_document(SMOLLM2),
+            "embedder": _artifact_document(MINILM_WEIGHTS),
+            "prices": {"file": str(prices), "exists": priced},
+        }
+    )
+    out.print("[bold]Models[/bold] are named with --model:")
+    facts(list(MODEL_FORMS.items()))
+    for artifact, size, role in ((SMOLLM2, 98, ""), (MINILM_WEIGHTS, 91, ", the embedder of memories")):
+        missing = f"not fetched yet ({size} MB); it comes on first use or with --fetch"
+        there = "in the cache" if artifact.present() else missing
+        out.print(f"\n[bold]{artifact.name}[/bold] ({artifact.licence}){role}: {there}")
+        facts([("file", str(artifact.path)), ("sha256", artifact.sha256)])
+    out.print("\n[bold]Prices[/bold] for budgets in money: a TOML file that you keep")
+    form = '["openai:gpt-*"]  prompt = 0.15  completion = 0.60   money for a million tokens'
+    facts([("file", f"{prices}{'' if priced else '  (not there yet)'}"), ("form", form)])
+
+
+def _artifact_document(artifact: Artifact) -> dict[str, Any]:
+    own = {name: getattr(artifact, name) for name in ("name", "licence", "sha256")}
+    return own | {"path": str(artifact.path), "cached": artifact.present(), "bytes": artifact.size}
+
+
+def _check_model(spec: str) -> None:
+    """Start one model and say what it can do."""
+    model = open_model(spec)
+
+    async def check() -> None:
+        await model.start()
+        await model.close()
+
+    run_to_end(check())
+    able = model.capabilities
+    data = {"model": spec, "fingerprint": model.fingerprint, **able.__dict__, "notes": list(model.notes)}
+    report_json(data, model.notes)
+    out.print(f"[bold]{spec}[/bold] answers")
+    facts(
+        [
+            ("fingerprint", model.fingerprint),
+            ("distributions", f"yes, {able.top_tokens} alternatives" if able.top_tokens else "no: single samples"),
+            ("begins replies", "yes" if able.lead else "no"),
+            ("JSON schema", "yes" if able.schema else "no"),
+            ("price", str(price_of(spec) or "none known")),
+        ]
+    )
+    warn(*model.notes)
+
+
+@command("doctor", cls=ScenarioCommand)
+@click.argument("scenario", required=False)
+def doctor_command(scenario: str | None, **options: Any) -> int:
+    if scenario is None:
+        return _check_machine(current_workspace())
+    scenario_class = find_scenario(scenario)
+    arguments = []
+    for name in scenario_class.parameter_model().model_fields:
+        value = options.get(f"parameter_{name}")
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            arguments.append(f"--{flag}" if value else f"--no-{flag}")
+        elif value is not None:
+            arguments += [f"--{flag}", str(value)]
+    diagnosis = diagnose(scenario, scenario_class, arguments)
+    difference, code = diagnosis.comparison.first_difference, 0 if diagnosis.deterministic else 6
+    document = {name: getattr(diagnosis, name) for name in ("deterministic", "steps", "digests")}
+    suspects = [suspect.__dict__ for suspect in diagnosis.suspects]
+    document |= {"scenario": scenario, "parting": difference and difference.__dict__, "suspects": suspects}
+    report_json(document, code=code)
+    _show_diagnosis(scenario, diagnosis)
+    return code
+
+
+def _show_diagnosis(name: str, diagnosis: Diagnosis) -> None:
+    difference = diagnosis.comparison.first_difference
+    if diagnosis.deterministic:
+        out.print(
+            f"[bold green]{name} is deterministic[/bold green]: two runs in separate processes, with 1 and 64 "
+            f"calls at once, other hash seeds and time zones, wrote one journal ({diagnosis.digests[0][:12]})."
+        )
+    else:
+        out.print(f"[bold red]{name} is not deterministic[/bold red]: two runs of it differ.")
+        if difference:
+            whom = f", person {difference.person}" if difference.person is not None else ""
+            out.print(
+                f"  first at step {difference.step}{whom}, in the {difference.what}: "
+                f"{difference.first!r} and {difference.second!r}"
+            )
+        else:
+            out.print("  every decision is equal, but the people, events or metrics that they lead to are not")
+    if diagnosis.suspects:
+        rows = [(s.line, s.code, s.why) for s in diagnosis.suspects]
+        row_table(["line", "code", "why"], rows, "Lines that may be the cause")
+
+
+def _check_machine(workspace: Workspace) -> int:
+    """Check packages, the embedded model, the call store and the disk; returns the exit code."""
+    packages = ("populace", "polars", "xllamacpp", "openai")
+    checks = [("python", True, platform.python_version()), *((name, True, version(name)) for name in packages)]
+    present = SMOLLM2.present()
+    checks.append(("embedded model", present, str(SMOLLM2.path) if present else "not fetched: populace models --fetch"))
+    try:
+        store = workspace.store()
+        checks.append(("call store", True, f"{store.path}, {len(store):,} calls"))
+        store.close()
+    except PopulaceError as error:
+        checks.append(("call store", False, str(error)))
+    nearest = next(folder for folder in (cache_folder(), *cache_folder().parents) if folder.exists())
+    free = min(shutil.disk_usage(place).free for place in (workspace.folder, nearest)) / 1e9
+    checks.append(("disk", free > 1, f"{free:.1f} GB free"))
+    code = 0 if all(ok for _, ok, _ in checks) else 3
+    report_json([{"check": name, "ok": ok, "found": text} for name, ok, text in checks], code=code)
+    for name, ok, text in checks:
+        mark = "[green]✓[/green]" if ok else "[red]✗[/red]"
+        out.print(f"  {mark} {name:<15} {text}")
+    return code

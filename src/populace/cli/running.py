@@ -1,0 +1,142 @@
+"""Commands that run: run, resume, replay and fork, and those that pause or stop a run in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from populace.base.errors import StoppedError, UsageError
+from populace.cli.options import (
+    ScenarioCommand,
+    call_options,
+    chart_option,
+    command,
+    current_workspace,
+    interventions_option,
+    parameter_value,
+    parameters,
+    run_argument,
+    settings_options,
+)
+from populace.cli.output import err, out, report_json
+from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.cli.summary import show_finished_run
+from populace.engine.discovery import find_scenario
+from populace.engine.run import Run, simulate
+from populace.engine.run_control import go_on, pause, stop
+from populace.engine.scenario import Scenario
+from populace.journal import RunSettings
+from populace.runs.reader import RunReader
+from populace.tools.describe import parameters_of
+
+
+@command("run", cls=ScenarioCommand)
+@click.argument("scenario")
+@settings_options(RunSettings)
+@click.option("--recording", metavar="RUN", help="The recorded run that answers for people whose decider is replay.")
+@interventions_option
+@call_options
+@chart_option
+def run_command(scenario: str, chart: bool, recording: str | None, **options: Any) -> None:
+    scenario_class = find_scenario(scenario)
+    settings = scenario_class(**parameters(options, scenario_class))
+    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
+    workspace = current_workspace()
+    source = Run(workspace.open(recording)) if recording else None
+    with _resumable_run() as display:
+        run = simulate(settings, recording=source, workspace=workspace, observer=display, **options)
+    show_finished_run(run, chart)
+
+
+@command("resume")
+@run_argument(kind=Run)
+@call_options
+@chart_option
+def resume_command(run: Run, chart: bool, **options: Any) -> None:
+    if run.manifest.status.state == "complete":
+        err.print(f"{run.name} is complete already: {run.manifest.status.reason}.")
+    elif run.journal.busy() and run.journal.paused():
+        go_on(run.journal)
+        err.print(f"{run.name} goes on in its own process.")
+        report_json({"run": run.name, "asked": "go on"})
+        return
+    else:
+        regime = run.manifest.regime
+        fetch_missing_models(regime.model if regime.decider == "model" else "")
+        with _resumable_run() as display:
+            run.resume(observer=display, **options)
+    show_finished_run(run, chart)
+
+
+@command("replay")
+@run_argument(kind=Run)
+@click.option(
+    "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
+)
+@click.option("--into", metavar="FOLDER", help="Write the replayed journal there.")
+def replay_command(run: Run, verify: bool, into: str | None) -> None:
+    steps = run.replay(verify=verify, into=into, observer=RunDisplay()).steps[-1]
+    report_json({"run": run.name, "steps": steps, "verified": verify, "digest": run.digest, "into": into})
+    how = "every table and every draw is equal" if verify else "every question and prompt is equal"
+    out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
+
+
+@command("fork")
+@run_argument(kind=Run)
+@click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
+@settings_options(RunSettings, inherit=True)
+@interventions_option
+@call_options
+@chart_option
+def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **options: Any) -> None:
+    regime = run.manifest.regime
+    parameters = _changes(changes, find_scenario(run.manifest.scenario))
+    decider = options["decider"] or regime.decider
+    fetch_missing_models((options["model"] or regime.model) if decider == "model" else "")
+    with _resumable_run() as display:
+        forked = run.fork(at, parameters=parameters, observer=display, **options)
+    show_finished_run(forked, chart)
+
+
+@contextmanager
+def _resumable_run() -> Iterator[RunDisplay]:
+    """Show the progress of a run; where it stops after it began, the error says how to resume it."""
+    display = RunDisplay()
+    try:
+        yield display
+    except StoppedError as error:
+        if display.run_name:
+            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+        raise
+
+
+def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]:
+    known = {each.name: each for each in parameters_of(scenario)}
+    changes: dict[str, Any] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign:
+            raise UsageError(f"--set takes NAME=VALUE, not {each!r}.")
+        name = name.replace("-", "_")
+        changes[name] = parameter_value(known[name], value) if name in known else value
+    return changes
+
+
+@command("pause")
+@run_argument()
+def pause_command(run: RunReader) -> None:
+    pause(run.journal)
+    report_json({"run": run.name, "asked": "pause"})
+    out.print(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+
+
+@command("stop")
+@run_argument()
+def stop_command(run: RunReader) -> None:
+    stop(run.journal)
+    report_json({"run": run.name, "asked": "stop"})
+    out.print(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")

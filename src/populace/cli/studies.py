@@ -1,0 +1,268 @@
+"""Commands that draw conclusions from several runs: report, robust and structure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
+from populace.cli.experiment import ExperimentDisplay, print_validity
+from populace.cli.options import command, current_workspace
+from populace.cli.output import as_json, facts, out, plural, report_json, table
+from populace.cli.progress import fetch_missing_models
+from populace.engine.workspace import Workspace
+from populace.experiments.folder import experiment_names, find_experiment
+from populace.experiments.reports import report
+from populace.experiments.results import Results
+from populace.experiments.robustness import check_robustness, repetition
+from populace.experiments.structure import StructureStudy, structure_or_data
+from populace.experiments.structure_design import StructureSettings, design_structure
+from populace.experiments.wordings import STANDARD
+from populace.runs.reader import RunReader
+
+
+@command("report")
+@click.argument("name", metavar="EXPERIMENT|RUN")
+@click.option("--to", metavar="FOLDER", help="Where to write it.  [default: the folder of the experiment or run]")
+@click.option(
+    "--reference",
+    metavar="FILE.csv",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A CSV file of shares to compare the answers with: columns answer, share, optionally question.",
+)
+@click.option("--probe", is_flag=True, help="Measure position bias with a few further calls where runs do not show it.")
+def report_command(name: str, to: str | None, reference: str | None, probe: bool) -> None:
+    subject, home = _subject(name, current_workspace())
+    document = report(subject, reference=reference, probe=probe)
+    files = document.write(to or home)
+    card = document.card
+    data = {"name": document.name, "files": [str(file) for file in files], "verdict": card.verdict}
+    report_json(data | {"checks": card.table()}, card.warnings)
+    print_validity(card)
+    for file in files[:2]:
+        out.print(str(file))
+
+
+def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
+    """An experiment by its name, else a run."""
+    if not (Path(name) / "steps").is_dir():
+        try:
+            folder = find_experiment(name, place)
+            return Results(folder), folder.path
+        except RunNotFoundError:
+            if any(each.startswith(name) for each in experiment_names(place)):
+                raise
+    run = RunReader(place.open(name))
+    return run, run.folder
+
+
+@command("robust")
+@click.argument("study", metavar="RUN|EXPERIMENT")
+@click.option("--seeds", type=click.IntRange(min=2), default=12, show_default=True, help="For a run: how many seeds.")
+@click.option(
+    "--variation",
+    "variations",
+    multiple=True,
+    metavar="NAME",
+    help=f"Only this variation; may be given several times.  [default: {', '.join(STANDARD)}]",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
+@click.option(
+    "--max-calls",
+    type=click.IntRange(min=1),
+    help="Stop after this many calls in a variation; it can be continued later.",
+)
+@click.option("--dry-run", is_flag=True, help="Say how many runs it takes, and run nothing.")
+def robust_command(
+    study: str,
+    seeds: int,
+    variations: tuple[str, ...],
+    workers: int | None,
+    max_calls: int | None,
+    dry_run: bool,
+) -> None:
+    place = current_workspace()
+    for name in variations:
+        if name not in STANDARD:
+            raise UnknownNameError("variation", name, STANDARD)
+    chosen = {name: STANDARD[name] for name in variations or STANDARD}
+    source = _study(study, place)
+    repeat = repetition(source, seeds=seeds)
+    arms = repeat.arms() if isinstance(source, Results) else repeat.arms()[:1]
+    times = len(chosen) if isinstance(source, Results) else len(chosen) + 1
+    runs = len(arms) * repeat.replicates * times
+    if not as_json():
+        size = f"{plural(len(arms), 'arm')} × {plural(repeat.replicates, 'seed')} × {times} ways of asking"
+        how = f"{size}: up to {plural(runs, 'run')}"
+        facts([("study", source.name), ("model", repeat.model), ("repeats", how)])
+    if dry_run:
+        report_json({"study": source.name, "variations": list(chosen), "seeds": repeat.replicates, "runs": runs})
+        return
+    fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
+    result = check_robustness(
+        source,
+        variations=chosen,
+        seeds=seeds,
+        calls=max_calls,
+        workspace=place.folder,
+        workers=workers,
+        observer=ExperimentDisplay(),
+    )
+    names = ("study", "kind", "conclusions", "spread", "variations", "seeds", "level")
+    document = {name: getattr(result, name) for name in names}
+    report_json(document | {"survived": result.survival, "left_out": list(result.left_out)})
+    out.print()
+    table(result.table(), "Conclusions")
+    if result.spread.height:
+        out.print()
+        table(result.spread, "Where metrics end: spread over seeds and over ways of asking")
+    out.print(f"\n{result}")
+
+
+def _study(name: str, place: Workspace) -> Results | RunReader:
+    """A run or an experiment of this name."""
+    try:
+        return RunReader(place.open(name))
+    except RunNotFoundError as no_run:
+        try:
+            return Results.open(name, place.folder)
+        except RunNotFoundError:
+            raise RunNotFoundError(
+                f"{no_run.what} Nor is there an experiment of that name.",
+                "`populace list` shows the runs, `populace experiment --list` the experiments.",
+            ) from no_run
+
+
+@command("structure")
+@click.argument("scenario")
+@click.option(
+    "--vary",
+    multiple=True,
+    required=True,
+    metavar="NAME=A,B,…",
+    help="A parameter of the structure and its levels; may be given several times.",
+)
+@click.option(
+    "--outcome",
+    "outcomes",
+    multiple=True,
+    required=True,
+    help="What is measured in each run; may be given several times.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    default=("embedded",),
+    show_default=True,
+    help="A model; may be given several times.",
+)
+@click.option(
+    "--wording",
+    "wordings",
+    multiple=True,
+    default=("polite", "headed"),
+    show_default=True,
+    help="A paraphrase of the questions; may be given several times.",
+)
+@click.option(
+    "--set",
+    "fixed",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter that is the same in all runs; may be given several times.",
+)
+@click.option("--swaps/--no-swaps", default=True, help="Also exchange the names of options.")
+@click.option("--orders/--no-orders", default=True, help="Also reverse the options.")
+@click.option("--twin/--no-twin", default=True, help="Also run the rule twin.")
+@click.option(
+    "--replicates", type=click.IntRange(min=2), default=20, show_default=True, help="Runs of each arm for each model."
+)
+@click.option("--margin", type=float, help="The largest difference between models that does not matter.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The seed from which the seeds of all runs are made."
+)
+@click.option("--name", default="structure", show_default=True, help="The name of the experiment.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
+@click.option("--max-calls", type=click.IntRange(min=1), help="Stop after this many calls; it can be continued later.")
+@click.option("--dry-run", is_flag=True, help="Say how many runs and calls it takes, and run nothing.")
+def structure_command(
+    scenario: str,
+    vary: tuple[str, ...],
+    fixed: tuple[str, ...],
+    margin: float | None,
+    workers: int | None,
+    max_calls: int | None,
+    dry_run: bool,
+    **settings: Any,
+) -> int:
+    structure = {key: [yaml.safe_load(part) for part in value.split(",")] for key, value in map(_pair, vary)}
+    parameters = {key: yaml.safe_load(value) for key, value in map(_pair, fixed)}
+    settings = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+    design = design_structure(
+        StructureSettings(scenario, structure=structure, parameters=parameters, calls=max_calls, **settings)
+    )
+    calls = design.calls()
+    document = {"design": str(design), "structure": list(design.structure)}
+    document |= {name: getattr(design, name) for name in ("runs", "models", "asking")}
+    if not as_json():
+        out.print(str(design))
+        if calls is not None:
+            out.print(f"Calls to models: {calls.low:,.0f} to {calls.high:,.0f}.")
+    if dry_run:
+        report_json(document | {"calls": [calls.low, calls.high] if calls else None})
+        return 0
+    fetch_missing_models(*settings["models"])
+    folder = current_workspace().folder
+    study = structure_or_data(design, margin=margin, workspace=folder, workers=workers, observer=ExperimentDisplay())
+    code = 0 if study.results.state == "complete" else 5
+    report_json(document | _study_document(study), study.notes, code=code)
+    _show_structure(study)
+    return code
+
+
+def _study_document(study: StructureStudy) -> dict[str, Any]:
+    """A study as the data of a JSON document."""
+    return {
+        "experiment": study.results.name,
+        "folder": str(study.results.folder.path),
+        "twin": study.twin.name if study.twin else None,
+        "findings": {
+            name: {
+                "verdict": list(finding.verdict.sentences),
+                "ordering": finding.verdict.ordering,
+                "level": finding.verdict.level,
+                "shares": finding.table(),
+                **{table: getattr(finding, table) for table in ("means", "orderings", "levels", "shifts")},
+            }
+            for name, finding in study.findings.items()
+        },
+    }
+
+
+def _show_structure(study: StructureStudy) -> None:
+    """Print the verdict on each outcome, then what it rests on."""
+    for name, finding in study.findings.items():
+        out.print(f"\n[bold]{name}[/bold]")
+        for sentence in finding.verdict.sentences:
+            out.print(f"  {sentence}")
+        out.print()
+        table(finding.table().select("source", "share", "low", "high", "n"), "Shares of its variance, 95 % intervals")
+        out.print()
+        table(finding.means, "Means")
+        out.print()
+        columns = ("mind", "arm", "versus", "effect", "low", "high", "p_adjusted", "direction")
+        table(finding.orderings.select(columns), "Structure arms compared within each model")
+    for note in study.notes:
+        out.print(f"  [yellow]note[/yellow]  {note}")
+    out.print(f"\n  [dim]folder[/dim]  {study.results.folder.path}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise UsageError(f"{text!r} is not NAME=VALUE.")
+    return name.strip(), value

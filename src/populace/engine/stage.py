@@ -1,0 +1,80 @@
+"""What a scenario stands on while it runs.
+
+A scenario keeps no state of a run outside its stage and its own attributes; the simulation owns the stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import ScenarioError
+from populace.engine.scopes import Driver
+from populace.engine.session import Session
+from populace.journal import RunSettings
+from populace.people import Id, People
+from populace.prompting import Inquiry
+
+if TYPE_CHECKING:
+    from populace.engine.scenario import Scenario
+
+
+class Event(NamedTuple):
+    """Something that happened, to one person or to nobody in particular, as the journal records it."""
+
+    person: Id | None
+    kind: str
+    data: str
+
+
+@dataclass
+class Stage:
+    """What a scenario stands on while it runs; the simulation owns it, and interventions act on it.
+
+    Attributes:
+        scenario: The scenario.
+        driver: Runs the coroutines of a step.
+        settings: The settings that hold now.
+        session: Gives access to models.
+        step: The number of the step under way.
+        tables: The tables of the world.
+        events: What happened in the step under way.
+        rngs: Random numbers by the path they belong to.
+    """
+
+    scenario: Scenario
+    driver: Driver[Inquiry]
+    settings: RunSettings
+    session: Session
+    step: int = 0
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    events: list[pl.DataFrame | Event] = field(default_factory=list)
+    rngs: dict[str, np.random.Generator] = field(default_factory=dict)
+
+    _people: People | None = None
+
+    def __post_init__(self) -> None:
+        self.scenario._stage = self
+
+    @property
+    def people(self) -> People:
+        """The population as it is now."""
+        if self._people is None:
+            raise ScenarioError("self.people was used before setup returned the people.")
+        return self._people
+
+    @people.setter
+    def people(self, people: People) -> None:
+        self._people = people
+
+    def change(self, parameters: Mapping[str, Any]) -> None:
+        """Set parameters of the scenario, checked like the first."""
+        self.scenario.change(parameters)
+
+    def use_model(self, spec: str) -> None:
+        """Let another model decide for people whom no column gives one."""
+        self.settings = self.settings.model_copy(update={"model": spec})
