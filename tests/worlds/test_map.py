@@ -10,8 +10,7 @@ import pytest
 
 from populace.base.errors import PopulaceError, UnknownNameError, WorldError
 from populace.worlds.town import Town, read_relations, read_residents
-from populace.worlds.town.junctions import streets_from_lines
-from populace.worlds.town.streets import StraightWays
+from populace.worlds.town.streets import StraightWays, streets_from_lines
 
 SMALL = """
 [town]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from populace.base.errors import WorldError
 from populace.worlds.town import Town
-from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.spots import Floats, Spots
-from populace.worlds.town.streets import StraightWays, Streets, Ways
+from populace.worlds.town.streets import StraightWays, Streets, Ways, streets_from_lines
 from support.routes import corners, distinct
 
 NEAR = 1e-6

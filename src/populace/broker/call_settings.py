@@ -9,7 +9,7 @@ from populace.broker.usage import Usage
 
 
 class CallSettings(pydantic.BaseModel):
-    """How models are called, and what may be spent before a run stops, resumable. None sets no limit.
+    """How models are called, and the limits at which a run stops and can be resumed. None means no limit.
 
     Example:
         >>> CallSettings(max_calls=100).concurrency
@@ -24,13 +24,19 @@ class CallSettings(pydantic.BaseModel):
     timeout_s: float = pydantic.Field(
         default=120.0, gt=0, description="How many seconds one attempt of a call may take."
     )
-    max_calls: int | None = pydantic.Field(default=None, ge=1, description="Stop, resumable, after so many calls.")
-    max_tokens: int | None = pydantic.Field(default=None, ge=1, description="Stop, resumable, after so many tokens.")
+    max_calls: int | None = pydantic.Field(
+        default=None, ge=1, description="Stop after this many calls; it can be continued later."
+    )
+    max_tokens: int | None = pydantic.Field(
+        default=None, ge=1, description="Stop after this many tokens; it can be continued later."
+    )
     max_money: float | None = pydantic.Field(
-        default=None, gt=0, description="Stop, resumable, after so much money, by the price table."
+        default=None,
+        gt=0,
+        description="Stop when calls have cost this much, by the file of prices; it can be continued later.",
     )
     max_seconds: float | None = pydantic.Field(
-        default=None, gt=0, description="Stop, resumable, after so many seconds."
+        default=None, gt=0, description="Stop after this many seconds; it can be continued later."
     )
 
     def check(self, usage: Usage, seconds: float, *, calls: bool = True) -> None:

@@ -19,24 +19,24 @@ from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 
 COMMANDS = {
     "studio": "Open Studio, the web application: start, watch, open, fork and compare runs.",
-    "run": "Run a scenario to its end; what was paid for before is reused.",
+    "run": "Run a scenario to its end; replies that are already in the call store are reused.",
     "resume": "Continue a run that stopped or is paused; nothing is paid for twice.",
     "replay": "Run a recorded run again without any model, and stop where it differs from the record.",
-    "fork": "Start a run that shares RUN up to a step; earlier answers are reused, not bought again.",
+    "fork": "Start a run that shares the steps of RUN before a given step, and differs from there on.",
     "pause": "Pause a run in progress after its current step; `populace resume` continues it.",
     "stop": "Stop a run in progress as Ctrl-C does; it can be resumed.",
     "whatif": "Let somebody answer a post of a community, and see how its thread continues.",
     "multiverse": "Run a community, or what follows one post, several times with other draws.",
-    "interview": "Ask people of a run something on the side; the run does not change.",
+    "interview": "Ask people of a run a question that is not part of it; the run does not change.",
     "ask-again": "Ask a recorded decision again with something changed; the run does not change.",
-    "probe": "Map one decision over situations, personas and models, without simulating.",
+    "probe": "Show how one decision changes with situation, persona and model, without simulating.",
     "scenarios": "List the scenarios that can be run, or describe one with all its parameters.",
     "estimate": "Estimate the calls, cost and time of a run before anything is spent.",
     "experiment": "Run an experiment from a YAML file, or continue it: arms, seeds, effects.",
     "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
     "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
     "report": "Write an experiment or a run as one HTML page and as Markdown, with its validity card.",
-    "show": "Show a run, a step of it, or one person's decisions with the exact prompts.",
+    "show": "Show a run, a step of it, or the decisions of one person with the exact prompts.",
     "why": "Show what led to a person's decisions in a step: recalled memories, their scores, the prompts.",
     "judge": "Have models judge every post of a community; the run does not change.",
     "digest": "Show what stands out in a community: unusual posts, broken rules, what no rule covers.",
@@ -47,7 +47,7 @@ COMMANDS = {
     "export": "Write a run as Parquet, CSV or SQLite for other tools, or a community as a page.",
     "models": "Show which models can be named, what is cached, and where prices are kept.",
     "new": "Write a small scenario that runs, as a file to change.",
-    "doctor": "Check this machine, or whether a scenario repeats under different circumstances.",
+    "doctor": "Check this machine, or check that a scenario gives the same run under different circumstances.",
 }
 """Every command and what it does."""
 
@@ -123,17 +123,13 @@ def _main() -> int:
     except PopulaceError as error:
         if os.environ.get("POPULACE_DEBUG"):
             raise
-        _report(type(error).__name__, error.code, error.what, error.hint or "", error.paragraph())
-        return error.exit_code
+        return _report_error(error)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        wrong = UsageError(
-            error.format_message(), f"`{context.command_path if context else 'populace'} --help` says more."
-        )
-        _report(type(wrong).__name__, wrong.code, wrong.what, wrong.hint or "", wrong.paragraph())
-        return 2
+        command = context.command_path if context else "populace"
+        return _report_error(UsageError(error.format_message(), f"`{command} --help` says more."))
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return 130
@@ -148,6 +144,11 @@ def _main() -> int:
         hint = "This is a bug. Set POPULACE_DEBUG=1 to see where it happened, and please report it."
         _report("Unexpected", "P000", what, hint, f"Unexpected [P000]: {what}\n  {hint}")
         return 1
+
+
+def _report_error(error: PopulaceError) -> int:
+    _report(type(error).__name__, error.code, error.what, error.hint or "", error.paragraph())
+    return error.exit_code
 
 
 def _report(kind: str, code: str, what: str, hint: str, paragraph: str) -> None:

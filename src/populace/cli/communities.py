@@ -228,7 +228,9 @@ def _unread_warnings(judgements: Judgements) -> list[str]:
 @click.option(
     "--embedder", "embedder_name", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm."
 )
-@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts.")
+@click.option(
+    "--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts to show."
+)
 def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
     community = Community(run)
     summary = digest(community, read_judgements(community), embedder=open_embedder(embedder_name), most=most)

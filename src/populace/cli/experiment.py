@@ -44,7 +44,7 @@ _FEW_ARMS = 12
 )
 @click.option("--replicates", type=click.IntRange(min=1), help="Another number of replicates than the file's.")
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
-@click.option("--check/--no-check", default=True, help="Rehearse the arms first, to find arms that ask the same.")
+@click.option("--check/--no-check", default=True, help="First check whether any arms ask exactly the same questions.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
 def experiment_command(
     file: str | None,

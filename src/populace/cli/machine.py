@@ -24,9 +24,13 @@ from populace.tools.doctor import Diagnosis, diagnose
 
 
 @command("studio", json=False)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a token.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="0 takes a free one.")
-@click.option("--token", help="What visitors must show; made up where --host needs one and none is given.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen on; any other needs a token."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="The port; 0 takes a free one."
+)
+@click.option("--token", help="The token that visitors need; made at random if --host needs one and none is given.")
 @click.option("--open/--no-open", "browse", default=True, help="Open a browser.")
 def studio_command(host: str, port: int, token: str | None, browse: bool) -> None:
     if importlib.util.find_spec("nicegui") is None:

@@ -28,13 +28,9 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 def command(
     name: str, cls: type[click.Command] = click.Command, *, workspace: bool = True, json: bool = True
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command of the command line, with its help from the table of commands.
+    """A command with its help from the table of commands.
 
-    Args:
-        name: The name.
-        cls: The class of the command.
-        workspace: Whether it has the option `--workspace`, for `current_workspace`.
-        json: Whether it has the option `--json`, for `output.report_json`.
+    It has `--workspace`, which `current_workspace` reads, and `--json`, which `output.report_json` obeys.
     """
     shared = [*([_workspace_option()] if workspace else []), *([_json_option()] if json else [])]
 
@@ -86,7 +82,7 @@ def model_option(default: str | None = "embedded") -> Callable[[CommandT], Comma
 
 def chart_option(command: CommandT) -> CommandT:
     """`--chart`."""
-    text = "Draw a PNG of the metrics, where matplotlib is installed."
+    text = "Draw a PNG of the metrics, if matplotlib is installed."
     return click.option("--chart/--no-chart", default=True, help=text)(command)
 
 

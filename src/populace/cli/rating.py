@@ -43,8 +43,8 @@ from populace.feedback.items import KINDS
     "--model", "models", multiple=True, metavar="MODEL", help="A model that rates; may be given several times."
 )
 @click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
-@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most so many pairs for each arm.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which threads are paired.")
+@click.option("--pairs", "most", type=click.IntRange(min=1), help="At most this many pairs for each arm.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed that pairs threads.")
 @click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
 def discern_command(
@@ -163,9 +163,11 @@ def _show_result(result: DiscriminationResult) -> None:
     show_default=True,
     help="With runs: whether decisions or utterances are to be judged.",
 )
-@click.option("--size", type=click.IntRange(1, 2000), default=30, show_default=True, help="With runs: how many.")
-@click.option("--purpose", default="", metavar="WORDS", help="With runs: only questions counted under this.")
-@click.option("--seed", type=int, default=0, show_default=True, help="With runs: which answers.")
+@click.option(
+    "--size", type=click.IntRange(1, 2000), default=30, show_default=True, help="With runs: how many answers."
+)
+@click.option("--purpose", default="", metavar="WORDS", help="With runs: only questions with this purpose.")
+@click.option("--seed", type=int, default=0, show_default=True, help="With runs: the seed that picks answers.")
 @click.option(
     "--by",
     type=click.Choice(["run", "arm", "model", "kind", "purpose"]),

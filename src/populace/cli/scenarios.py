@@ -150,9 +150,15 @@ def new_command(name: str, community: bool) -> None:
     metavar="NAME=VALUES",
     help="What to vary: a parameter, column or field, as a,b,c or FROM:TO or FROM:TO:STEP; may be given several times.",
 )
-@click.option("--model", "models", multiple=True, metavar="MODEL", help="One or several.  [default: embedded]")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="A model; may be given several times.  [default: embedded]",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the population.")
-@click.option("--people", type=click.IntRange(min=1), help="Ask only so many of the people.")
+@click.option("--people", type=click.IntRange(min=1), help="Ask only this many of the people.")
 @click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
 @click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")
 @call_options

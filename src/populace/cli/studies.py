@@ -31,7 +31,7 @@ from populace.runs.reader import RunReader
     "--reference",
     metavar="FILE.csv",
     type=click.Path(exists=True, dir_okay=False),
-    help="Target shares to hold answers against: columns answer, share and perhaps question.",
+    help="A CSV file of shares to compare the answers with: columns answer, share, optionally question.",
 )
 @click.option("--probe", is_flag=True, help="Measure position bias with a few further calls where runs do not show it.")
 def report_command(name: str, to: str | None, reference: str | None, probe: bool) -> None:
@@ -67,10 +67,14 @@ def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
     "variations",
     multiple=True,
     metavar="NAME",
-    help=f"Only this one; may be given several times.  [default: {', '.join(STANDARD)}]",
+    help=f"Only this variation; may be given several times.  [default: {', '.join(STANDARD)}]",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes.")
-@click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls in a variation.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
+@click.option(
+    "--max-calls",
+    type=click.IntRange(min=1),
+    help="Stop after this many calls in a variation; it can be continued later.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many runs it takes, and run nothing.")
 def robust_command(
     study: str,
@@ -135,30 +139,55 @@ def _study(name: str, place: Workspace) -> Results | RunReader:
 @command("structure")
 @click.argument("scenario")
 @click.option(
-    "--vary", multiple=True, required=True, metavar="NAME=A,B,…", help="A structure parameter and its levels; several."
+    "--vary",
+    multiple=True,
+    required=True,
+    metavar="NAME=A,B,…",
+    help="A parameter of the structure and its levels; may be given several times.",
 )
-@click.option("--outcome", "outcomes", multiple=True, required=True, help="What runs are judged by; several.")
-@click.option("--model", "models", multiple=True, default=("embedded",), show_default=True, help="A model; several.")
+@click.option(
+    "--outcome",
+    "outcomes",
+    multiple=True,
+    required=True,
+    help="What is measured in each run; may be given several times.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    default=("embedded",),
+    show_default=True,
+    help="A model; may be given several times.",
+)
 @click.option(
     "--wording",
     "wordings",
     multiple=True,
     default=("polite", "headed"),
     show_default=True,
-    help="A paraphrase; several.",
+    help="A paraphrase of the questions; may be given several times.",
 )
-@click.option("--set", "fixed", multiple=True, metavar="NAME=VALUE", help="A parameter that stays the same; several.")
+@click.option(
+    "--set",
+    "fixed",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter that is the same in all runs; may be given several times.",
+)
 @click.option("--swaps/--no-swaps", default=True, help="Also exchange the names of options.")
 @click.option("--orders/--no-orders", default=True, help="Also reverse the options.")
 @click.option("--twin/--no-twin", default=True, help="Also run the rule twin.")
 @click.option(
-    "--replicates", type=click.IntRange(min=2), default=20, show_default=True, help="Runs of an arm in a model."
+    "--replicates", type=click.IntRange(min=2), default=20, show_default=True, help="Runs of each arm for each model."
 )
 @click.option("--margin", type=float, help="The largest difference between models that does not matter.")
-@click.option("--seed", type=int, default=0, show_default=True, help="From which all seeds come.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The seed from which the seeds of all runs are made."
+)
 @click.option("--name", default="structure", show_default=True, help="The name of the experiment.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes.")
-@click.option("--max-calls", type=click.IntRange(min=1), help="Stop, resumable, after so many calls.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
+@click.option("--max-calls", type=click.IntRange(min=1), help="Stop after this many calls; it can be continued later.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs and calls it takes, and run nothing.")
 def structure_command(
     scenario: str,

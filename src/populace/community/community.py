@@ -118,7 +118,9 @@ class Community:
         """
         posts = self._table("posts", POSTS).unique("post", keep="last", maintain_order=True).sort("post")
         scores = self.votes.group_by("post").agg(pl.col("vote").sum().alias("score"), pl.len().alias("voted"))
-        names = self.people.frame.select(pl.col("id").alias("author"), _name(self.people.frame))
+        people = self.people.frame
+        name = pl.col("name") if "name" in people.columns else pl.col("id").cast(pl.String).alias("name")
+        names = people.select(pl.col("id").alias("author"), name)
         acts = self.moderation
         removed = acts.filter(pl.col("power") == "remove")["post"].unique()
         closed = acts.filter(pl.col("power") == "lock")["post"].unique()
@@ -243,7 +245,3 @@ def reading_order(post: Ints, parent: Ints) -> tuple[Ints, Ints]:
         else:
             place[ordered] = before
     return place, depth
-
-
-def _name(people: pl.DataFrame) -> pl.Expr:
-    return pl.col("name") if "name" in people.columns else pl.col("id").cast(pl.String).alias("name")

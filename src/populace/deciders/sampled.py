@@ -18,7 +18,7 @@ from populace.deciders.decision import InquiryResult, final_status, prompt_table
 from populace.deciders.reasoning import think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode
-from populace.questions import STATUSES, Answer, Answers, Finite, Question
+from populace.questions import STATUSES, Answer, Answers, Finite
 
 REPAIRS = 2
 """How often a reply that cannot be read is put back to the model."""
@@ -46,118 +46,110 @@ class _Row:
 
 async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> InquiryResult:
     """Let the model write a reply for each person, and parse it."""
-    question = inquiry.question
-    opening = conversations(inquiry, mode=scoring_mode(question, model), scored=False)
-    opening = (
-        await think_aloud(inquiry, opening, model, broker) if question.reason else rows_for_sampling(inquiry, opening)
-    )
-    rows = [_Row(messages, seed) for messages, seed in zip(opening.messages(), opening.seeds or [], strict=True)]
-    open_rows = list(range(len(rows)))
-    if opening.failures:
-        for index in [i for i, early in enumerate(opening.failures) if early is not None]:
-            rows[index].status = opening.failures[index] or 0
-        open_rows = [i for i, early in enumerate(opening.failures) if early is None]
-    for attempt in range(REPAIRS + 1):
-        open_rows = await _turn(inquiry, opening, rows, open_rows, attempt, model, broker)
-    if inquiry.invalid == "resample" and inquiry.temperature > 0:
-        await _resample(inquiry, opening, rows, model, broker)
-    return _result(inquiry, opening, rows, model)
+    rows = conversations(inquiry, mode=scoring_mode(inquiry.question, model), scored=False)
+    if inquiry.question.reason:
+        rows = await think_aloud(inquiry, rows, model, broker)
+    else:
+        rows = rows_for_sampling(inquiry, rows)
+    sampling = _Sampling(inquiry, rows, model, broker)
+    await sampling.run()
+    return sampling.result()
 
 
-async def _turn(
-    inquiry: Inquiry,
-    opening: Conversations,
-    rows: list[_Row],
-    which: list[int],
-    attempt: int,
-    model: Model,
-    broker: Broker,
-) -> list[int]:
-    """Ask these rows once more; returns those whose reply still cannot be read."""
-    if not which:
-        return []
-    question = inquiry.question
-    schema = question.schema()
-    schema_text = json.dumps(schema, sort_keys=True) if schema and model.capabilities.schema else None
-    reminder = ("user", question.reminder())
-    requests = []
-    for index in which:
-        row = rows[index]
-        if attempt:
-            row.messages = (*row.messages, ("assistant", row.replies[-1]), reminder)
-        seed = (row.seed + attempt) & _SEED_SPACE
-        requests.append(
-            Request(
-                row.messages,
-                max_tokens=question.max_tokens,
-                temperature=inquiry.temperature,
-                seed=seed,
-                schema=schema_text,
-                options=question.words if isinstance(question, Finite) else (),
-            )
-        )
-    purpose = f"{inquiry.purpose}: repair" if attempt else inquiry.purpose
-    calls, outcomes = await broker.fetch(model, requests, purpose)
-    for index, call, outcome in zip(which, calls, outcomes, strict=True):
-        _read_reply(rows[index], question, opening, index, call, outcome, attempt)
-    return [index for index in which if rows[index].status == _UNPARSEABLE]
+class _Sampling:
+    """The conversations of one inquiry on their way to an answer each."""
 
+    def __init__(self, inquiry: Inquiry, opening: Conversations, model: Model, broker: Broker) -> None:
+        self.inquiry, self.opening, self.model, self.broker = inquiry, opening, model, broker
+        pairs = zip(opening.messages(), opening.seeds or [], strict=True)
+        self.rows = [_Row(messages, seed) for messages, seed in pairs]
 
-def _read_reply(
-    row: _Row, question: Question, opening: Conversations, index: int, call: str, outcome: ReplyOrFailure, attempt: int
-) -> None:
-    """Read one reply into its row."""
-    early = final_status(outcome)
-    if isinstance(outcome, Failure):
-        row.status = early or 0
-        return
-    row.replies.append(outcome.text)
-    row.call = call
-    row.tokens = (row.tokens[0] + outcome.prompt_tokens, row.tokens[1] + outcome.completion_tokens)
-    if early is not None:
-        row.status = early
-        return
-    answer = _parse(question, opening, index, outcome.text)
-    row.value = answer.value
-    row.status = STATUSES.index(answer.status)
-    if row.status == _OK and attempt:
-        row.status = _REPAIRED
+    async def run(self) -> None:
+        """Ask, repair replies that cannot be read and, where the scenario says so, draw invalid answers anew."""
+        failures = self.opening.failures or [None] * len(self.rows)
+        for row, failure in zip(self.rows, failures, strict=True):
+            row.status = _UNPARSEABLE if failure is None else failure
+        open_rows = [index for index, failure in enumerate(failures) if failure is None]
+        for attempt in range(REPAIRS + 1):
+            open_rows = await self._turn(open_rows, attempt)
+        if self.inquiry.invalid == "resample" and self.inquiry.temperature > 0:
+            await self._resample()
 
-
-def _parse(question: Question, opening: Conversations, index: int, text: str) -> Answer:
-    if isinstance(question, Finite):
-        return question.parse(text, opening.arrangements[index], opening.mode == "labels")
-    return question.read(text, f"{opening.system[index]}\n{opening.user[index]}")
-
-
-async def _resample(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model, broker: Broker) -> None:
-    """Draw invalid answers anew, from the opening of their conversation."""
-    for attempt in range(1, RESAMPLES + 1):
-        which = [i for i, row in enumerate(rows) if row.status not in (_OK, _REPAIRED)]
+    async def _turn(self, which: list[int], attempt: int) -> list[int]:
+        """Ask these rows once more; returns those whose reply still cannot be read."""
+        if not which:
+            return []
+        question = self.inquiry.question
+        schema = question.schema()
+        schema_text = json.dumps(schema, sort_keys=True) if schema and self.model.capabilities.schema else None
+        reminder = ("user", question.reminder())
+        requests = []
         for index in which:
-            seed = (rows[index].seed + attempt * 7919) & _SEED_SPACE
-            messages = opening.messages(index, 1)[0]
-            rows[index] = _Row(messages, seed, replies=rows[index].replies, tokens=rows[index].tokens)
-        invalid_rows = await _turn(inquiry, opening, rows, which, 0, model, broker)
-        if not invalid_rows:
-            return
+            row = self.rows[index]
+            if attempt:
+                row.messages = (*row.messages, ("assistant", row.replies[-1]), reminder)
+            requests.append(
+                Request(
+                    row.messages,
+                    max_tokens=question.max_tokens,
+                    temperature=self.inquiry.temperature,
+                    seed=(row.seed + attempt) & _SEED_SPACE,
+                    schema=schema_text,
+                    options=question.words if isinstance(question, Finite) else (),
+                )
+            )
+        purpose = f"{self.inquiry.purpose}: repair" if attempt else self.inquiry.purpose
+        calls, outcomes = await self.broker.fetch(self.model, requests, purpose)
+        for index, call, outcome in zip(which, calls, outcomes, strict=True):
+            self._read(index, call, outcome, repaired=attempt > 0)
+        return [index for index in which if self.rows[index].status == _UNPARSEABLE]
 
+    def _read(self, index: int, call: str, outcome: ReplyOrFailure, *, repaired: bool) -> None:
+        row, final = self.rows[index], final_status(outcome)
+        if not isinstance(outcome, Failure):
+            row.replies.append(outcome.text)
+            row.call = call
+            row.tokens = (row.tokens[0] + outcome.prompt_tokens, row.tokens[1] + outcome.completion_tokens)
+            if final is None:
+                answer = self._parse(index, outcome.text)
+                row.value, final = answer.value, STATUSES.index(answer.status)
+                final = _REPAIRED if final == _OK and repaired else final
+        row.status = final or _OK
 
-def _result(inquiry: Inquiry, opening: Conversations, rows: list[_Row], model: Model) -> InquiryResult:
-    question = inquiry.question
-    status = np.array([row.status for row in rows], np.uint8)
-    texts = [question.encode(row.value) if row.value is not None else None for row in rows]
-    values = question.decode(pl.Series("value", texts, dtype=pl.String))[opening.of_person]
-    columns: dict[str, Any] = {
-        "replies": _replies(rows),
-        "status": [STATUSES[row.status] for row in rows],
-        "call": [row.call for row in rows],
-        "prompt_tokens": [row.tokens[0] for row in rows],
-        "completion_tokens": [row.tokens[1] for row in rows],
-    }
-    table = prompt_table(opening, model, "sampled", "", columns)
-    answers = Answers(question, inquiry.people.ids, values, status_column(status[opening.of_person]), opening.of_person)
-    return InquiryResult(answers, table)
+    def _parse(self, index: int, text: str) -> Answer:
+        question, opening = self.inquiry.question, self.opening
+        if isinstance(question, Finite):
+            return question.parse(text, opening.arrangements[index], opening.mode == "labels")
+        return question.read(text, f"{opening.system[index]}\n{opening.user[index]}")
+
+    async def _resample(self) -> None:
+        """Draw invalid answers anew, from the opening of their conversation."""
+        for attempt in range(1, RESAMPLES + 1):
+            which = [i for i, row in enumerate(self.rows) if row.status not in (_OK, _REPAIRED)]
+            for index in which:
+                row = self.rows[index]
+                seed = (row.seed + attempt * 7919) & _SEED_SPACE
+                messages = self.opening.messages(index, 1)[0]
+                self.rows[index] = _Row(messages, seed, replies=row.replies, tokens=row.tokens)
+            if not await self._turn(which, 0):
+                return
+
+    def result(self) -> InquiryResult:
+        """The answers of the people, and a row for each conversation."""
+        question, opening, rows = self.inquiry.question, self.opening, self.rows
+        status = np.array([row.status for row in rows], np.uint8)[opening.of_person]
+        texts = [question.encode(row.value) if row.value is not None else None for row in rows]
+        values = question.decode(pl.Series("value", texts, dtype=pl.String))[opening.of_person]
+        columns: dict[str, Any] = {
+            "replies": _replies(rows),
+            "status": [STATUSES[row.status] for row in rows],
+            "call": [row.call for row in rows],
+            "prompt_tokens": [row.tokens[0] for row in rows],
+            "completion_tokens": [row.tokens[1] for row in rows],
+        }
+        table = prompt_table(opening, self.model, "sampled", "", columns)
+        ids = self.inquiry.people.ids
+        return InquiryResult(Answers(question, ids, values, status_column(status), opening.of_person), table)
 
 
 def _replies(rows: list[_Row]) -> pl.Series:

@@ -30,7 +30,7 @@ _UNPARSEABLE = STATUSES.index("unparseable")
 
 
 async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> InquiryResult:
-    """Ask for distributions and draw from them."""
+    """Ask for distributions, average them over orders where several were shown, and draw for each person."""
     rows = conversations(inquiry, mode=scoring_mode(question, model), scored=True)
     if question.reason:
         rows = await think_aloud(inquiry, rows, model, broker)
@@ -39,23 +39,36 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     for first in range(0, len(rows), _LOT):
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
         scored.read(*await broker.fetch(model, requests, inquiry.purpose))
-    each, masses, status = np.array(scored.each), np.array(scored.masses), np.array(scored.status, np.uint8)
-    table = prompt_table(rows, model, "scored", lead, _columns(scored, each, masses, status))
-    return _draw(inquiry, question, rows, each, masses, status, table)
+    probabilities, masses, status = scored.arrays()
+    table = prompt_table(rows, model, "scored", lead, _columns(scored, probabilities, masses, status))
+    masses = np.nan_to_num(masses)
+    if rows.orders > 1:
+        probabilities = probabilities.reshape(-1, rows.orders, probabilities.shape[1]).mean(axis=1)
+        masses = masses.reshape(-1, rows.orders).mean(axis=1)
+        status = status.reshape(-1, rows.orders).max(axis=1)
+    usable = np.where((status == _OK)[:, None], probabilities, 1.0 / probabilities.shape[1])
+    numbers = uniforms(inquiry.key, inquiry.person_keys())
+    options = draw_options(apply_temperature(usable, inquiry.temperature), rows.of_person, numbers)
+    values, codes = option_values(question, options), status[rows.of_person]
+    if (status != _OK).any():
+        values = pl.select(pl.when(pl.Series(codes == _OK)).then(values)).to_series()
+    values, ids = values.alias("value"), inquiry.people.ids
+    answers = Answers(question, ids, values, status_column(codes), rows.of_person, probabilities, masses)
+    return InquiryResult(answers, table)
 
 
 class _ScoredRows:
     """The results of replies, row by row.
 
     Attributes:
-        each: The distribution of a row; zeros where nothing was scored.
+        probabilities: The distribution of a row; zeros where nothing was scored.
         masses: The mass that it rests on; NaN where nothing was scored.
         status: The code of its status.
     """
 
     def __init__(self, question: Finite, rows: Conversations) -> None:
         self.rows = rows
-        self.each: list[tuple[float, ...]] = []
+        self.probabilities: list[tuple[float, ...]] = []
         self.masses: list[float] = []
         self.status: list[int] = []
         self.calls: list[str | None] = []
@@ -94,42 +107,18 @@ class _ScoredRows:
                 self.prompt_tokens.append(outcome.prompt_tokens)
                 self.completion_tokens.append(outcome.completion_tokens)
                 if code is None:
-                    probabilities, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
-                    self.each.append(probabilities)
+                    distribution, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
+                    self.probabilities.append(distribution)
                     self.masses.append(mass)
                     self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
                     continue
-            self.each.append(self._none)
+            self.probabilities.append(self._none)
             self.masses.append(math.nan)
             self.status.append(code or _OK)
 
-
-def _draw(
-    inquiry: Inquiry,
-    question: Finite,
-    rows: Conversations,
-    each: Floats,
-    masses: Floats,
-    status: Codes,
-    table: pl.DataFrame,
-) -> InquiryResult:
-    """Average over orders where several were shown, temper, and draw for each person."""
-    masses = np.nan_to_num(masses)
-    if rows.orders > 1:
-        each = each.reshape(-1, rows.orders, each.shape[1]).mean(axis=1)
-        masses = masses.reshape(-1, rows.orders).mean(axis=1)
-        status = status.reshape(-1, rows.orders).max(axis=1)
-    certain = np.where((status == _OK)[:, None], each, 1.0 / each.shape[1])
-    numbers = uniforms(inquiry.key, inquiry.person_keys())
-    option = draw_options(apply_temperature(certain, inquiry.temperature), rows.of_person, numbers)
-    values = option_values(question, option)
-    of_people = status[rows.of_person]
-    if (status != _OK).any():
-        values = pl.select(pl.when(pl.Series(of_people == _OK)).then(values)).to_series()
-    answers = Answers(
-        question, inquiry.people.ids, values.alias("value"), status_column(of_people), rows.of_person, each, masses
-    )
-    return InquiryResult(answers, table)
+    def arrays(self) -> tuple[Floats, Floats, Codes]:
+        """Distributions, masses and status codes of all rows."""
+        return np.array(self.probabilities), np.array(self.masses), np.array(self.status, np.uint8)
 
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:

@@ -36,7 +36,7 @@ class DecisionChanges:
         wording: The question, with fields.
         given: What is told before it, with fields.
         order: The options: `reversed`, `given` as the scenario declares them, or all of them by name.
-        model: Who is asked.
+        model: The model that is asked.
         temperature: Applied to the distribution, and to sampling.
         system: The whole system text, word for word.
         text: The whole user text, word for word.

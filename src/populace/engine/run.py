@@ -46,7 +46,7 @@ Interventions = Sequence[Intervention | Mapping[str, Any]]
 
 
 class Run(RunReader):
-    """A run: what it left behind, and what can still be done with it.
+    """A recorded run: read what happened in it; resume, replay or fork it.
 
     Example:
         >>> from populace.scenarios.norms import Norms
@@ -126,7 +126,7 @@ class Run(RunReader):
         observer: Observer | None = None,
         **settings: Any,
     ) -> Run:
-        """A run that shares every step before `at` and goes its own way from there.
+        """A new run that shares every step before `at` and differs from there on.
 
         Earlier answers are reused, not bought again, and none is copied. A setting that is left out stays as it was.
 
@@ -218,7 +218,7 @@ def simulate(
 
     Args:
         scenario: The scenario, with its parameters.
-        interventions: What is done to the society from outside, and when.
+        interventions: Changes that are made to the run from outside, each at its step.
         recording: The recorded run that supplies answers for people whose decider is `replay`.
         workspace: The folder for the run and the call store; the current one by default.
         keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.

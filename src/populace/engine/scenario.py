@@ -44,7 +44,7 @@ ResultT = TypeVar("ResultT")
 
 
 def metric(function: MetricT) -> MetricT:
-    """Mark a method as a metric: it is computed after the beginning and after every step.
+    """Mark a method as a metric: it is computed at the beginning and after every step.
 
     It returns a number, a truth value, a text, or None where there is nothing to measure yet.
 
@@ -109,7 +109,7 @@ class Scenario:
             object.__setattr__(self, name, value)
 
     def setup(self) -> People | Awaitable[People]:
-        """The people, as the run begins; it may be a coroutine that asks."""
+        """The people at the beginning of the run; `setup` may be a coroutine that asks questions."""
         raise ScenarioError(f"{type(self).__name__} defines no setup.", "Write setup(self) and return the People.")
 
     async def step(self) -> None:
@@ -273,7 +273,7 @@ class Scenario:
 
     @property
     def stage(self) -> Stage:
-        """What the scenario stands on while it runs."""
+        """The state of the simulation while it runs: settings, session, people, tables and events."""
         if self._stage is None:
             raise ScenarioError(
                 f"{type(self).__name__} is not running, so it has no people, time or random numbers.",

@@ -60,7 +60,7 @@ class Session:
         return await self.broker.model(spec)
 
     def embedder(self, spec: str) -> Embedder:
-        """The embedder of this string; what a server charges for counts as use, under `embedding`."""
+        """The embedder that a string names; calls to a server are counted with the purpose `embedding`."""
         if spec not in self._embedders:
             self._embedders[spec] = open_embedder(
                 spec, timeout_s=self.calls.timeout_s, on_tokens=self.broker.count_embedding

@@ -59,7 +59,7 @@ class Society:
         calls: CallSettings | None = None,
         **fields: Any,
     ) -> Answers:
-        """Ask people something on the side. The run does not change; interviews are kept beside it, marked as such.
+        """Ask people a question that is not part of the run. The interview is kept beside the run, marked as such.
 
         Args:
             question: What to ask.
@@ -131,7 +131,7 @@ class Society:
         return session.finish(ask_again(self.run, session, step=self.step, person=person, path=path, changes=changes))
 
     def fork(self, **settings: Any) -> Run:
-        """A run that shares everything up to this step and goes its own way from the next; see `Run.fork`."""
+        """A new run that shares everything up to this step and differs from the next step on; see `Run.fork`."""
         return self.run.fork(self.step + 1, **settings)
 
     def _session(self, model: str | Model | None, calls: CallSettings | None) -> Session:

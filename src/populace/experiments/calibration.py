@@ -153,10 +153,10 @@ def calibrate(
     run_options = {"workspace": workspace, "workers": workers, "observer": observer}
     lab = _Lab(scenario_class, knob_list, table, fixed, model, StoppingRule(max_calls=calls), name, run_options)
     search = _Search(lab, points, rounds, seeds, seed)
-    best = search.best()
+    best = search.best.values
     fresh = path_key(seed, "calibration/check") >> 12
     check_outcomes = lab.measure({AS_IT_IS: None, "fitted": best}, check_seeds, fresh, "check")
-    return _report(lab, search, best, check_outcomes, seeds, check_seeds, tolerance, seed)
+    return _report(lab, search, check_outcomes, (seeds, check_seeds), tolerance, seed)
 
 
 @dataclass
@@ -177,18 +177,13 @@ class _Lab:
         self, settings: Mapping[str, Mapping[str, float] | None], seeds: int, seed: int, title: str
     ) -> dict[str, Numbers]:
         """For each setting, the outcome of each target under each seed; NaN where a run failed."""
-        factors: dict[str, Any] = {
-            SETTING: {
-                key: {} if values is None else knob_settings(self.knobs, values) for key, values in settings.items()
-            }
-        }
-        conditions = self.targets.bundles()
-        parameters = dict(self.parameters)
+        levels = {key: knob_settings(self.knobs, values) if values else {} for key, values in settings.items()}
+        factors: dict[str, Any] = {SETTING: levels}
+        conditions, parameters = self.targets.bundles(), dict(self.parameters)
         if len(conditions) > 1:
             factors[CONDITION] = conditions
         else:
             parameters |= next(iter(conditions.values()))
-        turned = {knob.name for knob in self.knobs}
         experiment = Experiment(
             name=f"{self.name}-{title}",
             scenario=reference(self.scenario),
@@ -199,7 +194,7 @@ class _Lab:
             seed=seed,
             outcomes=list(dict.fromkeys(self.targets.table[OUTCOME])),
             stop=self.stop,
-            question=f"Which {', '.join(sorted(turned))} meets the targets?",
+            question=f"Which {', '.join(sorted(knob.name for knob in self.knobs))} meets the targets?",
         )
         results = experiment.run(check=False, **self.how)
         self.runs += results.runs.height
@@ -213,41 +208,42 @@ class _Lab:
         outcomes = np.full((self.targets.table.height, seeds), np.nan)
         for row, target in enumerate(self.targets.table.iter_rows(named=True)):
             mine = runs.filter(pl.col(CONDITION) == target[CONDITION]) if CONDITION in runs.columns else runs
-            values = mine[target[OUTCOME]].cast(pl.Float64).to_numpy()
-            outcomes[row, mine["replicate"].to_numpy()] = values
+            outcomes[row, mine["replicate"].to_numpy()] = mine[target[OUTCOME]].cast(pl.Float64).to_numpy()
         return outcomes
 
     def distance(self, outcomes: Numbers, rows: npt.NDArray[np.bool_]) -> float:
         """Root mean square of the differences between means and targets; infinite if an outcome is missing."""
         if not rows.any():
             return float("nan")
-        left = ((_means(outcomes) - self.targets.values) / self.targets.scales)[rows]
+        left = ((_means(outcomes) - self.targets.column(VALUE)) / self.targets.column(SCALE))[rows]
         return float("inf") if np.isnan(left).any() else float(np.sqrt((left**2).mean()))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A setting of the knobs that was tried, and the place of each knob within its bounds."""
+
+    round: int
+    place: Numbers
+    values: dict[str, float]
+    outcomes: Numbers
+    distance: float
 
 
 class _Search:
     """Points over the bounds, then around the best: a cross-entropy search with common random numbers."""
 
     def __init__(self, lab: _Lab, points: int, rounds: int, seeds: int, seed: int) -> None:
-        self.lab, self.fit_rows = lab, ~lab.targets.held_out
-        self.places: list[Numbers] = []
-        self.values: list[dict[str, float]] = []
-        self.outcomes: list[Numbers] = []
-        self.distances: list[float] = []
-        self.rounds: list[int] = []
+        self.lab, self.fit_rows = lab, ~lab.targets.column(HELD_OUT)
+        self.points: list[_Point] = []
         for number in range(rounds):
-            places = (
-                self._spread_points(points, seed) if number == 0 else self._points_around_best(points, number, seed)
-            )
+            places = self._points_around_best(points, number, seed) if number else self._spread_points(points, seed)
             self._try(places, number, seeds, seed)
-        if not np.isfinite(self.distances).any():
+        self.best = min(self.points, key=lambda point: point.distance)
+        if not np.isfinite(self.best.distance):
             raise UsageError(
                 "no setting of the knobs gave every target an outcome.", "Look at the failures of its runs."
             )
-
-    def best(self) -> dict[str, float]:
-        """The knobs of the best point."""
-        return self.values[int(np.argmin(self.distances))]
 
     def _spread_points(self, points: int, seed: int) -> Numbers:
         design = Design(kind="latin-hypercube", points=points)
@@ -255,8 +251,8 @@ class _Search:
 
     def _points_around_best(self, points: int, number: int, seed: int) -> Numbers:
         rng = stream(seed, f"calibration/round/{number}")
-        order = np.argsort(self.distances, kind="stable")[: max(2, points // 4)]
-        elite = np.array([self.places[place] for place in order])
+        best = sorted(self.points, key=lambda point: point.distance)[: max(2, points // 4)]
+        elite = np.array([point.place for point in best])
         spread = np.maximum(elite.std(axis=0), _FIRST_SPREAD * 0.5 ** (number - 1))
         centres = np.where(np.arange(points)[:, None] % 2 == 0, elite[0], elite.mean(axis=0))
         places = centres + spread * rng.standard_normal(centres.shape)
@@ -266,7 +262,7 @@ class _Search:
         new: dict[str, tuple[Numbers, dict[str, float]]] = {}
         for place in places:
             values = {knob.name: knob.at(float(at)) for knob, at in zip(self.lab.knobs, place, strict=True)}
-            if values not in self.values and values not in [known for _, known in new.values()]:
+            if values not in [point.values for point in self.points] + [known for _, known in new.values()]:
                 new[f"{number + 1}.{len(new) + 1}"] = (place, values)
         if not new:
             return
@@ -275,34 +271,25 @@ class _Search:
             settings[AS_IT_IS] = None  # An experiment needs something to compare with.
         measured = self.lab.measure(settings, seeds, seed, f"round-{number + 1}")
         for key, (place, values) in new.items():
-            self.places.append(place)
-            self.values.append(values)
-            self.outcomes.append(measured[key])
-            self.distances.append(self.lab.distance(measured[key], self.fit_rows))
-            self.rounds.append(number + 1)
+            distance = self.lab.distance(measured[key], self.fit_rows)
+            self.points.append(_Point(number + 1, place, values, measured[key], distance))
 
     def table(self) -> pl.DataFrame:
         """Every point tried."""
-        columns = {knob.name: [values[knob.name] for values in self.values] for knob in self.lab.knobs}
-        return pl.DataFrame({"round": self.rounds, **columns, "distance": self.distances})
+        return pl.DataFrame([{"round": p.round, **p.values, "distance": p.distance} for p in self.points])
 
     def plausible(self, seed: int) -> dict[str, tuple[float, float]]:
         """The range of each knob among points within the confidence interval of the best distance."""
-        best = int(np.argmin(self.distances))
-        most = _interval(self.lab, self.outcomes[best], self.fit_rows, seed).high
-        near = [values for values, distance in zip(self.values, self.distances, strict=True) if distance <= most]
-        near = near or [self.values[best]]
-        return {
-            knob.name: (min(v[knob.name] for v in near), max(v[knob.name] for v in near)) for knob in self.lab.knobs
-        }
+        most = _interval(self.lab, self.best.outcomes, self.fit_rows, seed).high
+        near = [point.values for point in self.points if point.distance <= most] or [self.best.values]
+        return {name: (min(v[name] for v in near), max(v[name] for v in near)) for name in self.best.values}
 
 
 def _means(outcomes: Numbers) -> Numbers:
     """The mean of each row over the seeds that have a value; NaN where none has."""
-    present = ~np.isnan(outcomes)
-    count = present.sum(axis=1)
-    total = np.where(present, outcomes, 0.0).sum(axis=1)
-    means: Numbers = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    count = (~np.isnan(outcomes)).sum(axis=1)
+    empty = np.full(len(count), np.nan)
+    means: Numbers = np.divide(np.nansum(outcomes, axis=1), count, out=empty, where=count > 0)
     return means
 
 
@@ -317,20 +304,15 @@ def _interval(lab: _Lab, outcomes: Numbers, rows: npt.NDArray[np.bool_], seed: i
 
 
 def _report(
-    lab: _Lab,
-    search: _Search,
-    best: dict[str, float],
-    outcomes: Mapping[str, Numbers],
-    seeds: int,
-    check_seeds: int,
-    tolerance: float,
-    seed: int,
+    lab: _Lab, search: _Search, outcomes: Mapping[str, Numbers], seeds: tuple[int, int], tolerance: float, seed: int
 ) -> Calibration:
-    held_out = lab.targets.held_out
+    held_out = lab.targets.column(HELD_OUT)
     parts = {"fitted": ~held_out} | ({"held out": held_out} if held_out.any() else {})
-    before = {part: _interval(lab, outcomes[AS_IT_IS], rows, seed) for part, rows in parts.items()}
-    after = {part: _interval(lab, outcomes["fitted"], rows, seed) for part, rows in parts.items()}
-    point_means = np.array([_means(outcomes) for outcomes in search.outcomes])
+    before, after = (
+        {part: _interval(lab, outcomes[setting], rows, seed) for part, rows in parts.items()}
+        for setting in (AS_IT_IS, "fitted")
+    )
+    point_means = np.array([_means(point.outcomes) for point in search.points])
     before_means = _means(outcomes[AS_IT_IS])
     rows = []
     for number, target in enumerate(lab.targets.table.iter_rows(named=True)):
@@ -338,36 +320,21 @@ def _report(
         reached = bool(estimate.contains(target[VALUE]) or abs(estimate.value - target[VALUE]) <= tolerance)
         gaps = np.nan_to_num(np.abs(point_means[:, number] - target[VALUE]), nan=np.inf)
         nearest = float(point_means[np.argmin(gaps), number])
-        target_fields = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}
-        result_fields = {
-            "before": float(before_means[number]),
-            "after": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "n": estimate.n,
-        }
-        rows.append(target_fields | result_fields | {"reached": reached, "nearest": nearest})
-    targets = pl.DataFrame(rows)
-    return Calibration(
-        lab.scenario.title(),
-        best,
-        search.plausible(seed),
-        before,
-        after,
-        targets,
-        search.table(),
-        lab.runs,
-        (seeds, check_seeds),
-        tuple(_warnings(lab, best, targets, before, after)),
-    )
+        fields = {name: value for name, value in target.items() if name not in (CONDITION, SCALE)}
+        fields |= {"before": float(before_means[number]), "after": estimate.value}
+        fields |= {"low": estimate.low, "high": estimate.high, "n": estimate.n}
+        rows.append(fields | {"reached": reached, "nearest": nearest})
+    targets, best, plausible = pl.DataFrame(rows), search.best.values, search.plausible(seed)
+    warnings = tuple(_warnings(lab, best, targets, before, after))
+    title, points = lab.scenario.title(), search.table()
+    return Calibration(title, best, plausible, before, after, targets, points, lab.runs, seeds, warnings)
+
+
+Distances = Mapping[str, Estimate]
 
 
 def _warnings(
-    lab: _Lab,
-    best: Mapping[str, float],
-    targets: pl.DataFrame,
-    before: Mapping[str, Estimate],
-    after: Mapping[str, Estimate],
+    lab: _Lab, best: Mapping[str, float], targets: pl.DataFrame, before: Distances, after: Distances
 ) -> list[str]:
     warnings = []
     unreached = targets.filter(~pl.col(HELD_OUT) & ~pl.col("reached"))

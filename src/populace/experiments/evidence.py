@@ -135,11 +135,7 @@ def _question(question: dict[str, Any], valid: pl.DataFrame, prompts: pl.DataFra
         "entropy": None,
         "first": None,
     }
-    scored = (
-        prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
-        if prompts.height
-        else prompts
-    )
+    scored = scored_prompts(prompts) if prompts.height else prompts
     if scored.height:
         each, weights = distribution_matrix(scored["probabilities"]), scored["people"].to_numpy()
         summary["means"] = np.average(each, axis=0, weights=weights).tolist()
@@ -147,11 +143,15 @@ def _question(question: dict[str, Any], valid: pl.DataFrame, prompts: pl.DataFra
         summary["first"] = place_effect(each, scored["arrangement"], weights)
     elif prompts.height:
         answered = prompts.filter(pl.col("said").is_not_null())
-        each = (np.array(values)[None, :] == answered["said"].cast(pl.String).to_numpy()[:, None]).astype(float)
-        summary["first"] = (
-            place_effect(each, answered["arrangement"], answered["people"].to_numpy()) if answered.height else None
-        )
+        if answered.height:
+            each = (np.array(values)[None, :] == answered["said"].cast(pl.String).to_numpy()[:, None]).astype(float)
+            summary["first"] = place_effect(each, answered["arrangement"], answered["people"].to_numpy())
     return summary
+
+
+def scored_prompts(prompts: pl.DataFrame) -> pl.DataFrame:
+    """The prompts that were answered with a distribution over the options."""
+    return prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
 
 
 def place_effect(each: Floats, arrangements: pl.Series, weights: npt.NDArray[Any]) -> dict[str, float] | None:
@@ -173,8 +173,7 @@ def _persona(
     fields = set(_FIELD.findall(profile))
     if fields <= {"name"}:
         return {"kind": "name" if fields else "none", "shift": None, "n": 0}, None
-    scored = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
-    scored = scored.unique(_PLACE, keep="first", maintain_order=True)
+    scored = scored_prompts(prompts).unique(_PLACE, keep="first", maintain_order=True)
     scored = scored.filter(pl.col("system").n_unique().over("step", "ask", "user") > 1)
     if not scored.height:
         return {"kind": "apart", "shift": None, "n": 0}, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
@@ -98,8 +98,8 @@ class _Round:
         self.experiment, self.arms, self.folder, self.pool, self.observer = experiment, arms, folder, pool, observer
         rows = folder.rows()
         self.finished = {key for key, row in rows.items() if not (retry and row["status"] == "failed")}
-        self.calls = sum(row.get("calls", 0) for row in rows.values())
-        self.money = sum(row.get("cost", 0.0) for row in rows.values())
+        self.calls, self.money = 0, 0.0
+        self._count(rows.values())
 
     def to_the_end(self) -> tuple[str, str]:
         """Run until the stop rule holds; returns the state and the reason."""
@@ -123,20 +123,23 @@ class _Round:
 
     def _run(self, replicates: int) -> str:
         """Run the remaining runs of so many replicates; returns why it stopped early, else an empty text."""
-        jobs = self._jobs(replicates)
-        total = replicates * len(self.arms)
+        jobs, total = self._jobs(replicates), replicates * len(self.arms)
         if not jobs:
             return ""
         for batch in self.pool.run(jobs, self._limits):
             self.finished |= {(row["arm"], row["replicate"]) for row in batch.rows}
-            self.calls += sum(row.get("calls", 0) for row in batch.rows)
-            self.money += sum(row.get("cost", 0.0) for row in batch.rows)
+            self._count(batch.rows)
             self.observer.on_progress(batch.rows, total)
             if batch.stopped == INTERRUPTED:
                 raise InterruptedRunError(INTERRUPTED)
             if batch.stopped:
                 return batch.stopped
         return self._spent()
+
+    def _count(self, rows: Iterable[RunRow]) -> None:
+        for row in rows:
+            self.calls += row.get("calls", 0)
+            self.money += row.get("cost", 0.0)
 
     def _limits(self) -> CallSettings | None:
         """The remaining budget; None if it is spent."""
@@ -158,14 +161,12 @@ class _Round:
 
     def _jobs(self, replicates: int) -> list[RunJob]:
         """The remaining jobs, ordered by replicate, so that arms have equal size if it stops early."""
-        numbers = range(len(self.arms))
-        left = [
-            (replicate, tuple(arm for arm in numbers if (arm, replicate) not in self.finished))
-            for replicate in range(replicates)
-        ]
-        if self.experiment.fork_at:
-            return [RunJob(replicate, arms) for replicate, arms in left if arms]
-        return [RunJob(replicate, (arm,)) for replicate, arms in left for arm in arms]
+        jobs = []
+        for replicate in range(replicates):
+            left = tuple(arm for arm in range(len(self.arms)) if (arm, replicate) not in self.finished)
+            groups = [left] if left and self.experiment.fork_at else [(arm,) for arm in left]
+            jobs += [RunJob(replicate, arms) for arms in groups]
+        return jobs
 
     def _widest(self) -> float:
         """The widest interval among the effects on the primary outcome."""

@@ -7,6 +7,7 @@ only its current run. An incomplete line, as a power failure leaves it, is ignor
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -68,8 +69,7 @@ class ExperimentFolder:
     @classmethod
     def make(cls, experiment: ExperimentPlan, arms: Sequence[Arm], workspace: Workspace) -> ExperimentFolder:
         """Create the folder of an experiment."""
-        path = workspace.experiments / experiment.label
-        data = [arm.model_dump(mode="json") for arm in arms]
+        path, data = workspace.experiments / experiment.label, [arm.model_dump(mode="json") for arm in arms]
         folder = cls(
             path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=environment(), created=now())
         )
@@ -160,15 +160,11 @@ class RowWriter:
     """Appends the rows of one process to its file."""
 
     def __init__(self, folder: Path) -> None:
-        rows = folder / "rows"
-        number = 0
-        while True:
-            try:
-                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
-                self._file = os.open(rows / f"{os.getpid()}-{number}.jsonl", flags, 0o644)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+        for number in itertools.count():
+            with contextlib.suppress(FileExistsError):
+                self._file = os.open(folder / "rows" / f"{os.getpid()}-{number}.jsonl", flags, 0o644)
                 return
-            except FileExistsError:
-                number += 1
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Append one row, in one write."""

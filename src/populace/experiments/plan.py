@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
 import yaml
+from pydantic import BeforeValidator
 
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
-from populace.experiments.arms import Arm, seed_of
+from populace.experiments.arms import SETTINGS, Arm, seed_of
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
@@ -53,6 +54,23 @@ class StoppingRule(pydantic.BaseModel):
     )
 
 
+def _read_outcomes(outcomes: Any) -> Any:
+    items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
+    return [Outcome.read(each) if isinstance(each, str) else each for each in items]
+
+
+def _read_factors(factors: Any) -> Any:
+    return {name: Factor.read(str(name), levels) for name, levels in dict(factors).items()}
+
+
+def _read_scenario(scenario: Any) -> Any:
+    return reference(scenario) if isinstance(scenario, type) and issubclass(scenario, Scenario) else scenario
+
+
+def _read_design(design: Any) -> Any:
+    return {"kind": design} if isinstance(design, str) else design
+
+
 class ExperimentPlan(RunSettings):
     """What an experiment is, as data: a scenario, factors, a design, replicates and outcomes.
 
@@ -86,53 +104,25 @@ class ExperimentPlan(RunSettings):
 
     name: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
     question: str = ""
-    scenario: str
-    factors: dict[str, Factor] = pydantic.Field(min_length=1)
+    scenario: Annotated[str, BeforeValidator(_read_scenario)]
+    factors: Annotated[dict[str, Factor], BeforeValidator(_read_factors)] = pydantic.Field(min_length=1)
     parameters: dict[str, Any] = pydantic.Field(default={})
-    interventions: list[dict[str, Any]] = pydantic.Field(default=[])
-    design: Design = Design()
+    interventions: Annotated[list[dict[str, Any]], BeforeValidator(plain_interventions)] = pydantic.Field(default=[])
+    design: Annotated[Design, BeforeValidator(_read_design)] = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
-    outcomes: list[Outcome] = pydantic.Field(min_length=1)
+    outcomes: Annotated[list[Outcome], BeforeValidator(_read_outcomes)] = pydantic.Field(min_length=1)
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
     stop: StoppingRule = StoppingRule()
     keep: Keep | None = None
 
     def __init__(self, **data: Any) -> None:
-        unknown = next((name for name in data if name not in type(self).model_fields), None)
-        if unknown is not None:
-            raise UnknownNameError("key of an experiment", unknown, type(self).model_fields)
+        _check_names("key of an experiment", data, type(self).model_fields)
         try:
             super().__init__(**data)
         except pydantic.ValidationError as error:
             raise _usage_error(error) from error
         self._check()
-
-    @pydantic.field_validator("scenario", mode="before")
-    @classmethod
-    def _read_scenario(cls, scenario: Any) -> Any:
-        return reference(scenario) if isinstance(scenario, type) and issubclass(scenario, Scenario) else scenario
-
-    @pydantic.field_validator("design", mode="before")
-    @classmethod
-    def _read_design(cls, design: Any) -> Any:
-        return {"kind": design} if isinstance(design, str) else design
-
-    @pydantic.field_validator("outcomes", mode="before")
-    @classmethod
-    def _read_outcomes(cls, outcomes: Any) -> Any:
-        items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
-        return [Outcome.read(each) if isinstance(each, str) else each for each in items]
-
-    @pydantic.field_validator("factors", mode="before")
-    @classmethod
-    def _read_factors(cls, factors: Any) -> Any:
-        return {name: Factor.read(str(name), levels) for name, levels in dict(factors).items()}
-
-    @pydantic.field_validator("interventions", mode="before")
-    @classmethod
-    def _read_interventions(cls, interventions: Any) -> Any:
-        return plain_interventions(interventions)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -161,14 +151,8 @@ class ExperimentPlan(RunSettings):
         """The arms, in the order of the design, each checked like the parameters of a run."""
         factors = list(self.factors.values())
         points = design_points(self.design, [factor.count for factor in factors], self.seed)
-        base: dict[str, Any] = {
-            "parameters": self.parameters,
-            "model": self.model,
-            "temperature": self.temperature,
-            "decider": self.decider,
-            "interventions": self.interventions,
-            "variation": Variation.read(self.variation).data(),
-        }
+        base = {name: getattr(self, name) for name in ("parameters", *SETTINGS)}
+        base["variation"] = Variation.read(self.variation).data()
         scenario = find_scenario(self.scenario)
         arms = []
         for number, point in enumerate(points):
@@ -201,10 +185,9 @@ class ExperimentPlan(RunSettings):
 
         The number of replicates and the stop rule are not in the hash: a longer experiment continues a shorter one.
         """
-        data = self.data()
-        substance = {
-            name: value for name, value in data.items() if name not in ("question", "replicates", "stop", "keep")
-        }
+        substance = self.data()
+        for name in ("question", "replicates", "stop", "keep"):
+            del substance[name]
         substance["source"] = find_scenario(self.scenario).source_hash()
         digest = hashlib.blake2b(json.dumps(substance, sort_keys=True).encode(), digest_size=2)
         return f"{self.name}-{digest.hexdigest()}"
@@ -212,20 +195,15 @@ class ExperimentPlan(RunSettings):
     def _check(self) -> None:
         scenario = find_scenario(self.scenario)
         known = scenario.parameter_model().model_fields
-        for name in self.parameters:
-            if name not in known:
-                raise UnknownNameError(f"parameter of {scenario.title()}", name, known)
+        _check_names(f"parameter of {scenario.title()}", self.parameters, known)
         for factor in self.factors.values():
             factor.check(scenario)
             if factor.name in self.parameters:
                 raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
-        for name in self.pairing if isinstance(self.pairing, list) else ():
-            if name not in self.factors:
-                raise UnknownNameError("factor", name, self.factors)
+        _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
         for outcome in self.outcomes:
             outcome.check(scenario)
-        names = [outcome.name for outcome in self.outcomes]
-        columns = [*self.factors, *names]
+        columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
             raise UsageError(f"{twice!r} is declared twice among factors and outcomes.")
@@ -240,8 +218,7 @@ class ExperimentPlan(RunSettings):
                 "Use two or more; twenty are usual.",
             )
         open_model(self.model)
-        if self.decider not in DECIDERS:
-            raise UnknownNameError("decider", self.decider, DECIDERS)
+        _check_names("decider", [self.decider], DECIDERS)
 
 
 RESERVED = frozenset(
@@ -250,15 +227,20 @@ RESERVED = frozenset(
 """Columns of the tables of results."""
 
 
+def _check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(kind, name, known)
+
+
 def _usage_error(error: pydantic.ValidationError) -> UsageError:
     """A validation error in words, with the nearest name for an unknown key."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        parts: dict[str, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
-        part = parts.get(str(first["loc"][0]))
-        if part is not None:
-            return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)
+    parts: dict[Any, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
+    part = parts.get(first["loc"][0]) if first["type"] == "extra_forbidden" else None
+    if part is not None:
+        return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return ParameterError(

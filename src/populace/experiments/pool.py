@@ -131,17 +131,12 @@ class WorkerPool:
 
     def _rows_of_dead_worker(self, batch: Sequence[RunJob]) -> tuple[BatchResult, list[RunJob]]:
         """The rows that a process had written before it died, and the remaining jobs of its batch."""
-        written_rows = self._folder.rows()
-        rows = [
-            written_rows[arm, job.replicate]
-            for job in batch
-            for arm in job.arms
-            if (arm, job.replicate) in written_rows
-        ]
-        remaining = [
-            RunJob(job.replicate, tuple(a for a in job.arms if (a, job.replicate) not in written_rows)) for job in batch
-        ]
-        return BatchResult(rows), [job for job in remaining if job.arms]
+        written, rows, remaining = self._folder.rows(), [], []
+        for job in batch:
+            rows += [written[arm, job.replicate] for arm in job.arms if (arm, job.replicate) in written]
+            missing = tuple(arm for arm in job.arms if (arm, job.replicate) not in written)
+            remaining += [RunJob(job.replicate, missing)] if missing else []
+        return BatchResult(rows), remaining
 
     def _batch(self, waiting: Iterator[RunJob]) -> list[RunJob]:
         size = 1 if self._seconds is None else int(_SECONDS_A_BATCH / max(self._seconds, 1e-6))

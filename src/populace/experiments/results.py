@@ -14,10 +14,16 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
-from populace.experiments.contrasts import arm_effects, arm_means, level_effects, precision_table
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
 from populace.experiments.plan import ExperimentPlan
-from populace.experiments.tables import arms_table, runs_table, sample_description
+from populace.experiments.tables import (
+    arm_means,
+    arms_table,
+    effects_table,
+    precision_table,
+    runs_table,
+    sample_description,
+)
 from populace.statistics import (
     Fluctuation,
     PathDependence,
@@ -35,6 +41,7 @@ class Results:
 
     Every table shows its number of runs (n), their seeds, and the share of runs that failed and so are not in it.
     Intervals are over seeds: they say what another set of seeds would have given, with the same model and words.
+    In all methods `outcome` is the primary outcome by default, and `level` is the confidence level.
 
     Args:
         folder: The experiment's folder.
@@ -126,10 +133,6 @@ class Results:
         """An outcome in every arm: mean with its t interval, spread, n, seeds, share of failed runs.
 
         Assumes that the mean over replicates is about normal, as it is from some twenty replicates on.
-
-        Args:
-            name: The outcome; the primary one by default.
-            level: The confidence level.
         """
         name = self._outcome(name)
         return arm_means(self._numeric(name), name, [arm.name for arm in self._arms], level)
@@ -151,19 +154,22 @@ class Results:
         of that comparison; the table says how large the share of failed runs is.
 
         Args:
-            outcome: The outcome; the primary one by default.
             baseline: The arm to compare with: its name, number or levels; the first by default. With `factor`, a level.
             factor: Compare the levels of this factor instead, each averaged over the arms that have it.
             correction: For the number of comparisons: `holm`, `bh` or `bonferroni`.
             method: `t` or `bootstrap`.
-            level: The confidence level.
         """
         name = self._outcome(outcome)
-        runs, paired = self._numeric(name), self.experiment.paired
-        if factor is not None:
-            return level_effects(runs, name, self._factor(factor), baseline, paired, correction, method, level)
-        names = [arm.name for arm in self._arms]
-        return arm_effects(runs, name, names, self.arm(baseline).name, paired, correction, method, level)
+        runs, order = self._numeric(name), [arm.name for arm in self._arms]
+        options: Any = {"correction": correction, "method": method, "level": level, "paired": self.experiment.paired}
+        if factor is None:
+            return effects_table(runs, name, "arm", order, self.arm(baseline).name, **options)
+        runs = runs.with_columns(pl.col(self._factor(factor)).cast(pl.String))
+        order = runs[factor].unique(maintain_order=True).to_list()
+        first = order[0] if baseline is None else str(baseline).lower() if isinstance(baseline, bool) else str(baseline)
+        if first not in order:
+            raise UnknownNameError(f"level of {factor}", first, order)
+        return effects_table(runs, name, factor, order, first, **options)
 
     def probabilities(
         self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
@@ -171,10 +177,8 @@ class Results:
         """The probability of each value over seeds in every arm, with Wilson's interval.
 
         Args:
-            outcome: The outcome; the primary one by default.
             above: Count runs above this value, rather than each value.
             below: Count runs below this value.
-            level: The confidence level.
         """
         name = self._outcome(outcome)
         rows = []
@@ -185,20 +189,13 @@ class Results:
             if above is not None or below is not None:
                 inside = values > (above if above is not None else float("-inf"))
                 inside &= values < (below if below is not None else float("inf"))
-                limits = ([f"above {above:g}"] if above is not None else []) + (
-                    [f"below {below:g}"] if below is not None else []
-                )
+                bounds = {"above": above, "below": below}
+                limits = [f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None]
                 ends = {" and ".join(limits): inside}
             for end, reached in ends.items():
-                estimate = proportion(int(reached.sum()), values.len(), level)
-                row = {
-                    "arm": arm.name,
-                    name: end,
-                    "probability": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                }
-                rows.append(row | {"n": estimate.n} | sample_description(runs))
+                share = proportion(int(reached.sum()), values.len(), level)
+                row = {"arm": arm.name, name: end, "probability": share.value, "low": share.low, "high": share.high}
+                rows.append(row | {"n": share.n} | sample_description(runs))
         return pl.DataFrame(rows)
 
     def precision(
@@ -213,7 +210,6 @@ class Results:
         """The number of replicates that each comparison needs, given the spread so far.
 
         Args:
-            outcome: The outcome; the primary one by default.
             effect: The smallest effect to detect; the observed one by default.
             width: In place of an effect: the width of the interval to reach.
             power: The probability with which an effect of that size should be detected.
@@ -227,9 +223,6 @@ class Results:
         """How much of the variance of an outcome each factor of a `sobol` design accounts for, alone and in all.
 
         Replicates of a point are averaged first, so the part of chance shrinks with their number.
-
-        Args:
-            outcome: The outcome; the primary one by default.
         """
         name, experiment = self._outcome(outcome), self.experiment
         if experiment.design.kind != "sobol":
@@ -248,8 +241,6 @@ class Results:
 
         Args:
             agents: The factor that is the number of agents.
-            outcome: The outcome; the primary one by default.
-            level: The confidence level.
         """
         name = self._outcome(outcome)
         return fluctuation(self._numeric(name), name, self._factor(agents), seed=self.experiment.seed, level=level)
@@ -259,8 +250,6 @@ class Results:
 
         Args:
             start: The factor that sets the start.
-            outcome: The outcome; the primary one by default.
-            level: The confidence level.
         """
         name = self._outcome(outcome)
         return path_dependence(self.runs, self._factor(start), name, seed=self.experiment.seed, level=level)

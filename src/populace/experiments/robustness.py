@@ -62,8 +62,10 @@ class Robustness:
         rows = []
         for (conclusion,), part in self.conclusions.group_by("conclusion", maintain_order=True):
             row = {"conclusion": conclusion, AS_WRITTEN: part["original"][0]}
-            results = {name: f"{result} ({survives})" for name, result, survives in _result_rows(part)}
-            rows.append(row | {name: results.get(name) for name in self.variations} | {"survives": _overall(part)})
+            variations = part.select("variation", "found", "survives").iter_rows()
+            results = {name: f"{result} ({survives})" for name, result, survives in variations}
+            overall = next((word for word in ("no", "undecided") if word in part["survives"]), "yes")
+            rows.append(row | {name: results.get(name) for name in self.variations} | {"survives": overall})
         return pl.DataFrame(rows)
 
     @property
@@ -86,15 +88,6 @@ class Robustness:
         if self.left_out:
             lines.append(f"Not tried, for nobody is asked anything else: {', '.join(self.left_out)}.")
         return "\n".join(lines)
-
-
-def _result_rows(part: pl.DataFrame) -> list[tuple[str, str, str]]:
-    return list(part.select("variation", "found", "survives").iter_rows())
-
-
-def _overall(part: pl.DataFrame) -> Survival:
-    verdicts = set(part["survives"])
-    return "no" if "no" in verdicts else "undecided" if "undecided" in verdicts else "yes"
 
 
 def check_robustness(
@@ -204,17 +197,12 @@ def _robust_experiment(
     rows: list[dict[str, Any]] = []
     effects = {outcome.name: _effects(study, outcome.name, level) for outcome in experiment.outcomes}
     for name, data in effective.items():
-        again = Experiment(
-            **(
-                experiment.data()
-                | {
-                    "name": re.sub(r"[^\w.-]+", "-", f"{experiment.name}-{name}")[:80],
-                    "variation": {**experiment.variation, **data},
-                    "stop": stop.model_dump(),
-                }
-            )
-        )
-        results = again.run(check=False, **run_options)
+        changes = {
+            "name": re.sub(r"[^\w.-]+", "-", f"{experiment.name}-{name}")[:80],
+            "variation": {**experiment.variation, **data},
+            "stop": stop.model_dump(),
+        }
+        results = Experiment(**(experiment.data() | changes)).run(check=False, **run_options)
         for outcome, before in effects.items():
             rows += _conclusion_rows(study, results, outcome, before, name, level)
     if not rows:
@@ -234,45 +222,34 @@ def _effects(results: Results, outcome: str, level: float) -> pl.DataFrame | Non
 def _conclusion_rows(
     study: Results, results: Results, outcome: str, before: pl.DataFrame | None, variation: str, level: float
 ) -> list[dict[str, Any]]:
-    after = _effects(results, outcome, level)
     if before is None:
         return []
-    rows = []
+    after, rows = _effects(results, outcome, level), []
     most = int(study.runs["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     gaps, gaps_again = _wide(study, outcome, most), _wide(results, outcome, most)
     for row in before.iter_rows(named=True):
-        arm, baseline = row["arm"], row["baseline"]
+        arm, baseline, way = row["arm"], row["baseline"], _direction(row, level)
+        conclusion = f"{outcome}: {arm} {_DIRECTIONS[way]} {baseline}"
+        fields: dict[str, Any] = {"conclusion": conclusion, "variation": variation, "outcome": outcome}
+        fields |= {"arm": arm, "baseline": baseline, "original": _effect_text(row)} | _NO_RESULT
         repeated_row = None if after is None else after.filter(pl.col("arm") == arm).row(0, named=True)
-        fields: dict[str, Any] = {
-            "conclusion": f"{outcome}: {arm} {_words(row, level)} {baseline}",
-            "variation": variation,
-        }
-        fields |= {"outcome": outcome, "arm": arm, "baseline": baseline, "original": _effect_text(row)}
-        # Where the variation has no effect to show, none of its runs may be there to compare.
-        again, was = (wide[arm] - wide[baseline] for wide in (gaps_again if repeated_row else gaps, gaps))
-        if repeated_row is None or (again.is_not_null() & was.is_not_null()).sum() < 2:
-            rows.append(fields | _blank() | {"found": "no result", "survives": "undecided"})
-            continue
-        change = difference(again, was, paired=True, level=level)
-        fields |= {
-            "effect": row["effect"],
-            "effect_again": repeated_row["effect"],
-            "low": repeated_row["low"],
-            "high": repeated_row["high"],
-        }
-        fields |= {
-            "change": change.estimate.value,
-            "change_low": change.estimate.low,
-            "change_high": change.estimate.high,
-        }
-        fields |= {"found": _effect_text(repeated_row), "n": change.n}
-        differs = not change.estimate.contains(0.0)
-        rows.append(fields | {"survives": _survives(_direction(row, level), _direction(repeated_row, level), differs)})
+        if repeated_row is not None:
+            again, was = (wide[arm] - wide[baseline] for wide in (gaps_again, gaps))
+            if (again.is_not_null() & was.is_not_null()).sum() >= 2:
+                change = difference(again, was, paired=True, level=level)
+                differs = not change.estimate.contains(0.0)
+                fields |= {"effect": row["effect"], "effect_again": repeated_row["effect"]}
+                fields |= {"low": repeated_row["low"], "high": repeated_row["high"], "change": change.estimate.value}
+                fields |= {"change_low": change.estimate.low, "change_high": change.estimate.high, "n": change.n}
+                survives = _survives(way, _direction(repeated_row, level), differs)
+                fields |= {"found": _effect_text(repeated_row), "survives": survives}
+        rows.append(fields)
     return rows
 
 
-def _blank() -> dict[str, Any]:
-    return dict.fromkeys(("effect", "effect_again", "low", "high", "change", "change_low", "change_high", "n"))
+_DIRECTIONS = {1: "is above", -1: "is below", 0: "is not told from"}
+_NUMBERS = ("effect", "effect_again", "low", "high", "change", "change_low", "change_high")
+_NO_RESULT = dict.fromkeys(_NUMBERS) | {"found": "no result", "n": None, "survives": "undecided"}
 
 
 def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
@@ -290,10 +267,6 @@ def _direction(row: Mapping[str, Any], level: float) -> int:
     return int(math.copysign(1, row["effect"])) if certain else 0
 
 
-def _words(row: Mapping[str, Any], level: float) -> str:
-    return {1: "is above", -1: "is below", 0: "is not told from"}[_direction(row, level)]
-
-
 def _effect_text(row: Mapping[str, Any]) -> str:
     return f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
 
@@ -301,9 +274,7 @@ def _effect_text(row: Mapping[str, Any]) -> str:
 def _survives(before: int, after: int, differs: bool) -> Survival:
     if before == after:
         return "yes"
-    if before and after:
-        return "no"
-    return "no" if differs else "undecided"
+    return "no" if differs or (before and after) else "undecided"
 
 
 def _robust_run(
@@ -314,11 +285,10 @@ def _robust_run(
     level: float,
     run_options: dict[str, Any],
 ) -> Robustness:
-    base = run.manifest.regime.variation
-    effective, left_out = _effective_variations(
-        repetition(run, seeds=seeds), {n: d for n, d in variations.items() if base | d != base}
-    )
-    data = repetition(run, seeds=seeds).data()
+    base, experiment = run.manifest.regime.variation, repetition(run, seeds=seeds)
+    changing = {name: data for name, data in variations.items() if base | data != base}
+    effective, left_out = _effective_variations(experiment, changing)
+    data = experiment.data()
     data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in effective.items()}}
     results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **run_options)
     ends = run.metrics.tail(1)
@@ -331,28 +301,21 @@ def _robust_run(
         first = wide[AS_WRITTEN].drop_nulls()
         if first.len() < 2:
             continue
-        chance = float(first.std() or 0.0)  # type: ignore[arg-type]
-        centre = float(first.mean() or 0.0)  # type: ignore[arg-type]
+        chance, centre = _number(first.std()), _number(first.mean())
         means = [centre]
         for name in effective:
             fields = {"conclusion": f"{outcome} ends at {centre:.3g} ± {chance:.2g}", "variation": name}
             fields |= {"outcome": outcome, "original": f"{centre:.3g}"}
-            shift, survives = _shift(wide[name], wide[AS_WRITTEN], chance, level)
-            means += [] if shift is None else [shift.mean_a]
-            rows.append(
-                fields
-                | {"mean": None, "shift": None, "low": None, "high": None, "n": 0, "found": "no result"}
-                | ({} if shift is None else _shift_fields(shift))
-                | {"survives": survives}
-            )
-        between = pl.Series(means)
+            result = _shift_fields(wide[name], wide[AS_WRITTEN], chance, level)
+            means += [] if result["mean"] is None else [result["mean"]]
+            rows.append(fields | result)
         spread.append(
             {
                 "metric": outcome,
                 "run": ends[outcome][0],
                 "mean": centre,
                 "sd_over_seeds": chance,
-                "sd_over_variations": float(between.std() or 0.0) if len(means) > 1 else None,  # type: ignore[arg-type]
+                "sd_over_variations": _number(pl.Series(means).std()) if len(means) > 1 else None,
                 "lowest": min(means),
                 "highest": max(means),
                 "seeds": first.len(),
@@ -365,19 +328,22 @@ def _robust_run(
     return Robustness(run.name, "run", conclusions, pl.DataFrame(spread), effective, tuple(left_out), seeds, level)
 
 
-def _shift_fields(shift: Any) -> dict[str, Any]:
-    estimate = shift.estimate
-    fields = {"mean": shift.mean_a, "shift": estimate.value, "low": estimate.low, "high": estimate.high, "n": shift.n}
-    return fields | {"found": f"{shift.mean_a:.3g} ({estimate.value:+.2g})"}
+def _number(statistic: Any) -> float:
+    return float(statistic or 0.0)
 
 
-def _shift(varied: pl.Series, original: pl.Series, chance: float, level: float) -> tuple[Any, Survival]:
+def _shift_fields(varied: pl.Series, original: pl.Series, chance: float, level: float) -> dict[str, Any]:
     """The shift of a metric, and whether it is smaller than the spread over seeds."""
     if (varied.is_not_null() & original.is_not_null()).sum() < 2:
-        return None, "undecided"
-    shift = difference(varied, original, paired=True, level=level)
+        nothing: dict[str, Any] = dict.fromkeys(("mean", "shift", "low", "high"))
+        return nothing | {"n": 0, "found": "no result", "survives": "undecided"}
+    effect = difference(varied, original, paired=True, level=level)
+    shift = effect.estimate
     if chance == 0:
-        unchanged = shift.estimate.value == 0 and shift.estimate.width == 0
-        return shift, "yes" if unchanged else "no" if not shift.estimate.contains(0.0) else "undecided"
-    verdicts: dict[str, Survival] = {"equivalent": "yes", "different": "no", "undecided": "undecided"}
-    return shift, verdicts[equivalence(varied, original, chance, paired=True, alpha=1 - level).verdict]
+        unchanged = shift.value == 0 and shift.width == 0
+        survives = "yes" if unchanged else "no" if not shift.contains(0.0) else "undecided"
+    else:
+        verdict = equivalence(varied, original, chance, paired=True, alpha=1 - level).verdict
+        survives = {"equivalent": "yes", "different": "no", "undecided": "undecided"}[verdict]
+    fields = {"mean": effect.mean_a, "shift": shift.value, "low": shift.low, "high": shift.high, "n": effect.n}
+    return fields | {"found": f"{effect.mean_a:.3g} ({shift.value:+.2g})", "survives": survives}

@@ -71,28 +71,13 @@ class Targets:
         table = table.with_columns(_held_out_column(table, held_out, seed).alias(HELD_OUT))
         if table[HELD_OUT].all():
             raise UsageError("every target is held out, so there is nothing to fit to.")
-        condition_parts = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in conditions]
-        return cls(
-            table.with_columns(
-                (pl.concat_str(condition_parts, separator=", ") if condition_parts else pl.lit("all")).alias(CONDITION)
-            ),
-            conditions,
-        )
+        parts = [pl.format(f"{name}={{}}", name) for name in conditions]
+        condition = pl.concat_str(parts, separator=", ") if parts else pl.lit("all")
+        return cls(table.with_columns(condition.alias(CONDITION)), conditions)
 
-    @property
-    def values(self) -> npt.NDArray[np.float64]:
-        """The target values."""
-        return self.table[VALUE].to_numpy()
-
-    @property
-    def scales(self) -> npt.NDArray[np.float64]:
-        """The scale of each target: one unit of distance."""
-        return self.table[SCALE].to_numpy()
-
-    @property
-    def held_out(self) -> npt.NDArray[np.bool_]:
-        """Which targets are held out."""
-        return self.table[HELD_OUT].to_numpy()
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """A column of the table: the values, scales, or which targets are held out."""
+        return self.table[name].to_numpy()
 
     def bundles(self) -> dict[str, dict[str, Any]]:
         """The conditions by name, each with its parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,8 @@ from populace.statistics import Effect, adjust, difference, equivalence
 
 Direction = Literal["up", "down", "undecided"]
 Holds = Literal["holds", "does not hold", "undecided"]
+HoldsOrNone = Holds | Literal["none"]
+Directions = dict[tuple[str, str], Direction]
 TWIN = "rule twin"
 
 
@@ -32,38 +34,43 @@ def orderings(frame: pl.DataFrame, outcome: str, by: str, arms: Sequence[str], l
     """
     rows: list[dict[str, Any]] = []
     for group in frame[by].unique(maintain_order=True).to_list():
-        mine = frame.filter(pl.col(by) == group).group_by("arm", "seed").agg(pl.col(outcome).mean())
-        wide = mine.pivot(on="arm", index="seed", values=outcome).sort("seed")
-        group_rows = []
-        for one, two in itertools.combinations([arm for arm in arms if arm in wide.columns], 2):
-            if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
-                continue
-            effect = difference(wide[two], wide[one], paired=True, level=level)
-            group_rows.append({by: group, "arm": two, "versus": one} | _effect_fields(effect))
-        for row, p in zip(group_rows, adjust([row["p"] for row in group_rows]) if group_rows else (), strict=True):
-            significant = p < 1 - level and row["effect"] != 0
+        group_rows = [
+            {by: group, "arm": two, "versus": one} | _effect_fields(_paired_difference(wide, one, two, level))
+            for wide, one, two in _pairs(frame.filter(pl.col(by) == group), outcome, "arm", arms)
+        ]
+        for row, p, significant in _adjusted(group_rows, level):
             way: Direction = "undecided" if not significant else "up" if row["effect"] > 0 else "down"
-            rows.append(row | {"p_adjusted": float(p), "direction": way})
+            rows.append(row | {"p_adjusted": p, "direction": way})
     return pl.DataFrame(rows, schema=_ORDER_SCHEMA | {by: pl.String})
 
 
-_ORDER_SCHEMA: dict[str, Any] = {
-    "arm": pl.String,
-    "versus": pl.String,
-    "effect": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p": pl.Float64,
-    "n": pl.Int64,
-    "p_adjusted": pl.Float64,
-    "direction": pl.String,
-}
+_TEXTS: dict[str, Any] = dict.fromkeys(("arm", "versus"), pl.String)
+_EFFECT_SCHEMA: dict[str, Any] = dict.fromkeys(("effect", "low", "high", "p"), pl.Float64) | {"n": pl.Int64}
+_ORDER_SCHEMA = _TEXTS | _EFFECT_SCHEMA | {"p_adjusted": pl.Float64, "direction": pl.String}
+
+
+def _pairs(frame: pl.DataFrame, outcome: str, by: str, names: Sequence[str]) -> Iterator[tuple[pl.DataFrame, str, str]]:
+    """Each pair of arms or models that share two seeds or more, with the table of means by seed."""
+    wide = frame.pivot(on=by, index="seed", values=outcome, aggregate_function="mean").sort("seed")
+    for one, two in itertools.combinations([name for name in names if name in wide.columns], 2):
+        if (wide[one].is_not_null() & wide[two].is_not_null()).sum() >= 2:
+            yield wide, one, two
+
+
+def _paired_difference(wide: pl.DataFrame, one: str, two: str, level: float) -> Effect:
+    return difference(wide[two], wide[one], paired=True, level=level)
 
 
 def _effect_fields(effect: Effect) -> dict[str, Any]:
     """An effect as columns; p is 0 for a difference without any variation, which has none."""
     estimate, p = effect.estimate, 0.0 if math.isnan(effect.p) else effect.p
     return {"effect": estimate.value, "low": estimate.low, "high": estimate.high, "p": p, "n": effect.n}
+
+
+def _adjusted(rows: list[dict[str, Any]], level: float) -> Iterator[tuple[dict[str, Any], float, bool]]:
+    """Each row with its p value, corrected for the number of rows, and whether its effect is significant."""
+    for row, p in zip(rows, adjust([row["p"] for row in rows]) if rows else (), strict=True):
+        yield row, float(p), bool(p < 1 - level and row["effect"] != 0)
 
 
 @dataclass(frozen=True)
@@ -77,30 +84,38 @@ class Consensus:
         share: For each group, how many of the pairs are decided the same way.
     """
 
-    pairs: dict[tuple[str, str], Direction]
+    pairs: Directions
     status: dict[str, Holds]
     share: dict[str, int]
 
     @classmethod
     def of(cls, table: pl.DataFrame, by: str, voters: Sequence[str]) -> Consensus:
         """The consensus of the groups that vote, and whether it holds in each group."""
+        directions = _directions(table, by)
         votes: dict[tuple[str, str], list[Direction]] = {}
-        directions: dict[str, dict[tuple[str, str], Direction]] = {}
-        for row in table.iter_rows(named=True):
-            pair = (row["versus"], row["arm"])
-            directions.setdefault(row[by], {})[pair] = row["direction"]
-            if row[by] in voters and row["direction"] != "undecided":
-                votes.setdefault(pair, []).append(row["direction"])
+        for pair, way in (vote for group in directions if group in voters for vote in directions[group].items()):
+            if way != "undecided":
+                votes.setdefault(pair, []).append(way)
         # Of two directions with equal votes the one that was met first is taken; the other models then do not hold it.
         pairs = {pair: max(dict.fromkeys(votes_cast), key=votes_cast.count) for pair, votes_cast in votes.items()}
-        status: dict[str, Holds] = {}
-        share: dict[str, int] = {}
-        for group, mine in directions.items():
-            same = sum(mine.get(pair) == way for pair, way in pairs.items())
-            against = any(mine.get(pair, way) not in (way, "undecided") for pair, way in pairs.items())
-            status[group] = "does not hold" if against else "holds" if pairs and same == len(pairs) else "undecided"
-            share[group] = same
+        status = {group: _status(pairs, mine) for group, mine in directions.items()}
+        share = {g: sum(mine.get(pair) == way for pair, way in pairs.items()) for g, mine in directions.items()}
         return cls(pairs, status, share)
+
+
+def _directions(table: pl.DataFrame, by: str) -> dict[str, Directions]:
+    """For each group of runs, the direction of each pair of arms."""
+    directions: dict[str, Directions] = {}
+    for row in table.iter_rows(named=True):
+        directions.setdefault(row[by], {})[row["versus"], row["arm"]] = row["direction"]
+    return directions
+
+
+def _status(pairs: Directions, mine: Directions) -> Holds:
+    """Whether an ordering of pairs holds in a group of runs."""
+    if any(mine.get(pair, way) not in (way, "undecided") for pair, way in pairs.items()):
+        return "does not hold"
+    return "holds" if pairs and all(mine.get(pair) == way for pair, way in pairs.items()) else "undecided"
 
 
 def model_differences(
@@ -113,22 +128,16 @@ def model_differences(
     """
     rows: list[dict[str, Any]] = []
     for arm in arms:
-        mine = frame.filter(pl.col("arm") == arm)
-        wide = mine.pivot(on="mind", index="seed", values=outcome, aggregate_function="mean").sort("seed")
-        for one, two in itertools.combinations([mind for mind in minds if mind in wide.columns], 2):
-            if (wide[one].is_not_null() & wide[two].is_not_null()).sum() < 2:
-                continue
-            effect = difference(wide[two], wide[one], paired=True, level=level)
-            row = {"arm": arm, "model": two, "versus": one} | _effect_fields(effect)
+        for wide, one, two in _pairs(frame.filter(pl.col("arm") == arm), outcome, "mind", minds):
+            row = {"arm": arm, "model": two, "versus": one} | _effect_fields(_paired_difference(wide, one, two, level))
             if margin is not None:
                 row["verdict"] = equivalence(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
             rows.append(row)
-    if margin is None and rows:
-        for row, p in zip(rows, adjust([row["p"] for row in rows]), strict=True):
-            row["verdict"] = "different" if p < 1 - level and row["effect"] != 0 else "undecided"
-    schema = {name: _ORDER_SCHEMA[name] for name in ("arm", "versus", "effect", "low", "high", "p", "n")}
-    columns = {"arm": pl.String, "model": pl.String, **schema, "verdict": pl.String}
-    return pl.DataFrame(rows, schema=columns)
+    if margin is None:
+        for row, _, significant in _adjusted(rows, level):
+            row["verdict"] = "different" if significant else "undecided"
+    columns = dict.fromkeys(("arm", "model", "versus"), pl.String)
+    return pl.DataFrame(rows, schema={**columns, **_EFFECT_SCHEMA, "verdict": pl.String})
 
 
 def asking_shifts(
@@ -148,11 +157,8 @@ def asking_shifts(
             for other in others:
                 effect = difference(means.filter(pl.col(name) == other)[outcome], base, paired=False, level=level)
                 rows.append({"part": part, "way": str(other), "versus": str(first)} | _effect_fields(effect))
-    table = pl.DataFrame(rows, schema={"part": pl.String, "way": pl.String, **{n: _ORDER_SCHEMA[n] for n in _SHIFT}})
+    table = pl.DataFrame(rows, schema=dict.fromkeys(("part", "way", "versus"), pl.String) | _EFFECT_SCHEMA)
     return table.with_columns(p_adjusted=pl.Series(adjust(table["p"]), dtype=pl.Float64)) if rows else table
-
-
-_SHIFT = ("versus", "effect", "low", "high", "p", "n")
 
 
 @dataclass(frozen=True)
@@ -168,8 +174,8 @@ class StructureVerdict:
         sentences: The verdict, sentence by sentence; the first is the summary.
     """
 
-    ordering: Literal["holds", "does not hold", "undecided", "none"]
-    level: Literal["holds", "does not hold", "undecided", "none"]
+    ordering: HoldsOrNone
+    level: HoldsOrNone
     models: dict[str, Holds]
     twin: Holds | None
     sentences: tuple[str, ...]
@@ -204,25 +210,24 @@ def structure_verdict(
     consensus = Consensus.of(table, "mind", models)
     standing = {mind: consensus.status[mind] for mind in models}
     level = _level_status(differences)
+    count = f"{len(models)} model{'s' if len(models) > 1 else ''}"
     if not consensus.pairs:
-        sentence = (
-            f"No model orders the arms: none of their comparisons of {outcome} is decided in any of {len(models)}"
-        )
-        sentence = f"{sentence} model{'s' if len(models) > 1 else ''}"
-        ordering: Literal["holds", "does not hold", "undecided", "none"] = "none"
+        ordering: HoldsOrNone = "none"
+        sentence = f"No model orders the arms: none of their comparisons of {outcome} is decided in any of {count}"
+        endings = {"holds": "; levels agree", "does not hold": "; levels differ"}
     else:
-        agreeing = sum(status == "holds" for status in standing.values())
-        sentence = f"The ordering of arms holds in {agreeing} of {len(models)} model{'s' if len(models) > 1 else ''}"
-        against = [mind for mind, status in standing.items() if status == "does not hold"]
-        undecided = [mind for mind, status in standing.items() if status == "undecided"]
+        by_status = {status: [m for m in models if standing[m] == status] for status in standing.values()}
+        against, undecided = by_status.get("does not hold"), by_status.get("undecided")
+        ordering = "does not hold" if against else "undecided" if undecided else "holds"
+        sentence = f"The ordering of arms holds in {len(by_status.get('holds', []))} of {count}"
         sentence += f", is contradicted in {', '.join(against)}" if against else ""
         sentence += f", is undecided in {', '.join(undecided)}" if undecided else ""
-        ordering = "does not hold" if against else "undecided" if undecided else "holds"
-    words = {"holds": "; so does the level", "does not hold": "; the level does not"}
-    if consensus.pairs:
-        sentence += words.get(level, "; the level is undecided" if level == "undecided" else "") + "."
-    else:
-        sentence += {"holds": "; levels agree", "does not hold": "; levels differ"}.get(level, "") + "."
+        endings = {
+            "holds": "; so does the level",
+            "does not hold": "; the level does not",
+            "undecided": "; the level is undecided",
+        }
+    sentence += endings.get(level, "") + "."
     sentences = [sentence]
     if consensus.pairs:
         sentences.append(_ordering_sentence(outcome, structure, arms, consensus))
@@ -250,7 +255,7 @@ _TWIN_WORDS: dict[Holds, str] = {
 }
 
 
-def _level_status(differences: pl.DataFrame) -> Literal["holds", "does not hold", "undecided", "none"]:
+def _level_status(differences: pl.DataFrame) -> HoldsOrNone:
     if not differences.height:
         return "none"
     verdicts = set(differences["verdict"])
@@ -279,15 +284,8 @@ def _ordering_sentence(outcome: str, structure: Sequence[str], arms: Sequence[st
 
 
 def _asking_sentence(part: str, ways: pl.DataFrame, consensus: Consensus) -> str:
-    names = ways["way"].unique(maintain_order=True).to_list()
-    status = dict.fromkeys(names, "undecided")
-    for name in names:
-        mine = {(row["versus"], row["arm"]): row["direction"] for row in ways.filter(pl.col("way") == name).to_dicts()}
-        if any(mine.get(pair, way) not in (way, "undecided") for pair, way in consensus.pairs.items()):
-            status[name] = "does not hold"
-        elif all(mine.get(pair) == way for pair, way in consensus.pairs.items()):
-            status[name] = "holds"
-    holding = [name for name in names if status[name] == "holds"]
-    reversed_ways = [name for name in names if status[name] == "does not hold"]
+    status = {way: _status(consensus.pairs, mine) for way, mine in _directions(ways, "way").items()}
+    holding = sum(each == "holds" for each in status.values())
+    reversed_ways = [way for way, each in status.items() if each == "does not hold"]
     tail = f"; it turns round under {', '.join(reversed_ways)}" if reversed_ways else ""
-    return f"Over all models it holds under {len(holding)} of {len(names)} ways of {part}{tail}."
+    return f"Over all models it holds under {holding} of {len(status)} ways of {part}{tail}."

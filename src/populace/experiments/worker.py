@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +46,8 @@ class BatchResult(NamedTuple):
 
 
 INTERRUPTED = "interrupted"
+SPENT = ("decisions", "calls", "reused", "tokens", "cost")
+"""What a run used, as fields of its row."""
 
 
 class Worker:
@@ -91,14 +94,18 @@ class Worker:
 
     def _simulated_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         for arm in (self.arms[number] for number in job.arms):
-            seed = self.experiment.seed_of(job.replicate, arm)
-            yield self._row(arm, job.replicate, lambda arm=arm, seed=seed: self._simulate(arm, seed, limits))  # type: ignore[misc]
+            yield self._row(arm, job.replicate, partial(self._simulate, arm, job.replicate, limits))
 
-    def _simulate(self, arm: Arm, seed: int, limits: CallSettings | None) -> RunReader:
+    def _simulate(self, arm: Arm, replicate: int, limits: CallSettings | None) -> RunReader:
+        seed = self.experiment.seed_of(replicate, arm)
         place = self._kept_runs if self.keep == "run" else self.workspace
-        settings = arm.settings() | {"model": self._model(arm)} | _values(limits)
-        observer = _StopObserver(self.should_stop)
-        return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, observer=observer, **settings)
+        settings = self._settings(arm, limits) | {"observer": _StopObserver(self.should_stop)}
+        return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, **settings)
+
+    def _settings(self, arm: Arm, limits: CallSettings | None) -> dict[str, Any]:
+        """What `simulate` takes of an arm and of the limits."""
+        values = limits.model_dump(exclude_defaults=True) if limits is not None else {}
+        return arm.settings() | {"model": self._model(arm)} | values
 
     def _forked_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
         """Run the shared history once, then fork every arm; the cost of the history is counted with the first arm."""
@@ -115,15 +122,14 @@ class Worker:
                 row = self._row(arm, job.replicate, fork)
                 if shared and trunk and row["status"] == "complete":
                     spent = trunk[0].usage()
-                    for name in ("decisions", "calls", "reused", "tokens", "cost"):
+                    for name in SPENT:
                         row[name] += getattr(spent, name)
                 yield row
 
     def _trunk(self, replicate: int, place: Workspace, limits: CallSettings | None) -> Run:
         """The shared history: the first arm with its early interventions only, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
-        settings = arm.settings() | {"model": self._model(arm), "interventions": early_interventions(arm, fork_at)}
-        settings |= _values(limits)
+        settings = self._settings(arm, limits) | {"interventions": early_interventions(arm, fork_at)}
         observer = _StopObserver(self.should_stop, until=fork_at - 1)
         seed = self.experiment.seed_of(replicate, arm)
         try:
@@ -138,7 +144,7 @@ class Worker:
         before = self.arms[0].parameters
         changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
         late = [each for each in arm.interventions if each not in early_interventions(arm, fork_at)]
-        settings = arm.settings() | {"model": self._model(arm), "interventions": late} | _values(limits)
+        settings = self._settings(arm, limits) | {"interventions": late}
         return trunk.fork(fork_at, parameters=changed, observer=_StopObserver(self.should_stop), **settings)
 
     @contextlib.contextmanager
@@ -172,17 +178,10 @@ class Worker:
         try:
             run = execute()
             usage = run.usage()
-            row |= {
-                "outcomes": {outcome.name: outcome.of(run) for outcome in self.experiment.outcomes},
-                "answers": dict(run.statuses),
-                "steps": run.steps[-1],
-                "decisions": usage.decisions,
-                "calls": usage.calls,
-                "reused": usage.reused,
-                "tokens": usage.tokens,
-                "cost": usage.cost,
-                "run": run.name if self.keep == "run" else "",
-            }
+            outcomes = {outcome.name: outcome.of(run) for outcome in self.experiment.outcomes}
+            row |= {"outcomes": outcomes, "answers": dict(run.statuses), "steps": run.steps[-1]}
+            row |= {name: getattr(usage, name) for name in SPENT}
+            row["run"] = run.name if self.keep == "run" else ""
             row |= run_evidence(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
         except (InterruptedRunError, BudgetError):
             raise
@@ -214,11 +213,6 @@ class _StopObserver(Observer):
         self.reached = self._until is not None and simulation.step >= self._until
         if self.reached or self._should_stop():
             simulation.halt()
-
-
-def _values(limits: CallSettings | None) -> dict[str, Any]:
-    """What `simulate` takes of the limits."""
-    return limits.model_dump(exclude_defaults=True) if limits is not None else {}
 
 
 _this_worker: Worker | None = None

@@ -126,7 +126,7 @@ class Intervention(pydantic.BaseModel):
 
 
 class Announce(Intervention):
-    """Tell people something; it stands first in whatever they are asked, for `steps` steps or for good.
+    """Tell people something; it stands before all that they are asked, for `steps` steps or until the end.
 
     Example:
         >>> Announce(at=3, text="Wear green.", steps=2).describe()

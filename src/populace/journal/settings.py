@@ -16,7 +16,7 @@ DECIDERS: tuple[str, ...] = typing.get_args(Decider)
 
 
 class RunSettings(pydantic.BaseModel):
-    """What decides how a run goes, beside its scenario.
+    """The settings of a run, besides its scenario.
 
     Example:
         >>> RunSettings(seed=3).temperature
@@ -25,18 +25,21 @@ class RunSettings(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
-    model: str = pydantic.Field(default="embedded", description="Who decides: a model string such as `embedded`.")
-    seed: int = pydantic.Field(default=0, description="Seed of everything random in the run.")
+    model: str = pydantic.Field(default="embedded", description="The language model, as a string such as `embedded`.")
+    seed: int = pydantic.Field(default=0, description="The seed of all random numbers of the run.")
     temperature: float = pydantic.Field(
-        default=1.0, ge=0, allow_inf_nan=False, description="Temperature, applied to the distributions after the fact."
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="1 uses distributions as the model gave them, 0 always takes the most probable option.",
     )
     decider: Decider = pydantic.Field(
-        default="model", description="Who decides for people whom no column gives another."
+        default="model", description="What decides for people, unless their column `decider` says otherwise."
     )
     variation: dict[str, Any] = pydantic.Field(
         default={},
         exclude_if=lambda variation: not variation,
-        description="Another way to ask the same: other words, order, labels or names.",
+        description="Another way to ask the same questions: other words, order, labels or names.",
     )
 
     @pydantic.field_validator("model", mode="before")

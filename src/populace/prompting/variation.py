@@ -68,10 +68,10 @@ class Variation(pydantic.BaseModel):
 
     Attributes:
         wording: A paraphrase made by rule: `polite`, `headed`, `asked first` or `role`.
-        phrases: Paraphrases of your own: from words in the templates of the scenario (fields included) to others.
+        phrases: Paraphrases of your own: a mapping from phrases in the templates of the scenario to other phrases.
         order: The order of options, for questions that leave it fixed: `reversed`, `random` or `rotate`.
-        labels: Exchange the names of options wherever they stand, each for the next one's. This is done only where
-            people are told of every option by its name, as of blue and green shirts; yes and no mean what they say.
+        labels: Exchange the names of options wherever they stand, each for the next one's. This is done only if the
+            text before the question names every option, such as blue and green shirts; yes and no are not exchanged.
         space: White space: each sentence on a line of its own (`lines`), or two spaces between them (`double`).
         names: Other first names of the same sex, so many places further in the list of names; replies are read back.
             Only names that Populace itself gives are changed.

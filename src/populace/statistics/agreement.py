@@ -104,11 +104,11 @@ def agreement(
     distance = _distances(counts.sum(axis=0), scores, level)
     draws = _draws(len(counts), resamples, seed)
     basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)
-    code_pair = _rater_codes(shared) if raters == 2 else None
+    code_pair = shared.sort("item", "rater")["code"].to_numpy().reshape(-1, 2).T if raters == 2 else None
     return Agreement(
         alpha=percentile(_alpha(draws, counts, distance), *basis),
         share=percentile(_share(draws, counts), *basis),
-        kappa=None if code_pair is None else percentile(_kappa(draws, *code_pair, len(scores)), *basis),
+        kappa=None if code_pair is None else percentile(_kappa(draws, code_pair, len(scores)), *basis),
         items=len(counts),
         single=single,
         raters=raters,
@@ -173,12 +173,8 @@ def _share(draws: Numbers, counts: Numbers) -> Numbers:
     return np.asarray((draws @ (counts * (counts - 1)).sum(axis=1)) / (draws @ (sizes * (sizes - 1))))
 
 
-def _rater_codes(ratings: pl.DataFrame) -> tuple[Any, Any]:
-    ordered = ratings.sort("item", "rater")["code"].to_numpy().reshape(-1, 2)
-    return ordered[:, 0], ordered[:, 1]
-
-
-def _kappa(draws: Numbers, first: Any, second: Any, values: int) -> Numbers:
+def _kappa(draws: Numbers, code_pair: Any, values: int) -> Numbers:
+    first, second = code_pair
     items = draws.sum(axis=1)
     equal = draws @ (first == second).astype(np.float64) / items
     rating_shares = [draws @ np.eye(values)[codes] / items[:, None] for codes in (first, second)]

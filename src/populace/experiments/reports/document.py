@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from populace.experiments.reports.blocks import Block, Figure, Heading
-from populace.experiments.reports.experiment_report import experiment_report
 from populace.experiments.reports.figures import standalone_svg
 from populace.experiments.reports.rendering import html_page, markdown_text
-from populace.experiments.reports.run_report import run_report
-from populace.experiments.results import Results
-from populace.experiments.validation import ValidityCard, validity
-from populace.experiments.validation.external_checks import Reference
+from populace.experiments.validation import ValidityCard
 from populace.journal.segments import writing
-from populace.runs.reader import RunReader
 
 
 @dataclass(frozen=True)
@@ -61,23 +56,3 @@ class Report:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
         return [folder / name for name in files]
-
-
-def report(subject: RunReader | Results, *, reference: Reference | None = None, probe: bool = False) -> Report:
-    """The report of an experiment or of a single run.
-
-    Args:
-        subject: The results of an experiment, or a run.
-        reference: Target shares of answers, for the validity card.
-        probe: Let the validity card ask the first question in other orders, if the runs cannot show position bias.
-
-    Example:
-        >>> from populace import simulate
-        >>> from populace.scenarios.norms import Norms
-        >>> run = simulate(Norms(workers=4, days=2), decider="rule", seed=1, keep="nothing")
-        >>> "Validity" in report(run).html
-        True
-    """
-    card = validity(subject, reference=reference, probe=probe)
-    parts = experiment_report(subject, card) if isinstance(subject, Results) else run_report(subject, card)
-    return Report(parts.name, parts.lead, parts.summary, parts.body, card)

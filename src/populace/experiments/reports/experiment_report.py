@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import yaml
@@ -16,6 +16,7 @@ from populace.experiments.outcomes import Outcome
 from populace.experiments.plan import ExperimentPlan
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
+from populace.experiments.reports.document import Report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
@@ -23,18 +24,13 @@ from populace.statistics.intervals import mean_band
 
 _MAX_ROWS_DRAWN = 24
 _MAX_SENTENCES = 6
+_CARD_EXPLANATION = (
+    "A check that passes says that nothing was found against the result in this respect, "
+    "not that people would do the same. What was not measured is not passed."
+)
 
 
-class ReportParts(NamedTuple):
-    """The parts of a report."""
-
-    name: str
-    lead: tuple[Block, ...]
-    summary: tuple[Block, ...]
-    body: tuple[Block, ...]
-
-
-def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
+def experiment_report(results: Results, card: ValidityCard) -> Report:
     """Question, design, figures, tables, card, failures, how to repeat it, manifest."""
     experiment = results.experiment
     lead: list[Block] = [Heading(results.name, 1)]
@@ -46,9 +42,9 @@ def experiment_report(results: Results, card: ValidityCard) -> ReportParts:
     summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
     body = [*_design(results), *_outcomes(results), *_over_time(results)]
-    body += [Heading("Validity card"), _card_explanation(), Card(card)]
+    body += [Heading("Validity card"), Prose([_CARD_EXPLANATION], kind="soft"), Card(card)]
     body += [*_failures(results), *_repeat(results), *_manifest(results)]
-    return ReportParts(results.name, tuple(lead), tuple(summary), tuple(body))
+    return Report(results.name, tuple(lead), tuple(summary), tuple(body), card)
 
 
 def _state(results: Results) -> str:
@@ -70,12 +66,11 @@ def _findings(results: Results) -> list[str]:
         return [f"No effect on {name} can be told: {error.what}"]
     first = effects.row(0, named=True)
     pairs = "pair by pair" if first["paired"] else "as independent runs"
-    sentences = [
-        f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}; compared {pairs}:"
-    ]
-    sentences += [_sentence(row) for row in effects.head(_MAX_SENTENCES).iter_rows(named=True)]
+    baseline = f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}"
+    sentences = [_sentence(row) for row in effects.head(_MAX_SENTENCES).iter_rows(named=True)]
     left = effects.height - _MAX_SENTENCES
-    return [*sentences, f"{left} further comparisons stand below."] if left > 0 else sentences
+    further = [f"{left} further comparisons stand below."] if left > 0 else []
+    return [f"{baseline}; compared {pairs}:", *sentences, *further]
 
 
 def _sentence(row: dict[str, Any]) -> str:
@@ -83,7 +78,8 @@ def _sentence(row: dict[str, Any]) -> str:
     if row["low"] <= 0 <= row["high"]:
         return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
     way = "higher" if row["effect"] > 0 else "lower"
-    sure = "" if math.isnan(row["p_adjusted"]) else f", adjusted p {_p(row['p_adjusted'])}"
+    p = row["p_adjusted"]
+    sure = "" if math.isnan(p) else ", adjusted p < 0.001" if p < 0.001 else f", adjusted p = {p:.3f}"
     return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}{sure}."
 
 
@@ -192,24 +188,13 @@ def _over_time(results: Results) -> Iterator[Block]:
         lines = {}
         for arm in arms[: figures.MOST_LINES]:
             paths = [row["paths"][name] for row in results.rows if row["arm"] == arm.number and "paths" in row]
-            table = mean_band([path for path in paths if path])
-            if table.height:
-                lines[arm.name] = table
+            lines[arm.name] = mean_band([path for path in paths if path])
+        lines = {arm: table for arm, table in lines.items() if table.height}
         if lines:
             omission = f" The first {len(lines)} of {len(arms)} arms are drawn." if len(arms) > len(lines) else ""
             svg = figures.paths(lines, f"{name.replace('_', ' ')}", name=f"path-{name}")
             caption = f"{name} over the steps: the mean over runs, with its 95 % interval as a band.{omission}"
             yield Figure(f"path-{name}", svg, caption)
-
-
-def _card_explanation() -> Prose:
-    return Prose(
-        [
-            "A check that passes says that nothing was found against the result in this respect, "
-            "not that people would do the same. What was not measured is not passed."
-        ],
-        kind="soft",
-    )
 
 
 def _failures(results: Results) -> Iterator[Block]:
@@ -270,32 +255,19 @@ def _shortest_outcome(outcome: Outcome) -> Any:
 
 def _unit(values: pl.Series) -> str:
     known = values.drop_nulls()
-    if known.len() and known.is_between(0, 1).all():
-        return "from 0 to 1"
-    return "in the scenario's own unit"
+    return "from 0 to 1" if known.len() and known.is_between(0, 1).all() else "in the scenario's own unit"
 
 
 def _interval_rows(
     table: pl.DataFrame, value: str, dots: Mapping[str, Sequence[float]] | None = None
 ) -> list[figures.IntervalRow]:
     """The first rows of a table as rows of a figure; `value` is the column of the estimate."""
-    return [
-        figures.IntervalRow(
-            row["arm"],
-            row[value],
-            row["low"],
-            row["high"],
-            _interval(row[value], row["low"], row["high"], f"n = {row['n']}"),
-            (dots or {}).get(row["arm"], ()),
-        )
-        for row in table.head(_MAX_ROWS_DRAWN).iter_rows(named=True)
-    ]
-
-
-def _interval(value: float | None, low: float | None, high: float | None, n: str) -> str:
-    if value is None:
-        return n
-    return f"{value:.3g}, {n}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}], {n}"
+    rows = []
+    for arm, estimate, low, high, n in table.select("arm", value, "low", "high", "n").head(_MAX_ROWS_DRAWN).iter_rows():
+        interval = "" if low is None or high is None else f" [{low:.3g}, {high:.3g}]"
+        note = f"n = {n}" if estimate is None else f"{estimate:.3g}{interval}, n = {n}"
+        rows.append(figures.IntervalRow(arm, estimate, low, high, note, (dots or {}).get(arm, ())))
+    return rows
 
 
 def _share(row: dict[str, Any]) -> str:
@@ -308,7 +280,3 @@ def _spread(values: pl.Series) -> str:
         return f"{known.n_unique()} different ends in {known.len()} runs"
     numbers = known.to_numpy()
     return f"from {numbers.min():.3g} to {numbers.max():.3g}, mean {numbers.mean():.3g}, n = {known.len()} runs"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

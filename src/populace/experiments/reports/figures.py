@@ -79,12 +79,9 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
             if row.low is not None and row.high is not None:
                 axes.plot([row.low, row.high], [place + 0.1] * 2, color=INK, linewidth=1.8, solid_capstyle="butt")
             if row.value is not None:
-                axes.plot(
-                    row.value, place + 0.1, marker="D", markersize=6.5, color=colour, markeredgecolor=INK, zorder=5
-                )
-        axes.set_ylim(len(rows) - 0.55, -0.6)
-        axes.set_yticks([])
-        axes.set_xlabel(axis)
+                diamond: Any = {"marker": "D", "markersize": 6.5, "markeredgecolor": INK}
+                axes.plot(row.value, place + 0.1, color=colour, zorder=5, **diamond)
+        axes.set(ylim=(len(rows) - 0.55, -0.6), yticks=[], xlabel=axis)
         axes.grid(axis="x", color=LINE, linewidth=0.7)
 
     return _svg(draw, 0.75 + _ROW * len(rows), name)
@@ -108,27 +105,16 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
             band = table.drop_nulls(["low", "high"])
             if band.height:
                 axes.fill_between(band["step"], band["low"], band["high"], color=colour, alpha=shade, linewidth=0)
-            every = max(1, len(step) // 12)
-            axes.plot(
-                step,
-                table["mean"],
-                color=colour,
-                linestyle=style,
-                marker=_SIGNS[place],
-                markersize=4,
-                markevery=every,
-                label=label,
-            )
+            marks: Any = {"marker": _SIGNS[place], "markersize": 4, "markevery": max(1, len(step) // 12)}
+            axes.plot(step, table["mean"], color=colour, linestyle=style, label=label, **marks)
         ends = [x for table in lines.values() for n in ("mean", "low", "high") for x in table[n].drop_nulls()]
         if ends and min(ends) >= 0 and max(ends) <= 1:
             axes.set_ylim(-0.03, 1.03)
-        axes.set_xlabel("step")
-        axes.set_ylabel(axis)
+        axes.set(xlabel="step", ylabel=axis)
         axes.grid(color=LINE, linewidth=0.7)
         if len(lines) > 1:
-            legend = axes.figure.legend(loc="outside upper left", ncols=2 if len(lines) > 2 else 1, frameon=False)
-            for text in legend.get_texts():
-                text.set_color(INK)
+            columns = 2 if len(lines) > 2 else 1
+            axes.figure.legend(loc="outside upper left", ncols=columns, frameon=False, labelcolor=INK)
 
     return _svg(draw, 3.1 + 0.11 * min(len(lines), MOST_LINES), name)
 
@@ -139,8 +125,7 @@ def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: s
     def draw(axes: Axes) -> None:
         known = runs.select(factor, outcome).drop_nulls()
         axes.scatter(known[factor], known[outcome], s=14, color=PALETTE[0], alpha=0.5, linewidths=0)
-        axes.set_xlabel(factor.replace("_", " "))
-        axes.set_ylabel(axis)
+        axes.set(xlabel=factor.replace("_", " "), ylabel=axis)
         axes.grid(color=LINE, linewidth=0.7)
 
     return _svg(draw, 2.6, name)
@@ -206,7 +191,7 @@ def _embeddable_svg(svg: str, name: str) -> str:
     referenced_ids = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', body))
     body = re.sub(r'\s*\bid="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in referenced_ids else "", body)
     body = re.sub(r'(url\(#|href="#)([^)"]+)', rf"\g<1>{name}-\2", body)
-    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
-    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
+    for size in ("width", "height"):
+        body = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", body, count=1)
     body = body.replace("'DejaVu Sans'", "system-ui, sans-serif").replace("DejaVu Sans", "system-ui, sans-serif")
     return body.replace(INK, "currentColor").replace(LINE, "var(--line)").replace(PAPER, "var(--paper)")

@@ -12,14 +12,14 @@ from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
-from populace.experiments.reports.experiment_report import ReportParts
+from populace.experiments.reports.document import Report
 from populace.experiments.validation import ValidityCard
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
 
 
-def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
+def run_report(run: RunReader, card: ValidityCard) -> Report:
     """Settings, metrics, tables of the scenario, validity card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
@@ -31,7 +31,7 @@ def run_report(run: RunReader, card: ValidityCard) -> ReportParts:
     settings = (Heading("Settings"), Facts(settings_rows(run)))
     validity = (Heading("Validity card"), Card(card))
     body: list[Block] = [*settings, *_metrics(run), *_findings(run), *validity, *_repeat(run)]
-    return ReportParts(run.name, lead, summary, tuple(body))
+    return Report(run.name, lead, summary, tuple(body), card)
 
 
 def _metrics(run: RunReader) -> Iterator[Block]:

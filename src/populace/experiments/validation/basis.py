@@ -14,6 +14,8 @@ from populace.experiments.results import Results
 from populace.runs.caveats import ResultBasis, run_basis
 from populace.runs.reader import RunReader
 
+_SPENT = ("calls", "reused", "tokens", "cost")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ValidityBasis(ResultBasis):
@@ -78,7 +80,7 @@ def _run_basis(run: RunReader) -> ValidityBasis:
         runs=1,
         failed=int(run.manifest.status.state == "failed"),
         replicates=None,
-        spent={"calls": usage.calls, "reused": usage.reused, "tokens": usage.tokens, "cost": usage.cost},
+        spent={name: getattr(usage, name) for name in _SPENT},
     )
 
 
@@ -102,6 +104,6 @@ def _experiment_basis(results: Results) -> ValidityBasis:
         runs=len(rows),
         failed=sum(row["status"] == "failed" for row in rows),
         replicates=min((complete[arm.number] for arm in arms), default=0),
-        spent={name: float(sum(row.get(name) or 0 for row in rows)) for name in ("calls", "reused", "tokens", "cost")},
+        spent={name: float(sum(row.get(name) or 0 for row in rows)) for name in _SPENT},
         unfinished="" if results.state == "complete" else results.reason or results.state,
     )

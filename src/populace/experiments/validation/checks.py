@@ -39,25 +39,16 @@ def answer_checks(basis: ValidityBasis) -> list[Check]:
     """Invalid answers, and refusals among them."""
     total = sum(basis.statuses.values())
     if not total:
-        return [
-            unmeasured_check("invalid answers", "Nobody was asked anything."),
-            unmeasured_check("refusals", "Nobody was asked."),
-        ]
+        reasons = {"invalid answers": "Nobody was asked anything.", "refusals": "Nobody was asked."}
+        return [unmeasured_check(name, reason) for name, reason in reasons.items()]
     bad = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
     share, refused = sum(bad.values()) / total, basis.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
     reason = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
+    declined = "The model declined to answer for some people, and not at random." if refused else "Nobody refused."
     return [
-        Check("invalid answers", _at_most(share, INVALID), percent(share), reason, _up_to(INVALID), share, total),
-        Check(
-            "refusals",
-            _at_most(refused, REFUSED),
-            percent(refused),
-            "The model declined to answer for some people, and not at random." if refused else "Nobody refused.",
-            _up_to(REFUSED),
-            refused,
-            total,
-        ),
+        _share_check("invalid answers", share, INVALID, reason, total),
+        _share_check("refusals", refused, REFUSED, declined, total),
     ]
 
 
@@ -72,12 +63,10 @@ def mass_check(basis: ValidityBasis) -> Check:
     if masses:
         least, where, _ = basis.worst_arm(masses, badness=operator.neg)
         result = f"mean {least:.2f}{where}, {result}"
-    reason = (
-        "In these the model was hardly answering the question."
-        if low
-        else "Nearly everywhere at least half of the probability fell on the offered options."
-    )
-    return Check(name, _at_most(low, LOW), result, reason, _up_to(LOW), low, scored)
+    reason = "Nearly everywhere at least half of the probability fell on the offered options."
+    if low:
+        reason = "In these the model was hardly answering the question."
+    return _share_check(name, low, LOW, reason, scored, result)
 
 
 def position_check(basis: ValidityBasis) -> Check:
@@ -134,13 +123,9 @@ def persona_check(basis: ValidityBasis) -> Check:
     shifts = [(arm, each["shift"], each["n"]) for arm, each in personas if each["shift"] is not None]
     if not shifts:
         kinds = {each["kind"] for _, each in personas}
-        why = (
-            "No two personas were ever in the same situation."
-            if "apart" in kinds
-            else "The prompts describe no persona."
-        )
-        if kinds == {"name"}:
-            why = "Personas consist of a name alone."
+        why = "Personas consist of a name alone." if kinds == {"name"} else "The prompts describe no persona."
+        if "apart" in kinds:
+            why = "No two personas were ever in the same situation."
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
     least, where, n = basis.worst_arm(shifts, badness=operator.neg)
     reason = f"The mean distance of an answer from those of others in the same situation{where}."
@@ -156,8 +141,8 @@ def homogeneity_check(basis: ValidityBasis) -> Check:
     if not shares:
         return unmeasured_check(name, "Five people were never asked the same question at once.")
     most, where, n = basis.worst_arm(shares, badness=float)
-    reason = f"The share of the commonest answer when several people were first asked the same{where}."
-    return Check(name, _at_most(most, ALIKE), percent(most), reason, _up_to(ALIKE), most, n)
+    reason = f"The share of the most common answer when several people were first asked the same{where}."
+    return _share_check(name, most, ALIKE, reason, n)
 
 
 def drift_check(basis: ValidityBasis) -> Check:
@@ -183,28 +168,15 @@ def size_checks(basis: ValidityBasis) -> list[Check]:
         reason = "One run shows what can happen, not how often."
         return [Check("replicates", "inform", "a single run", reason, f"at least {REPLICATES}", 1.0, 1), cost_check]
     share = basis.failed / basis.runs if basis.runs else 0.0
-    replicates = basis.replicates
+    smallest, bar = f"{basis.replicates} in the smallest arm", f"at least {REPLICATES}"
+    enough = _at_least(basis.replicates, REPLICATES)
+    reason = "Intervals describe the variation between seeds; with few seeds they are wide and assume normality."
+    loss = "All runs came to their end."
+    if basis.failed:
+        loss = "Failed runs are in no figure; if they fail for a reason, what is left is a selection."
     return [
-        Check(
-            "replicates",
-            _at_least(replicates, REPLICATES),
-            f"{replicates} in the smallest arm",
-            "Intervals are over seeds; with few of them they are wide and lean on normality.",
-            f"at least {REPLICATES}",
-            float(replicates),
-            basis.runs,
-        ),
-        Check(
-            "failed runs",
-            _at_most(share, FAILED),
-            f"{basis.failed} of {basis.runs}",
-            "Failed runs are in no figure; if they fail for a reason, what is left is a selection."
-            if basis.failed
-            else "All runs came to their end.",
-            _up_to(FAILED),
-            share,
-            basis.runs,
-        ),
+        Check("replicates", enough, smallest, reason, bar, float(basis.replicates), basis.runs),
+        _share_check("failed runs", share, FAILED, loss, basis.runs, f"{basis.failed} of {basis.runs}"),
         cost_check,
     ]
 
@@ -236,5 +208,7 @@ def _at_least(value: float, limit: float) -> CheckVerdict:
     return "pass" if value >= limit else "fail"
 
 
-def _up_to(limit: float) -> str:
-    return f"at most {limit * 100:.0f} %"
+def _share_check(name: str, share: float, limit: float, reason: str, n: int, result: str | None = None) -> Check:
+    """A check of a share that must not exceed its limit."""
+    bar = f"at most {limit * 100:.0f} %"
+    return Check(name, _at_most(share, limit), result or percent(share), reason, bar, share, n)

@@ -52,7 +52,9 @@ def reference_check(basis: ValidityBasis, reference: Reference | None) -> Check:
     """The distance of the answers of the first arm from target shares, and the ratio of their entropies."""
     name = "reference"
     if reference is None:
-        return unmeasured_check(name, "No reference was given, so nothing says whether people would answer so.")
+        return unmeasured_check(
+            name, "No reference was given, so it is not known whether real people answer like this."
+        )
     table = reference_shares(reference)
     comparisons = []
     for question, part in table.group_by("question", maintain_order=True):
@@ -110,23 +112,15 @@ def _model_agreement(results: Results, arms: list[Any], models: list[str]) -> Ch
         different = others.filter((pl.col("low") > 0) | (pl.col("high") < 0))
         reason = f"{outcome} under {', '.join(models[1:])} against {models[0]}, by 95 % intervals."
         result = f"{different.height} of {others.height} other models differ"
-        return Check(
-            "models agree",
-            "fail" if different.height else "pass",
-            result,
-            reason,
-            "none",
-            different.height,
-            others.height,
-        )
-    same = total = 0
+        agree: CheckVerdict = "fail" if different.height else "pass"
+        return Check("models agree", agree, result, reason, "none", different.height, others.height)
+    same, total = 0, len(shared) - 1
     for group in shared[1:]:
         signs = []
         for model in models:
             effects = results.effects(outcome, baseline=shared[0][model])
             row = effects.row(by_predicate=pl.col("arm") == group[model], named=True)
             signs.append(0 if row["low"] <= 0 <= row["high"] else int(np.sign(row["effect"])))
-        total += 1
         same += len(set(signs)) == 1
     reason = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
     verdict: CheckVerdict = "pass" if same == total else "fail"

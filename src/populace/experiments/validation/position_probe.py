@@ -11,7 +11,7 @@ from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario
 from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.experiments.evidence import distribution_matrix, place_effect
+from populace.experiments.evidence import distribution_matrix, place_effect, scored_prompts
 from populace.experiments.results import Results
 from populace.experiments.validation.card import Check, CheckVerdict
 from populace.experiments.validation.checks import PLACE, points, unmeasured_check
@@ -56,14 +56,12 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
 
 def _position_check(prompts: pl.DataFrame, calls: int) -> Check:
     """The change in an option's probability when it is shown first, over all prompts and orders."""
-    known = prompts.filter(pl.col("probabilities").is_not_null() & (pl.col("status") == "ok"))
-    effect = None
+    known, effect = scored_prompts(prompts), None
     if known.height:
         effect = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
     if effect is None:
-        return unmeasured_check(
-            "position bias", "The model gives no distributions, so a probe of one question shows nothing."
-        )
+        why = "The model gives no distributions, so a probe of one question shows nothing."
+        return unmeasured_check("position bias", why)
     shift = effect["shift"]
     reason = f"What an option of the first question gains by being shown first; probed with {calls:,} further calls."
     verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"

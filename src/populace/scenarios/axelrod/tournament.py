@@ -20,7 +20,6 @@ from populace.people import People
 from populace.questions import Choice
 from populace.runs.reader import RunReader
 from populace.scenarios.axelrod.players import cooperates, player, remember
-from populace.scenarios.axelrod.report_tables import conduct, opponents, standings
 from populace.scenarios.axelrod.wordings import MOVES, WORDINGS, Words, move_words, moves
 from populace.scenarios.wordings import WordingName
 
@@ -165,9 +164,6 @@ class Axelrod(Scenario):
         seats = people.ids.to_list()
         return moves(np.array([cooperates(self.players[seat], self.players[self.partner[seat]]) for seat in seats]))
 
-    def _models(self) -> People:
-        return self.people.where(model_seat=True)
-
     @metric
     def cooperation(self) -> float | None:
         """The share of all moves in this round that cooperated."""
@@ -176,7 +172,7 @@ class Axelrod(Scenario):
     @metric
     def model_cooperation(self) -> float | None:
         """The share of the model's moves in this round that cooperated."""
-        return self._models().share(move=MOVES[0]) if self.history and len(self.by_model) else None
+        return self.people.where(model_seat=True).share(move=MOVES[0]) if self.history and len(self.by_model) else None
 
     @metric
     def model_score(self) -> float | None:
@@ -206,7 +202,7 @@ class Axelrod(Scenario):
         """The table of the tournament so far."""
         if not self.history:
             return []
-        table = standings(self.people.frame, len(self.history)).head(12)
+        table = _standings(self.people.frame, len(self.history)).head(12)
         return [f"{name:<28} {score:6.3f} a round  {share:4.0%} cooperated" for name, score, share in table.iter_rows()]
 
     @classmethod
@@ -218,12 +214,12 @@ class Axelrod(Scenario):
         tables = [
             ReportTable(
                 "The tournament",
-                standings(people, rounds),
+                _standings(people, rounds),
                 "Points a round over all matches; nobody plays against themselves.",
             )
         ]
         if people["model_seat"].any():
-            tables += [conduct(people, run.history("round")), opponents(people, rounds)]
+            tables += [_conduct(people, run.history("round")), _opponents(people, rounds)]
         return tables
 
 
@@ -234,3 +230,43 @@ def _distinct(names: list[str]) -> list[str]:
         counts[name] += 1
         distinct.append(name if counts[name] == 1 else f"{name} {counts[name]}")
     return distinct
+
+
+def _standings(people: pl.DataFrame, rounds: int) -> pl.DataFrame:
+    """Points a round and the share of cooperation of every player, the best first."""
+    return _means(people, "player", rounds).sort("score", descending=True, maintain_order=True)
+
+
+def _conduct(people: pl.DataFrame, rounds: pl.DataFrame) -> ReportTable:
+    """How often the model cooperated after each outcome of the round before."""
+    seats = people.filter("model_seat")["id"]
+    model_rounds = rounds.filter(pl.col("seat").is_in(seats.implode())).sort("seat", "step")
+    after = model_rounds.with_columns(
+        before=pl.format(
+            "{} {}",
+            pl.when(pl.col("own")).then(pl.lit("C")).otherwise(pl.lit("D")),
+            pl.when(pl.col("other")).then(pl.lit("C")).otherwise(pl.lit("D")),
+        )
+        .shift(1)
+        .over("seat")
+    )
+    table = (
+        after.with_columns(pl.col("before").fill_null("first round"))
+        .group_by("before")
+        .agg(pl.len().alias("rounds"), pl.col("own").mean().alias("cooperated"))
+        .sort("before")
+    )
+    note = "C C: both cooperated; C D: the model did and the other did not. Tit for tat is 1, 0, 1, 0."
+    return ReportTable("How the model played, by the round before", table, note)
+
+
+def _opponents(people: pl.DataFrame, rounds: int) -> ReportTable:
+    """What the model earned and did against each opponent."""
+    table = _means(people.filter("model_seat"), "opponent", rounds)
+    return ReportTable("The model against each opponent", table)
+
+
+def _means(people: pl.DataFrame, by: str, rounds: int) -> pl.DataFrame:
+    return people.group_by(by, maintain_order=True).agg(
+        score=pl.col("score").mean() / rounds, cooperation=pl.col("cooperated").mean() / rounds
+    )

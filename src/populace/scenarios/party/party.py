@@ -221,16 +221,11 @@ class Party(TownLife):
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
         """Who came to know, and through whom."""
-        people = run.people()
-        names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
-        events = run.events
-        news = diffusion_of(events)
-        came = set(events.filter(pl.col("kind") == "came")["person"].to_list())
-        table = news.table(names).with_columns(
-            at=pl.Series([_when(time) for time in news.table(names)["time"]], dtype=pl.String)
-        )
-        reached = table.select("name", "at", "from", "chain").with_columns(
-            came=pl.Series([name in {names[who] for who in came} for name in table["name"]], dtype=pl.Boolean)
+        news, names, came = _outcome(run)
+        table = news.table(names)
+        at = [f"day {time // DAY + 1}, {time_of_day(time)}" for time in table["time"]]
+        reached = table.with_columns(at=pl.Series(at, dtype=pl.String)).select(
+            "name", "at", "from", "chain", came=pl.col("name").is_in([names[who] for who in came])
         )
         note = f"{len(news.claims)} utterances spoke of the party without evidence."
         return [ReportTable("Who came to know, from whom", reached, note)]
@@ -238,12 +233,9 @@ class Party(TownLife):
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
         """The tree of who told whom, and when."""
-        people, events = run.people(), run.events
-        names = dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
-        news = diffusion_of(events)
+        news, names, came = _outcome(run)
         if not news.knows:
             return []
-        came = set(events.filter(pl.col("kind") == "came")["person"].to_list())
         end = BEGINS + run.steps[-1] * TICK
         title = f"{run.name} · {run.manifest.regime.model} · seed {run.manifest.regime.seed}"
         return [draw_diffusion(news, names, came, folder / "diffusion.png", title=title, end=end)]
@@ -261,5 +253,8 @@ def diffusion_of(events: pl.DataFrame) -> Diffusion:
     return news
 
 
-def _when(time: int) -> str:
-    return f"day {time // DAY + 1}, {time_of_day(time)}"
+def _outcome(run: RunReader) -> tuple[Diffusion, dict[Id, str], set[Id]]:
+    """The diffusion of the news, the names of all people, and who came."""
+    people = run.people()
+    came = set(run.events.filter(pl.col("kind") == "came")["person"].to_list())
+    return diffusion_of(run.events), dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True)), came

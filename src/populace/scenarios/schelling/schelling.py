@@ -19,13 +19,6 @@ from populace.questions import Choice, Rating
 from populace.runs.charts import PALETTE
 from populace.runs.reader import RunReader
 from populace.scenarios.pictures import draw_cells
-from populace.scenarios.schelling.report_tables import (
-    before_and_after,
-    leaving_by_likeness,
-    mixed_similarity,
-    similarity,
-    thresholds,
-)
 from populace.scenarios.wordings import WordingName, read_wordings
 from populace.worlds.grid import Grid
 
@@ -174,12 +167,12 @@ class Schelling(Scenario):
     @metric
     def similarity(self) -> float | None:
         """The mean share of like neighbours, over all who have neighbours."""
-        return similarity(self.people.frame)
+        return _similarity(self.people.frame)
 
     @metric
     def segregation(self) -> float | None:
         """How far similarity lies above that of a random mix: 0 there, 1 where all neighbours are alike."""
-        similar, mixed = self.similarity(), mixed_similarity(self.people.frame)
+        similar, mixed = self.similarity(), _mixed_similarity(self.people.frame)
         return None if similar is None or mixed >= 1 else (similar - mixed) / (1 - mixed)
 
     @metric
@@ -209,12 +202,12 @@ class Schelling(Scenario):
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
         """Who lives among whom, and at which share of like neighbours people left."""
-        tables = [before_and_after(run)]
+        tables = [_before_and_after(run)]
         decide_by = run.manifest.regimes[0].parameters["decide_by"]
         if decide_by == "asked":
-            tables.append(thresholds(run))
+            tables.append(_threshold_table(run))
         if decide_by == "choice":
-            tables.append(leaving_by_likeness(run))
+            tables.append(_leaving_by_likeness(run))
         return tables
 
     @classmethod
@@ -228,3 +221,64 @@ class Schelling(Scenario):
             panels.append((f"step {at}", cells))
         colours = ["#f2f2f2", *PALETTE[: parameters["groups"]]]
         return [draw_cells(run, folder / "grid.png", panels, colours, size=(8, 4.4))]
+
+
+def _similarity(people: pl.DataFrame) -> float | None:
+    """The mean share of like neighbours, over all who have neighbours."""
+    mean = people.filter(pl.col("neighbours") > 0).select((pl.col("like") / pl.col("neighbours")).mean()).item()
+    return None if mean is None else float(mean)
+
+
+def _mixed_similarity(people: pl.DataFrame) -> float:
+    """The expected similarity if people of these groups are placed at random."""
+    sizes = people["group"].value_counts()["count"].to_numpy()
+    total = sizes.sum()
+    return float((sizes * (sizes - 1)).sum() / (total * (total - 1))) if total > 1 else 1.0
+
+
+def _before_and_after(run: RunReader) -> ReportTable:
+    """Similarity at the beginning and at the end, beside that of a random mix."""
+    rows = []
+    for when, at in (("beginning", 0), ("end", run.steps[-1])):
+        people = run.people(at).frame
+        rows.append(
+            {
+                "when": when,
+                "step": at,
+                "people": people.height,
+                "similarity": _similarity(people),
+                "of a random mix": _mixed_similarity(people),
+                "alone": people.filter(pl.col("neighbours") == 0).height,
+            }
+        )
+    note = "Similarity is the mean share of like neighbours. One run; other seeds differ by a few hundredths."
+    return ReportTable("Who lives among whom", pl.DataFrame(rows), note)
+
+
+def _threshold_table(run: RunReader) -> ReportTable:
+    """How many people named which threshold."""
+    counts = run.people(0)["threshold"].value_counts(name="people").sort("threshold")
+    return ReportTable("The thresholds that people said", counts, "Who gave no readable answer has the parameter's.")
+
+
+def _leaving_by_likeness(run: RunReader) -> ReportTable:
+    """How often people chose to leave, by the share of like neighbours that they were told."""
+    parts = []
+    for step in run.steps[1:]:
+        before = run.people(step - 1).frame.select(pl.col("id").alias("person"), "like", "neighbours")
+        parts.append(run.answers(step).select("person", "value").join(before, on="person"))
+    share = (pl.col("like") / pl.col("neighbours") * 5).floor().clip(0, 4)
+    table = (
+        pl.concat(parts)
+        .filter(pl.col("neighbours") > 0, pl.col("value").is_not_null())
+        .group_by(share.cast(pl.Int64).alias("fifth"))
+        .agg(pl.len().alias("answers"), (pl.col("value") == "move").mean().alias("left"))
+        .sort("fifth")
+        .select(
+            pl.format("{} to {} %", pl.col("fifth") * 20, pl.col("fifth") * 20 + 20).alias("like neighbours"),
+            "answers",
+            "left",
+        )
+    )
+    note = "A threshold shows as a step; a line that is flat says that the neighbourhood does not matter."
+    return ReportTable("Leaving, by the share of like neighbours", table, note)

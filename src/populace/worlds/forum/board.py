@@ -64,7 +64,8 @@ class Board:
             score=pl.lit(0),
         )
         rows = rows.sort("time", "slot").with_columns(post=pl.int_range(first, first + pl.len(), dtype=pl.Int64))
-        openers = pl.concat([self._openers(), rows.filter(pl.col("parent").is_null()).select("slot", thread="post")])
+        openers = self.posts.filter(pl.col("parent").is_null()).select("slot", "thread")
+        openers = pl.concat([openers, rows.filter(pl.col("parent").is_null()).select("slot", thread="post")])
         rows = rows.join(openers, on="slot", how="left", maintain_order="left")
         rows = rows.select(pl.col(name).cast(dtype) for name, dtype in self.schema.items())
         self.posts = pl.concat([self.posts, rows])
@@ -151,9 +152,6 @@ class Board:
         return self.posts.filter(pl.col("slot").is_in(pl.Series(slots).implode()), ~pl.col("removed")).sort(
             "slot", "post"
         )
-
-    def _openers(self) -> pl.DataFrame:
-        return self.posts.filter(pl.col("parent").is_null()).select("slot", "thread")
 
 
 def _titled_text() -> pl.Expr:

@@ -100,15 +100,13 @@ def generate_relations(town: Town, people: People, rng: np.random.Generator) -> 
     building = np.where(work >= 0, town.places.building[np.maximum(work, 0)], -1)
     ties = [
         _family(people),
-        _along(np.flatnonzero((work >= 0) & ~pupil), building, 3, "colleagues", rng),
-        _along(np.flatnonzero((work >= 0) & pupil), work, 3, "classmates", rng),
+        _along(np.flatnonzero((work >= 0) & ~pupil), building, "colleagues", rng),
+        _along(np.flatnonzero((work >= 0) & pupil), work, "classmates", rng),
         _neighbours(town, home),
         _friends(age, rng),
     ]
     words = list(CLOSENESS)
-    a = np.concatenate([one for one, _, _ in ties])
-    b = np.concatenate([other for _, other, _ in ties])
-    word = np.concatenate([kind for _, _, kind in ties])
+    a, b, word = (np.concatenate(column) for column in zip(*ties, strict=True))
     low, high = np.array([CLOSENESS[name] for name in words]).T
     closeness = np.round(low[word] + (high - low)[word] * rng.random(len(word)), 2)
     ids = people.ids
@@ -258,16 +256,9 @@ def _ties(a: Ints, b: Ints, word: str) -> _Ties:
 
 
 def _family(people: People) -> _Ties:
-    rows = pl.DataFrame(
-        {
-            "row": np.arange(len(people)),
-            "home": people["home_place"],
-            "child": (people["role"] == "child"),
-        }
-    )
-    pairs = (
-        rows.join(rows, on="home", suffix="_other").filter(pl.col("row") < pl.col("row_other")).sort("row", "row_other")
-    )
+    child = people["role"] == "child"
+    rows = pl.DataFrame({"row": np.arange(len(people)), "home": people["home_place"], "child": child})
+    pairs = rows.join(rows, on="home", suffix="_other").filter(pl.col("row") < pl.col("row_other"))
     words = list(CLOSENESS)
     word = (
         pl.when(pl.col("child") & pl.col("child_other"))
@@ -276,33 +267,29 @@ def _family(people: People) -> _Ties:
         .then(words.index("parent and child"))
         .otherwise(words.index("partners"))
     )
-    ties = pairs.select("row", "row_other", word.cast(pl.Int64).alias("word"))
+    ties = pairs.sort("row", "row_other").select("row", "row_other", word.cast(pl.Int64).alias("word"))
     return ties["row"].to_numpy(), ties["row_other"].to_numpy(), ties["word"].to_numpy()
 
 
-def _along(rows: Ints, group: Ints, reach: int, word: str, rng: np.random.Generator) -> _Ties:
-    """Ties within each group: in a random order, everybody knows the next few."""
+def _along(rows: Ints, group: Ints, word: str, rng: np.random.Generator) -> _Ties:
+    """Ties within each group: in a random order, everybody knows the next three."""
     order = rng.permutation(rows)
     order = order[np.argsort(group[order], kind="stable")]
-    a, b = [], []
-    for step in range(1, reach + 1):
-        one, other = order[:-step], order[step:]
-        same = group[one] == group[other]
-        a.append(one[same])
-        b.append(other[same])
+    return _next_few(order, group[order], 3, word)
+
+
+def _next_few(people: Ints, group: Ints, reach: int, word: str) -> _Ties:
+    """Ties of each person with the next few of the same group, which stand beside each other."""
+    same = [group[:-step] == group[step:] for step in range(1, reach + 1)]
+    a = [people[: -step - 1][tied] for step, tied in enumerate(same)]
+    b = [people[step + 1 :][tied] for step, tied in enumerate(same)]
     return _ties(np.concatenate(a), np.concatenate(b), word)
 
 
 def _neighbours(town: Town, home: Ints) -> _Ties:
     """Ties between neighbours: one person of each household knows one of each of the next two on the street."""
     homes, first = np.unique(home, return_index=True)
-    section = town.doors.section[homes - 1]
-    a, b = [], []
-    for step in (1, 2):
-        same = section[:-step] == section[step:]
-        a.append(first[:-step][same])
-        b.append(first[step:][same])
-    return _ties(np.concatenate(a), np.concatenate(b), "neighbours")
+    return _next_few(first, town.doors.section[homes - 1], 2, "neighbours")
 
 
 def _friends(age: Ints, rng: np.random.Generator) -> _Ties:

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UnknownNameError, WorldError
-from populace.worlds.town.junctions import streets_from_lines
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
 from populace.worlds.town.spots import Floats, Ints, Spots
-from populace.worlds.town.streets import StraightWays, Streets, Ways
+from populace.worlds.town.streets import StraightWays, Streets, Ways, streets_from_lines
 from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
 from populace.worlds.town.town import PACE, Town
 

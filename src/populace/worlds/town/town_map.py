@@ -116,7 +116,10 @@ def render_map(
     counts = _counts(town, place)
     if few:
         canvas.streets(town)
-        _walkers(canvas, presence, now)
+        if presence is not None:
+            where = presence.at(now)
+            away = where.place == NOWHERE
+            canvas.cells[canvas.cell(where.x[away], where.y[away])] = "o"
         canvas.buildings(town, counts)
         legend = _legend(town, counts, place, names, width)
     else:
@@ -173,13 +176,6 @@ class _Canvas:
 def _counts(town: Town, place: Ints) -> Ints:
     there = town.places.building[place[place != NOWHERE]]
     return np.bincount(there - 1, minlength=len(town.places.buildings))
-
-
-def _walkers(canvas: _Canvas, presence: Presence | None, now: int) -> None:
-    if presence is not None:
-        where = presence.at(now)
-        away = where.place == NOWHERE
-        canvas.cells[canvas.cell(where.x[away], where.y[away])] = "o"
 
 
 def _crowds(canvas: _Canvas, town: Town, presence: Presence | None, now: int) -> None:
