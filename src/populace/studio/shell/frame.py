@@ -223,11 +223,21 @@ def figure(value: str, name: str, *, note: str = "") -> ui.label:
     return label
 
 
+def page_address(*path: object, **query: object) -> str:
+    """The address of a page by the parts of its path; parts of the query that are None or empty are left out.
+
+    Example:
+        >>> page_address("run", "a/b", "person", 3, step=2, tab=None)
+        '/run/a%2Fb/person/3?step=2'
+    """
+    address = "/" + "/".join(quote(str(part), safe="") for part in path)
+    parts = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{address}?{urlencode(parts)}" if parts else address
+
+
 def run_address(name: str, *more: object, **query: object) -> str:
-    """The address of a run, or of a page below it; parts of the query that are None are left out."""
-    path = "/".join(quote(str(part), safe="") for part in ("run", name, *more))
-    given = {key: value for key, value in query.items() if value is not None}
-    return f"/{path}?{urlencode(given)}" if given else f"/{path}"
+    """The address of a run, or of a page below it."""
+    return page_address("run", name, *more, **query)
 
 
 def parse_number(text: str, name: str) -> int | None:
