@@ -161,7 +161,7 @@ def test_a_strategy_that_is_not_there_gets_the_nearest_name() -> None:
 
 
 def test_a_strategy_that_reads_minds_is_turned_away() -> None:
-    with pytest.raises(ParameterError, match="reads or changes the mind"):
+    with pytest.raises(ParameterError, match="reads or changes the state of its opponent"):
         by_rule(strategies=["Darwin"])
 
 

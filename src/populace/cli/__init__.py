@@ -123,17 +123,13 @@ def _main() -> int:
     except PopulaceError as error:
         if os.environ.get("POPULACE_DEBUG"):
             raise
-        _report(type(error).__name__, error.code, error.what, error.hint or "", error.paragraph())
-        return error.exit_code
+        return _report_error(error)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        wrong = UsageError(
-            error.format_message(), f"`{context.command_path if context else 'populace'} --help` says more."
-        )
-        _report(type(wrong).__name__, wrong.code, wrong.what, wrong.hint or "", wrong.paragraph())
-        return 2
+        command = context.command_path if context else "populace"
+        return _report_error(UsageError(error.format_message(), f"`{command} --help` says more."))
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return 130
@@ -148,6 +144,11 @@ def _main() -> int:
         hint = "This is a bug. Set POPULACE_DEBUG=1 to see where it happened, and please report it."
         _report("Unexpected", "P000", what, hint, f"Unexpected [P000]: {what}\n  {hint}")
         return 1
+
+
+def _report_error(error: PopulaceError) -> int:
+    _report(type(error).__name__, error.code, error.what, error.hint or "", error.paragraph())
+    return error.exit_code
 
 
 def _report(kind: str, code: str, what: str, hint: str, paragraph: str) -> None:

@@ -28,13 +28,9 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 def command(
     name: str, cls: type[click.Command] = click.Command, *, workspace: bool = True, json: bool = True
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command of the command line, with its help from the table of commands.
+    """A command with its help from the table of commands.
 
-    Args:
-        name: The name.
-        cls: The class of the command.
-        workspace: Whether it has the option `--workspace`, for `current_workspace`.
-        json: Whether it has the option `--json`, for `output.report_json`.
+    It has `--workspace`, which `current_workspace` reads, and `--json`, which `output.report_json` obeys.
     """
     shared = [*([_workspace_option()] if workspace else []), *([_json_option()] if json else [])]
 

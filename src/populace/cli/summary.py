@@ -24,30 +24,19 @@ from populace.runs.settings_text import parameters_of_run, parameters_text
 def run_document(run: RunReader) -> dict[str, Any]:
     """A run as the data of a JSON document."""
     summary = overview(run)
-    regime = summary.regime
+    own = ("scenario", "state", "reason", "steps", "planned", "statuses", "invalid_share")
+    counts = ("low_mass", "scored", "sampled", "seconds")
+    settings = ("seed", "model", "decider", "temperature")
     return {
         "run": run.name,
         "folder": str(run.folder),
-        "scenario": summary.scenario,
-        "state": summary.state,
-        "reason": summary.reason,
-        "steps": summary.steps,
-        "planned": summary.planned,
+        **{name: getattr(summary, name) for name in (*own, *counts)},
+        **{name: getattr(summary.regime, name) for name in settings},
         "parameters": parameters_of_run(run),
-        "seed": regime.seed,
-        "model": regime.model,
         "fingerprint": summary.fingerprint or None,
-        "decider": regime.decider,
-        "temperature": regime.temperature,
         "parent": summary.parent.model_dump() if summary.parent else None,
         "digest": run.digest,
-        "statuses": summary.statuses,
-        "invalid_share": summary.invalid_share,
-        "low_mass": summary.low_mass,
-        "scored": summary.scored,
-        "sampled": summary.sampled,
         "usage": summary.usage.to_json(),
-        "seconds": summary.seconds,
         "metrics": run.metrics,
         "warnings": summary.caveats,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,22 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.statistics import Anova, MixedModel, fit_mixed_model, one_way, proportion, tukey
 
-_RATERS = "50 people recruited through Prolific for this arm, pairs over 50 subreddits"
-
-PUBLISHED = pl.DataFrame(
-    {
-        "arm": ["full", "crowd", "no_description", "no_personas"],
-        "published": [0.41, 0.32, 0.21, 0.33],
-        "published_sd": [0.10, 0.13, None, None],
-        "rated_by": [_RATERS] * 4,
-        "conversations_by": [
-            "SimReddit on GPT-3 (davinci)",
-            "50 crowd workers recruited through Prolific",
-            "SimReddit without the goal and rules of the community",
-            "SimReddit with numbers in place of personas",
-        ],
-    }
-)
+PUBLISHED = pl.read_csv(Path(__file__).with_name("published_error_rates.csv"))
 """Error rates in Park et al., Social Simulacra (UIST 2022); the standard deviation is over raters, where given."""
 
 PUBLISHED_TEST = "F(3, 196) = 22.49, p < 0.001; full against each ablation p < 0.01 (Tukey)"

@@ -184,21 +184,16 @@ def _item(run: RunReader, row: dict[str, Any], kind: ItemKind, origin: tuple[str
         run=run.name,
         experiment=experiment,
         arm=arm,
-        step=row["step"],
-        path=row["path"],
-        person=row["person"],
         kind=kind,
-        purpose=row["purpose"],
-        model=row["model"],
         system=row["system"] or "",
         user=row["user"] or "",
         lead=row["lead"] or "",
         reply=reply,
-        value=row["value"],
         question=question,
         arrangement=order,
         labels=bool(row["labels"]),
         memories=_memories(run, row),
+        **{name: row[name] for name in ("step", "path", "person", "purpose", "model", "value")},
     )
 
 

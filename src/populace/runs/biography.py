@@ -21,14 +21,9 @@ from populace.runs.reader import RunReader
 from populace.runs.step_events import event_text
 
 _FIXED = ("id", "name")
-DECISIONS = {
-    "step": pl.Int64,
-    "path": pl.String,
-    "question": pl.String,
-    "kind": pl.String,
-    "purpose": pl.String,
-    "value": pl.String,
-    "status": pl.String,
+_DECISIONS = {
+    "step": pl.Int64(),
+    **dict.fromkeys(("path", "question", "kind", "purpose", "value", "status"), pl.String()),
 }
 STREAM = ("memory", "step", "when", "kind", "importance", "last_used", "used", "text")
 """The columns of a memory stream, besides the scores."""
@@ -199,30 +194,23 @@ def decisions_of(run: RunReader, who: Id) -> pl.DataFrame:
     """Every decision of a person in the order made: step, path, question, kind, purpose, value, status."""
     answers = run.rows("answers", pl.col("person") == who)
     if not answers.height:
-        return pl.DataFrame(schema=DECISIONS)
-    asks = run.rows("asks").select(
-        "step",
-        "ask",
-        "path",
-        "purpose",
-        pl.col("question").str.json_path_match("$.kind").alias("kind"),
-        pl.col("question").str.json_path_match("$.text").alias("question"),
-    )
+        return pl.DataFrame(schema=_DECISIONS)
+    fields = {"kind": "$.kind", "question": "$.text"}
+    texts = {name: pl.col("question").str.json_path_match(path) for name, path in fields.items()}
+    asks = run.rows("asks").select("step", "ask", "path", "purpose", **texts)
     decisions = answers.join(asks, on=["step", "ask"], how="left", maintain_order="left")
-    return decisions.select(pl.col(name).cast(dtype) for name, dtype in DECISIONS.items())
+    return decisions.select(pl.col(name).cast(dtype) for name, dtype in _DECISIONS.items())
 
 
 def interviews_with(run: RunReader, who: Id) -> list[dict[str, Any]]:
     """The side interviews with a person, in order."""
-    interviews = []
-    for entry in run.interviews():
-        mine = next((answer for answer in entry["answers"] if answer["person"] == who), None)
-        if mine is not None:
-            facts = {name: entry.get(name) for name in ("step", "given", "model", "held")}
-            interviews.append(
-                {**facts, "question": entry["question"]["text"], "value": mine["value"], "status": mine["status"]}
-            )
-    return interviews
+    return [
+        {name: entry.get(name) for name in ("step", "given", "model", "held")}
+        | {"question": entry["question"]["text"], "value": answer["value"], "status": answer["status"]}
+        for entry in run.interviews()
+        for answer in entry["answers"]
+        if answer["person"] == who
+    ]
 
 
 def memory_stream(run: RunReader, person: Biography, step: int) -> pl.DataFrame:
@@ -241,17 +229,13 @@ def memory_stream(run: RunReader, person: Biography, step: int) -> pl.DataFrame:
     scores = ("recency", "relevance", "score")
     recalled = person.recalled
     if not recalled.height:
-        return known.with_columns(
-            pl.lit(None, pl.Int64).alias("last_used"),
-            pl.lit(0).alias("used"),
-            *(pl.lit(None, pl.Float64).alias(s) for s in scores),
-        ).select(*STREAM, *scores)
+        recalled = memories.clear().select("memory", "step", *(pl.lit(None, pl.Float64).alias(name) for name in scores))
     before = recalled.filter(pl.col("step") <= step)
     uses = before.group_by("memory").agg(pl.max("step").alias("last_used"), pl.len().cast(pl.Int64).alias("used"))
     now = before.filter(pl.col("step") == step).group_by("memory").agg(pl.col(scores).last())
-    joined = known.join(uses, on="memory", how="left", maintain_order="left").join(
-        now, on="memory", how="left", maintain_order="left"
-    )
+    joined = known
+    for part in (uses, now):
+        joined = joined.join(part, on="memory", how="left", maintain_order="left")
     return joined.with_columns(pl.col("used").fill_null(0)).select(*STREAM, *scores)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import polars as pl
@@ -75,12 +76,8 @@ def compare(first: RunReader, second: RunReader) -> Comparison:
 def first_decision_difference(first: RunReader, second: RunReader) -> DecisionDifference | None:
     """The first decision in which two runs differ; None where all decisions of their shared steps are equal."""
     shared = sorted(set(first.steps) & set(second.steps))
-    for step in shared:
-        if not _same_segment(first, second, step):
-            difference = _step_difference(first, second, step)
-            if difference is not None:
-                return difference
-    return None
+    steps = (step for step in shared if not _same_segment(first, second, step))
+    return next(filter(None, (_step_difference(first, second, step) for step in steps)), None)
 
 
 def _same_segment(first: RunReader, second: RunReader, step: int) -> bool:
@@ -98,23 +95,17 @@ def _settings(first: RunReader, second: RunReader) -> dict[str, tuple[Any, Any]]
 
 
 def _step_difference(first: RunReader, second: RunReader, step: int) -> DecisionDifference | None:
-    one, two = (run.record.table(step, "asks") for run in (first, second))
-    if one is None and two is None:
-        return None
-    paths = [list(table["path"]) if table is not None else [] for table in (one, two)]
-    for number, (a, b) in enumerate(zip(*paths, strict=False)):
+    tables = [run.record.table(step, "asks") for run in (first, second)]
+    asks = [[] if table is None else list(zip(table["path"], table["question"], strict=True)) for table in tables]
+    for (a, question), (b, other) in zip_longest(*asks, fillvalue=("", "")):
+        if not a or not b:
+            texts = ["asked" if path else "not asked" for path in (a, b)]
+            return DecisionDifference(step, a or b, None, "question", *texts)
         if a != b:
             return DecisionDifference(step, a, None, "question", a, b)
-        if one is not None and two is not None:
-            questions = one["question"][number], two["question"][number]
-            if questions[0] != questions[1]:
-                return DecisionDifference(step, a, None, "question", *(_text(question) for question in questions))
-    if len(paths[0]) != len(paths[1]):
-        longer = max(paths, key=len)
-        path = longer[min(map(len, paths))]
-        texts = tuple("asked" if path in these else "not asked" for these in paths)
-        return DecisionDifference(step, path, None, "question", *texts)
-    return _answer_difference(first, second, step, paths[0])
+        if question != other:
+            return DecisionDifference(step, a, None, "question", *(json.loads(q)["text"] for q in (question, other)))
+    return _answer_difference(first, second, step, [path for path, _ in asks[0]])
 
 
 def _answer_difference(first: RunReader, second: RunReader, step: int, paths: list[str]) -> DecisionDifference | None:
@@ -126,7 +117,10 @@ def _answer_difference(first: RunReader, second: RunReader, step: int, paths: li
         ids = tuple(str(t["person"][row]) if row is not None else f"{t.height} people" for t in (one, two))
         return DecisionDifference(step, paths[0], None, "people", *ids)
     texts = [_prompt_texts(run, step, table) for run, table in ((first, one), (second, two))]
-    for what, values in (("prompt", texts), ("answer", [_answer_texts(table) for table in (one, two)])):
+    # An answer is its value, or its status where there is none.
+    answer = pl.coalesce("value", pl.col("status").cast(pl.String))
+    answers = [table.select(answer).to_series() for table in (one, two)]
+    for what, values in (("prompt", texts), ("answer", answers)):
         row = _first(*values)
         if row is not None:
             return DecisionDifference(
@@ -138,11 +132,6 @@ def _answer_difference(first: RunReader, second: RunReader, step: int, paths: li
 def _same_prompts(first: RunReader, second: RunReader, step: int) -> bool:
     one, two = first.record.table(step, "prompts"), second.record.table(step, "prompts")
     return one is two is None or (one is not None and two is not None and one.equals(two))
-
-
-def _answer_texts(table: pl.DataFrame) -> pl.Series:
-    """The value, or the status where there is none."""
-    return table.select(pl.coalesce("value", pl.col("status").cast(pl.String))).to_series()
 
 
 def _prompt_texts(run: RunReader, step: int, answers: pl.DataFrame) -> pl.Series:
@@ -173,8 +162,3 @@ def _metrics(first: RunReader, second: RunReader) -> pl.DataFrame:
     joined = long[0].join(long[1], on=["step", "metric"], how="inner", maintain_order="left")
     differing = joined.filter(pl.col("first").ne_missing(pl.col("second")))
     return differing.with_columns(difference=pl.col("second") - pl.col("first"))
-
-
-def _text(question: str) -> str:
-    text: str = json.loads(question)["text"]
-    return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import string
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -187,11 +188,8 @@ def _calls(run: RunReader, decision: Decision, file: Path | None) -> list[ModelC
     shared = _shared(run, decision)
     stored: dict[str, dict[str, Any]] = {}
     if rows and file is not None and file.is_file():
-        store = CallStore(file)
-        try:
+        with closing(CallStore(file)) as store:
             stored = {row["call"]: call for row in rows if (call := store.open_call(row["call"]))}
-        finally:
-            store.close()
     known = _known_before(run, decision.step)
     calls = []
     for row in rows:
@@ -221,10 +219,8 @@ def _known_before(run: RunReader, step: int) -> Callable[[float], bool]:
 
 def _shared(run: RunReader, decision: Decision) -> int:
     """How many people of the step got the very prompt."""
-    if not decision.prompts:
-        return 0
     part = run.record.scan(decision.step, "answers")
-    if part is None:
+    if not decision.prompts or part is None:
         return 0
     ask, prompt = decision.prompts[0]["ask"], decision.prompts[0]["prompt"]
     return int(part.filter(pl.col("ask") == ask, pl.col("prompt") == prompt).select(pl.len()).collect().item())
@@ -234,12 +230,12 @@ def _cleaning(decision: Decision) -> list[dict[str, Any]]:
     if decision.question.get("kind") != Utterance.kind:
         return []
     question = Utterance.from_description(decision.question)
-    cleanings = []
-    for prompt in decision.prompts:
-        for reply in prompt["replies"] or []:
-            cleaned = question.examine(reply, f"{prompt['system']}\n{prompt['user']}")
-            cleanings.append({"rules": list(cleaned.rules), "reason": cleaned.reason, "left": cleaned.text})
-    return cleanings
+    cleanings = [
+        question.examine(reply, f"{prompt['system']}\n{prompt['user']}")
+        for prompt in decision.prompts
+        for reply in prompt["replies"] or []
+    ]
+    return [{"rules": list(each.rules), "reason": each.reason, "left": each.text} for each in cleanings]
 
 
 def details_document(details: DecisionDetails) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -106,7 +106,7 @@ class RunReader:
     @property
     def events(self) -> pl.DataFrame:
         """All events; a run in which nothing happened has the same columns and no row."""
-        events = self._stacked("events", with_step=False)
+        events = self.rows("events")
         if events.width:
             return events
         ids = self.people().ids.dtype if self.steps else pl.Int64()
@@ -126,7 +126,7 @@ class RunReader:
 
     def history(self, name: str) -> pl.DataFrame:
         """Every version of a table of the world that a step put, with the number of the step."""
-        return self._stacked(f"tables/{name}")
+        return self.rows(f"tables/{name}")
 
     def rows(self, name: str, *where: pl.Expr, since: int = 0, until: int | None = None) -> pl.DataFrame:
         """The rows of a table over all steps that meet every condition; only these are read into memory.
@@ -137,28 +137,29 @@ class RunReader:
             since: The first step that counts.
             until: The last step that counts.
         """
-        parts = []
-        for step in self.steps:
-            counts = step >= since and (until is None or step <= until)
-            part = self.record.scan(step, name) if counts else None
-            if part is not None:
-                parts.append(part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)))
-        tables = [table for table in collect_tables(parts) if table.width] if parts else []
+        steps = [step for step in self.steps if step >= since and (until is None or step <= until)]
+        scans = [(step, self.record.scan(step, name)) for step in steps]
+        parts = [
+            part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)) for step, part in scans if part is not None
+        ]
+        tables = (
+            [table for table in collect_tables([part.filter(*where) for part in parts]) if table.width] if parts else []
+        )
         rows = pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
         return rows.select("step", pl.exclude("step")) if rows.width else rows
 
     def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""
-        answers = self._stacked("answers", at=at, until=until)
+        answers = self._step_rows("answers", at, until)
         if not answers.height:
             return answers
-        asks = self._stacked("asks", at=at, until=until).select("step", "ask", "path", "question", "purpose")
+        asks = self._step_rows("asks", at, until).select("step", "ask", "path", "question", "purpose")
         asks = asks.with_columns(pl.col("question").str.json_path_match("$.text"))
         return answers.join(asks, on=["step", "ask"], how="left", maintain_order="left").drop("ask")
 
     def prompts(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """The distinct prompts behind the answers."""
-        return self._stacked("prompts", at=at, until=until)
+        return self._step_rows("prompts", at, until)
 
     def cleaning_counts(self) -> pl.DataFrame:
         """How often each cleaning rule changed a reply to an utterance, or made it invalid."""
@@ -171,10 +172,11 @@ class RunReader:
     @property
     def statuses(self) -> Counter[str]:
         """How many answers had which status."""
-        total: Counter[str] = Counter()
-        for step in self.steps:
-            total.update(self.record.facts(step)["statuses"])
-        return total
+        return self.statuses_of(self.steps)
+
+    def statuses_of(self, steps: Iterable[int]) -> Counter[str]:
+        """How many answers of some steps had which status."""
+        return sum((Counter(self.record.facts(step)["statuses"]) for step in steps), Counter())
 
     def count(self, fact: str) -> int:
         """A count over all steps: `scored`, `sampled` or `low_mass` answers."""
@@ -192,9 +194,8 @@ class RunReader:
         total = Usage()
         for line in self.record.usage():
             if until is None or line["step"] < until:
-                part = Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
-                for name in Usage.__dataclass_fields__:
-                    setattr(total, name, getattr(total, name) + getattr(part, name))
+                for name, part in usage_of_step(line).__dict__.items():
+                    setattr(total, name, getattr(total, name) + part)
         return total
 
     @property
@@ -212,11 +213,8 @@ class RunReader:
         decisions = []
         for answer in answers.filter(pl.col("person") == who.id).iter_rows(named=True):
             ask = asks.row(answer["ask"], named=True)
-            rows = (
-                []
-                if prompts is None
-                else prompts.filter(pl.col("ask") == answer["ask"], pl.col("prompt") == answer["prompt"]).to_dicts()
-            )
+            mine = pl.col("ask") == answer["ask"], pl.col("prompt") == answer["prompt"]
+            rows = [] if prompts is None else prompts.filter(*mine).to_dicts()
             key = path_key(regime.seed, ask["path"])
             scored = any(row["probabilities"] for row in rows)
             draw = float(uniforms(key, person_keys(pl.Series([who.id])))[0]) if scored else None
@@ -253,13 +251,12 @@ class RunReader:
             raise UsageError(f"{self.name} has no step {at}; it has 0 to {steps[-1]}.")
         return at
 
-    def _stacked(
-        self, name: str, *, at: int | None = None, until: int | None = None, with_step: bool = True
-    ) -> pl.DataFrame:
-        steps: Iterable[int] = [self._step(at)] if at is not None else self.steps
-        tables = []
-        for step in steps:
-            table = self.record.table(step, name) if until is None or step < until else None
-            if table is not None:
-                tables.append(table.select(pl.lit(step, pl.Int64).alias("step"), pl.all()) if with_step else table)
-        return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+    def _step_rows(self, name: str, at: int | None, until: int | None) -> pl.DataFrame:
+        """The rows of a table of one step, or of all steps before one."""
+        last = None if until is None else until - 1
+        return self.rows(name, until=last) if at is None else self.rows(name, since=self._step(at), until=at)
+
+
+def usage_of_step(line: Mapping[str, Any]) -> Usage:
+    """What a step used, from its line in the journal."""
+    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})

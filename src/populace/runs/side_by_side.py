@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -151,10 +152,7 @@ def seed_groups(runs: Sequence[RunReader]) -> list[SeedGroup]:
 
 def common_metrics(side: SideBySide) -> list[str]:
     """The numeric metrics that two or more runs have, or that the only run has."""
-    counts: dict[str, int] = {}
-    for run in side.runs:
-        for name in side.numeric(run):
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for run in side.runs for name in side.numeric(run))
     return [name for name, count in counts.items() if count >= min(2, len(side.runs))]
 
 
@@ -190,10 +188,9 @@ def overlay(side: SideBySide, metric: str, *, bands: bool = True) -> Overlay:
                 notes.append(f"{group.label}: no band. {error}")
             else:
                 low, high = f"{group.label} low", f"{group.label} high"
+                names = {group.label: "mean", low: "low", high: "high"}
                 tables.append(
-                    table.select("step", pl.col("mean", "low", "high").cast(pl.Float64)).rename(
-                        {"mean": group.label, "low": low, "high": high}
-                    )
+                    table.select("step", **{name: pl.col(old).cast(pl.Float64) for name, old in names.items()})
                 )
                 lines.append(group.label)
                 intervals[group.label] = (low, high)
@@ -236,10 +233,8 @@ def settings_table(runs: Sequence[RunReader]) -> pl.DataFrame:
     names = list(dict.fromkeys(name for settings in each.values() for name in settings))
     columns = {run: [_setting_text(settings.get(name)) for name in names] for run, settings in each.items()}
     table = pl.DataFrame({"setting": names} | columns, schema=dict.fromkeys(["setting", *columns], pl.String()))
-    differ = [len({settings[place] for settings in columns.values()}) > 1 for place in range(len(names))]
-    return table.with_columns(differs=pl.Series(differ, dtype=pl.Boolean)).sort(
-        "differs", descending=True, maintain_order=True
-    )
+    differs = pl.Series([len(set(values)) > 1 for values in zip(*columns.values(), strict=True)], dtype=pl.Boolean)
+    return table.with_columns(differs=differs).sort("differs", descending=True, maintain_order=True)
 
 
 def fork_relations(runs: Sequence[RunReader]) -> list[ForkRelation]:
@@ -335,13 +330,8 @@ def _path(side: SideBySide, run: RunReader, metric: str) -> list[list[float | No
 
 def joined_lines(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Lines over the same steps as one table; a line that is shorter has nothing at its end."""
-    if not tables:
-        return pl.DataFrame(schema={"step": pl.Int64})
-    lines = tables[0].with_columns(pl.col("step").cast(pl.Int64))
-    for table in tables[1:]:
-        other = table.with_columns(pl.col("step").cast(pl.Int64))
-        lines = lines.join(other, on="step", how="full", coalesce=True)
-    return lines.sort("step")
+    empty = pl.DataFrame(schema={"step": pl.Int64})
+    return pl.concat([empty, *(table.cast({"step": pl.Int64}) for table in tables)], how="align_full")
 
 
 def _values(side: SideBySide, group: SeedGroup, metric: str, step: int) -> dict[tuple[int, ...], float]:
@@ -365,12 +355,9 @@ def _interval(theirs: dict[tuple[int, ...], float], ours: dict[tuple[int, ...], 
     from populace.statistics import difference
 
     # A fork has the seed of its parent in front, so runs are paired by their first seed where that tells them apart.
-    first = [{seeds[0]: value for seeds, value in side.items()} for side in (theirs, ours)]
-    paired = set(first[0]) == set(first[1]) and [*map(len, first)] == [len(theirs), len(ours)]
-    if paired:
-        one, two = ([side[seed] for seed in sorted(side)] for side in first)
-    else:
-        one, two = list(theirs.values()), list(ours.values())
+    first = [{seeds[0]: value for seeds, value in sorted(side.items())} for side in (theirs, ours)]
+    paired = list(first[0]) == list(first[1]) and [*map(len, first)] == [len(theirs), len(ours)]
+    one, two = (list(side.values()) for side in (first if paired else (theirs, ours)))
     try:
         effect = difference(one, two, paired=paired)
     except PopulaceError:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +16,8 @@ from populace.statistics import Estimate, mean, proportion
 
 MOST_VALUES = 12
 """How many different answers are shown of one question; the rest is counted."""
+_SHARE = dict.fromkeys(("share", "low", "high"), pl.Float64())
+_INVALID = {"question": pl.String, "status": pl.String, "answers": pl.Int64}
 
 
 @dataclass(frozen=True)
@@ -86,27 +86,27 @@ def invalid_by_step(run: RunReader, until: int) -> pl.DataFrame:
         statuses: dict[str, int] = run.record.facts(step)["statuses"]
         answers = sum(statuses.values())
         bad = answers - sum(statuses.get(status, 0) for status in VALID)
-        share = proportion(bad, answers) if answers else None
-        rows.append((step, answers, bad, *((share.value, share.low, share.high) if share else (None, None, None))))
-    schema = {"step": pl.Int64, "answers": pl.Int64, "invalid": pl.Int64}
-    return pl.DataFrame(rows, schema=schema | dict.fromkeys(("share", "low", "high"), pl.Float64), orient="row")
+        rows.append((step, answers, bad, *_share_row(bad, answers)))
+    schema = {**dict.fromkeys(("step", "answers", "invalid"), pl.Int64()), **_SHARE}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _share_row(count: int, total: int) -> tuple[float | None, ...]:
+    """A share with its interval; None where there is nothing to count."""
+    share = proportion(count, total) if total else None
+    return (share.value, share.low, share.high) if share else (None, None, None)
 
 
 def status_counts(run: RunReader, step: int, *, until: bool = False) -> dict[str, int]:
     """How many answers had which status at a step, or up to it."""
-    total: Counter[str] = Counter()
-    for at in range(step + 1) if until else [step]:
-        total.update(run.record.facts(at)["statuses"])
+    total = run.statuses_of(range(step + 1) if until else [step])
     return {status: total[status] for status in STATUSES if total[status]}
 
 
 def invalid_by_question(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """How many answers to each question were invalid, by status, at a step or up to it."""
-    tables = [_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at)]
-    if not tables:
-        return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.Int64})
-    total = pl.concat(tables).group_by("question", "status").agg(pl.sum("answers").cast(pl.Int64))
-    return total.sort("answers", "question", "status", descending=[True, False, False])
+    parts = (_invalid(run, at) for at in (range(step + 1) if until else [step]) if _has_invalid(run, at))
+    return step_cache.totals(parts, _INVALID).sort("answers", "question", "status", descending=[True, False, False])
 
 
 def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
@@ -120,14 +120,13 @@ def invalid_replies(run: RunReader, step: int, limit: int = 20) -> pl.DataFrame:
     bad = None if table is None else table.filter(~pl.col("status").cast(pl.String).is_in(VALID)).head(limit)
     if bad is None or not bad.height:
         return pl.DataFrame(schema={"person": pl.Int64, **schema})
-    prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt"])
+    prompts = step_cache.columns(run, step, "prompts", ["ask", "prompt", "replies"])
     replies: dict[tuple[int, int], list[str]] = {}
     if prompts is not None:
-        rows = prompts.with_row_index("row").join(bad.select("ask", "prompt").unique(), on=["ask", "prompt"])
-        table = step_cache.columns(run, step, "prompts", ["replies"])
-        texts = [] if table is None else table["replies"].gather(rows["row"]).to_list()
-        for ask, prompt, text in zip(rows["ask"], rows["prompt"], texts, strict=True):
-            replies.setdefault((ask, prompt), []).extend(text or [])
+        for ask, prompt, texts in prompts.join(
+            bad, on=["ask", "prompt"], how="semi", maintain_order="left"
+        ).iter_rows():
+            replies.setdefault((ask, prompt), []).extend(texts or [])
     bad = bad.join(_asks(run, step).select("ask", "path", question="text"), on="ask", maintain_order="left")
     keys = zip(bad["ask"], bad["prompt"], strict=True)
     return bad.select(
@@ -169,14 +168,10 @@ def _summary(run: RunReader, step: int, counts: pl.DataFrame, asks: pl.DataFrame
         values = values.sort("people", "value", descending=[True, False])
     average = _mean(values) if kind in ("rating", "number") else None
     values = values.head(max(MOST_VALUES, len(options)))
-    shares = [proportion(count, n) if n else None for count in values["people"]]
+    shares = [_share_row(count, n) for count in values["people"]]
     predicted = _predicted(run, step, asks, len(options)) if options else None
-    values = values.with_columns(
-        share=pl.Series([each.value if each else None for each in shares], dtype=pl.Float64),
-        low=pl.Series([each.low if each else None for each in shares], dtype=pl.Float64),
-        high=pl.Series([each.high if each else None for each in shares], dtype=pl.Float64),
-        predicted=pl.Series(predicted if predicted is not None else [None] * values.height, dtype=pl.Float64),
-    )
+    values = values.hstack(pl.DataFrame(shares, schema=_SHARE, orient="row"))
+    values = values.with_columns(predicted=pl.Series(predicted or [None] * values.height, dtype=pl.Float64))
     counted = dict(by_status.iter_rows())
     ordered: dict[str, int] = {status: int(counted[status]) for status in STATUSES if status in counted}
     purposes = ", ".join(asks["purpose"].unique(maintain_order=True))
@@ -201,30 +196,19 @@ def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> l
     answered = answered.filter(ours, pl.col("prompt") >= 0)
     if not scored.height or not answered.height:
         return None
-    # One number for each prompt of each ask: several rows of one prompt are its orders of options, which are averaged.
-    width = max(int(scored["prompt"].max()), int(answered["prompt"].max())) + 1  # type: ignore[arg-type]
-    keys, place, orders = np.unique(_key(scored, width), return_inverse=True, return_counts=True)
-    answered_keys, counts = np.unique(_key(answered, width), return_counts=True)
-    weight = np.zeros(len(keys))
-    known = np.isin(answered_keys, keys)
-    weight[np.searchsorted(keys, answered_keys[known])] = counts[known]
-    table = scored["probabilities"].list.to_array(options).to_numpy().astype(float)
-    sums = np.column_stack([np.bincount(place, table[:, each]) for each in range(options)])
-    means = sums / orders[:, None]
-    heat = asks.sort("ask")
-    degrees = heat["temperature"].to_numpy()[np.searchsorted(heat["ask"].to_numpy(), keys // width)]
+    # Several rows of one prompt are its orders of options, which are averaged.
+    columns = [str(number) for number in range(options)]
+    each = scored.select("ask", "prompt", **{name: pl.col("probabilities").list.get(int(name)) for name in columns})
+    means = each.group_by("ask", "prompt", maintain_order=True).mean()
+    people = answered.group_by("ask", "prompt").len("people")
+    rows = means.join(people, on=["ask", "prompt"], maintain_order="left")
+    rows = rows.join(asks.select("ask", "temperature"), on="ask", maintain_order="left")
     total = np.zeros(options)
-    for degree in np.unique(degrees):
-        rows = degrees == degree
-        total += (apply_temperature(means[rows], float(degree)) * weight[rows, None]).sum(axis=0)
-    predicted: list[float] = (total / weight.sum()).tolist() if weight.any() else []
+    for (degree,), part in rows.group_by("temperature", maintain_order=True):
+        drawn_from = apply_temperature(part.select(columns).to_numpy().astype(float), float(degree))
+        total += part["people"].to_numpy() @ drawn_from
+    predicted: list[float] = (total / int(rows["people"].sum())).tolist() if rows.height else []
     return predicted or None
-
-
-def _key(table: pl.DataFrame, width: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    asks, prompts = (table[name].to_numpy().astype(np.int64) for name in ("ask", "prompt"))
-    keys: np.ndarray[Any, np.dtype[np.int64]] = asks * width + prompts
-    return keys
 
 
 def _has_invalid(run: RunReader, step: int) -> bool:
@@ -235,7 +219,7 @@ def _has_invalid(run: RunReader, step: int) -> bool:
 def _invalid(run: RunReader, step: int) -> pl.DataFrame:
     table = step_cache.columns(run, step, "answers", ["ask", "status"])
     if table is None:
-        return pl.DataFrame(schema={"question": pl.String, "status": pl.String, "answers": pl.UInt32})
+        return pl.DataFrame(schema=_INVALID)
     counts = table.group_by("ask", pl.col("status").cast(pl.String)).len("answers")
     bad = counts.filter(~pl.col("status").is_in(VALID)).join(_asks(run, step).select("ask", question="text"), on="ask")
     return bad.group_by("question", "status").agg(pl.sum("answers"))

@@ -7,7 +7,7 @@ anew can make a cached column stale.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import polars as pl
@@ -52,6 +52,13 @@ def cached_per_step(function: Callable[[RunReader, int], ValueT]) -> Callable[[R
         return run.journal.commit_of(step).digest, function.__qualname__
 
     return cached(_PER_STEP, key, _LOCK)(function)
+
+
+def totals(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.DataFrame:
+    """Counts of several steps added up: the last column of the schema is summed over all others."""
+    *keys, count = schema
+    table = pl.concat([pl.DataFrame(schema=schema), *(part for part in parts if part.height)], how="vertical_relaxed")
+    return table.group_by(keys).agg(pl.sum(count).cast(schema[count]))
 
 
 def people(run: RunReader, step: int, names: Sequence[str]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from populace.runs.settings_text import value_text
 from populace.runs.step_people import TablePage
 
 _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.String, "details": pl.String}
-
+_KINDS = {"kind": pl.String, "events": pl.UInt32}
 _PEOPLE = ("others", "source")
 """Details of events that are ids of people."""
 
@@ -64,11 +64,8 @@ def event_page(
 
 def event_kinds(run: RunReader, step: int, *, until: bool = False) -> pl.DataFrame:
     """The kinds of events at a step, or up to it, and how many there were of each."""
-    counted = [_kinds(run, at) for at in (range(step + 1) if until else [step])]
-    counted = [each for each in counted if each.height]
-    if not counted:
-        return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
-    return pl.concat(counted).group_by("kind").agg(pl.sum("events")).sort("events", "kind", descending=[True, False])
+    parts = (_kinds(run, at) for at in (range(step + 1) if until else [step]))
+    return step_cache.totals(parts, _KINDS).sort("events", "kind", descending=[True, False])
 
 
 def event_text(data: str | None, names: Mapping[Id, str] | None = None) -> str:
@@ -107,7 +104,7 @@ def _value_text(value: Any) -> str:
 def _kinds(run: RunReader, step: int) -> pl.DataFrame:
     table = step_cache.columns(run, step, "events", ["kind"])
     if table is None:
-        return pl.DataFrame(schema={"kind": pl.String, "events": pl.UInt32})
+        return pl.DataFrame(schema=_KINDS)
     return table.group_by("kind").len("events")
 
 
@@ -123,15 +120,15 @@ def _matching(run: RunReader, step: int, kind: str, ids: list[Id] | None, search
     table = step_cache.columns(run, step, "events", names)
     if table is None:
         return 0, None
-    fits = pl.lit(True) if not kind else pl.col("kind") == kind
+    rows = table.lazy().with_row_index("row")
+    if kind:
+        rows = rows.filter(pl.col("kind") == kind)
     if ids is not None:
-        fits = fits & pl.col("person").is_in(ids)
+        rows = rows.filter(pl.col("person").is_in(ids))
     if search:
-        fits = fits & pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True)
-    rows = (
-        table.select(fits.fill_null(False).arg_true()).to_series() if table.height else pl.Series([], dtype=pl.UInt32)
-    )
-    return rows.len(), rows
+        rows = rows.filter(pl.col("data").str.to_lowercase().str.contains(search.lower(), literal=True))
+    places = rows.select("row").collect().to_series()
+    return places.len(), places
 
 
 def _page(run: RunReader, step: int, rows: pl.Series | None, count: int, skip: int, left: int) -> pl.DataFrame:

@@ -10,17 +10,10 @@ import polars as pl
 from populace.broker import Usage, price_of
 from populace.questions import cleaning_counts
 from populace.runs import step_cache
-from populace.runs.reader import RunReader
+from populace.runs.reader import RunReader, usage_of_step
 
-_PURPOSES = {
-    "purpose": pl.String,
-    "model": pl.String,
-    "questions": pl.Int64,
-    "answers": pl.Int64,
-    "prompts": pl.Int64,
-    "prompt_tokens": pl.Int64,
-    "completion_tokens": pl.Int64,
-}
+_COUNTS = ("questions", "answers", "prompts", "prompt_tokens", "completion_tokens")
+_PURPOSES = {"purpose": pl.String(), "model": pl.String(), **dict.fromkeys(_COUNTS, pl.Int64())}
 
 
 @dataclass(frozen=True)
@@ -50,21 +43,16 @@ def usage_until(run: RunReader, until: int) -> UsageSummary:
     """What a run used up to a step, that step counted."""
     lines = [line for line in run.record.usage() if line["step"] <= until]
     total = run.usage(until=until + 1)
-    last = next((_usage(line) for line in reversed(lines) if line["step"] == until), Usage())
+    last = next((usage_of_step(line) for line in reversed(lines) if line["step"] == until), Usage())
     seconds = float(sum(line["seconds"] for line in lines))
     return UsageSummary(until, total, last, seconds, _purposes(run, until, total.purposes), _steps(lines))
 
 
 def cleanings_until(run: RunReader, until: int) -> pl.DataFrame:
     """What was done by rule to the replies to utterances up to a step, and why some were invalid."""
-    parts = [each for each in (_cleanings(run, step) for step in range(until + 1)) if each.height]
-    if not parts:
-        return pl.DataFrame(schema={"outcome": pl.String, "rule": pl.String, "replies": pl.Int64})
-    return pl.concat(parts).group_by("outcome", "rule").agg(pl.sum("replies")).sort("outcome", "rule")
-
-
-def _usage(line: dict[str, object]) -> Usage:
-    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
+    schema = {"outcome": pl.String, "rule": pl.String, "replies": pl.Int64}
+    parts = (_cleanings(run, step) for step in range(until + 1))
+    return step_cache.totals(parts, schema).sort("outcome", "rule")
 
 
 def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
@@ -74,9 +62,9 @@ def _steps(lines: list[dict[str, object]]) -> pl.DataFrame:
 
 
 def _purposes(run: RunReader, until: int, calls: Counter[str]) -> pl.DataFrame:
-    parts = [each for each in (_step_purposes(run, step) for step in range(until + 1)) if each.height]
-    sums = [pl.sum(name) for name in list(_PURPOSES)[2:]]
-    table = (pl.concat(parts) if parts else pl.DataFrame(schema=_PURPOSES)).group_by("purpose", "model").agg(sums)
+    sums = [pl.sum(name) for name in _COUNTS]
+    parts = [_step_purposes(run, step) for step in range(until + 1)]
+    table = pl.concat([pl.DataFrame(schema=_PURPOSES), *parts]).group_by("purpose", "model").agg(sums)
     worth = [_worth(*row) for row in table.select("model", "prompt_tokens", "completion_tokens").iter_rows()]
     table = table.with_columns(worth=pl.Series(worth, dtype=pl.Float64))
     table = table.group_by("purpose").agg(*sums, pl.sum("worth"), unpriced=pl.col("worth").is_null().any())
@@ -85,8 +73,9 @@ def _purposes(run: RunReader, until: int, calls: Counter[str]) -> pl.DataFrame:
     )
     table = table.join(bought, on="purpose", how="full", coalesce=True)
     table = table.with_columns(pl.when("unpriced").then(None).otherwise("worth").alias("worth")).drop("unpriced")
-    counts = [*list(_PURPOSES)[2:], "calls"]
-    return table.with_columns(pl.col(counts).fill_null(0)).sort("prompt_tokens", "purpose", descending=[True, False])
+    return table.with_columns(pl.col(*_COUNTS, "calls").fill_null(0)).sort(
+        "prompt_tokens", "purpose", descending=[True, False]
+    )
 
 
 def _worth(model: str, prompt: int, completion: int) -> float | None:
@@ -105,7 +94,7 @@ def _step_purposes(run: RunReader, step: int) -> pl.DataFrame:
     whole = asks.group_by("purpose").agg(pl.len().alias("questions"), pl.sum("people").alias("answers"))
     prompts = step_cache.columns(run, step, "prompts", ["ask", "model", "prompt_tokens", "completion_tokens"])
     if prompts is None:
-        return whole.select([_or_zero(name, whole.columns) for name in _PURPOSES])
+        return _complete(whole)
     tokens = ["prompt_tokens", "completion_tokens"]
     by_ask = prompts.group_by("ask", "model").agg(
         pl.len().alias("prompts"), *(pl.sum(name).cast(pl.Int64) for name in tokens)
@@ -116,14 +105,13 @@ def _step_purposes(run: RunReader, step: int) -> pl.DataFrame:
     joined = whole.join(behind.with_columns(place=pl.int_range(pl.len()).over("purpose")), on="purpose", how="left")
     again = pl.col("place").fill_null(0) > 0
     counted = [pl.when(again).then(0).otherwise(name).alias(name) for name in ("questions", "answers")]
-    joined = joined.with_columns(counted)
-    return joined.select([_or_zero(name, joined.columns) for name in _PURPOSES])
+    return _complete(joined.with_columns(counted).drop("place"))
 
 
-def _or_zero(name: str, known: list[str]) -> pl.Expr:
-    dtype = _PURPOSES[name]
-    zero = pl.lit("" if dtype == pl.String else 0)
-    return (pl.col(name).fill_null(zero) if name in known else zero).cast(dtype).alias(name)
+def _complete(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with all columns of `_PURPOSES`, without empty values."""
+    whole = pl.concat([pl.DataFrame(schema=_PURPOSES), table], how="diagonal_relaxed")
+    return whole.with_columns(pl.col("model").fill_null(""), pl.col(_COUNTS).fill_null(0).cast(pl.Int64))
 
 
 @step_cache.cached_per_step

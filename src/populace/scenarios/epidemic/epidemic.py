@@ -6,6 +6,7 @@ arm: nothing, how they feel, or how they feel and the news.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -35,17 +36,7 @@ REPORTED_ON_DAY = 4
 TOWN = "You live in the town of Dewberry Hollow. You like the town, and you have to work for your living."
 NEWS = " The news says that {news:.1f} % of the people in town caught a new disease yesterday."
 
-REFERENCE = pl.DataFrame(
-    {
-        "arm": ["none", "health", "news"],
-        "runs": [10, 10, 10],
-        "ever_infected": [99.8, 99.2, 57.5],
-        "range": ["99–100", "98–100", "49–66"],
-        "peak_infected": [81.6, 77.4, 30.2],
-        "peak_day": [8.8, 10.2, 9.4],
-        "most_at_home": [0.0, 33.0, 79.5],
-    }
-)
+REFERENCE = pl.read_csv(Path(__file__).with_name("published_runs.csv"))
 """Means of the published runs: 100 people, R0 about 3, gpt-3.5-turbo-0301 at temperature 0."""
 
 

@@ -38,31 +38,30 @@ def read_residents(town: Town, path: str | Path | None = None) -> People:
         (25, 'Kettle & Crumb > counter')
     """
     _, entries = _entries(path)
-    places = [_places(town, entry) for entry in entries]
+    homes, beds, works = zip(*(_places(town, entry) for entry in entries), strict=True)
     days = [_routine(town, entry) for entry in entries]
     return People(
         pl.DataFrame(
             {
                 "id": pl.int_range(len(entries), eager=True),
                 "name": [entry.text("name") for entry in entries],
-                "age": pl.Series([entry.whole("age") for entry in entries], dtype=pl.Int64),
+                "age": [entry.whole("age") for entry in entries],
                 "occupation": [entry.text("occupation") for entry in entries],
-                "home": [town.address(home) for home, _, _ in places],
-                "workplace": pl.Series(
-                    [None if work is None else town.address(work) for _, _, work in places], dtype=pl.String
-                ),
-                "home_place": pl.Series([home for home, _, _ in places], dtype=pl.Int64),
-                "bed_place": pl.Series([bed for _, bed, _ in places], dtype=pl.Int64),
-                "workplace_place": pl.Series([work for _, _, work in places], dtype=pl.Int64),
+                "home": [town.address(home) for home in homes],
+                "workplace": [None if work is None else town.address(work) for work in works],
+                "home_place": homes,
+                "bed_place": beds,
+                "workplace_place": works,
                 "traits": [", ".join(entry.texts("traits")) for entry in entries],
                 "backstory": [" ".join(entry.text("backstory").split()) for entry in entries],
-                "wakes": pl.Series([entry.time("wakes") for entry in entries], dtype=pl.Int64),
-                "sleeps": pl.Series([entry.time("sleeps") for entry in entries], dtype=pl.Int64),
+                "wakes": [entry.time("wakes") for entry in entries],
+                "sleeps": [entry.time("sleeps") for entry in entries],
                 "routine": [
                     "; ".join(f"{time_of_day(time)} {what} ({town.address(place)})" for time, place, what in day)
                     for day in days
                 ],
-            }
+            },
+            schema_overrides={"workplace": pl.String, "workplace_place": pl.Int64},
         )
     )
 
