@@ -8,8 +8,7 @@ import pytest
 
 from populace import Run, simulate
 from populace.models import Scripted
-from populace.studio.metrics import chart_metrics, metric_info
-from populace.studio.pages.run.metrics_data import metrics_at
+from populace.studio.metrics import chart_metrics, metric_info, metrics_at
 from support.models import varied
 from support.scenarios import Shirts
 

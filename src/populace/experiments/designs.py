@@ -79,15 +79,12 @@ def design_points(design: Design, levels: Sequence[int | None], seed: int) -> li
     if design.kind == "fractional":
         return _fraction(counts, design.resolution)
     if design.kind == "one-at-a-time":
+        first = (0,) * len(counts)
         others = [(place, level) for place, count in enumerate(counts) for level in range(1, count)]
-        return [tuple([0] * len(counts)), *(_one(len(counts), place, level) for place, level in others)]
+        return [first, *((*first[:place], level, *first[place + 1 :]) for place, level in others)]
     if np.prod([float(count) for count in counts]) > _MAX_ARMS:
         raise UsageError(f"all combinations of the levels are more than {_MAX_ARMS:,} arms.", "Use fewer factors.")
     return [tuple(point) for point in itertools.product(*(range(count) for count in counts))]
-
-
-def _one(factors: int, place: int, level: int) -> Point:
-    return tuple(level if at == place else 0 for at in range(factors))
 
 
 def _latin(points: int, factors: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -119,12 +116,11 @@ def _fraction(counts: Sequence[int], resolution: int) -> list[Point]:
         for base in range(1, len(counts) + 1)
         if (generators := _generators(base, len(counts) - base, resolution)) is not None
     )
-    points: list[Point] = []
-    for bits in itertools.product((0, 1), repeat=base):
-        # A generated column is the parity of its base columns, counted so that the first levels make the first point.
-        added = [sum(bits[place] for place in columns) % 2 for columns in generators]
-        points.append((*bits, *added))
-    return points
+    # A generated column is the parity of its base columns, counted so that the first levels make the first point.
+    return [
+        (*bits, *(sum(bits[place] for place in columns) % 2 for columns in generators))
+        for bits in itertools.product((0, 1), repeat=base)
+    ]
 
 
 def _generators(base: int, added: int, resolution: int) -> list[tuple[int, ...]] | None:

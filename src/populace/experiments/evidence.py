@@ -79,10 +79,9 @@ def evidence_of(run: RunReader) -> Evidence:
     prompts_asked = _answered_prompts(prompts, answers)
     if prompts_asked.height:
         evidence["asked"] = int(prompts_asked["people"].sum())
-        evidence["mass"] = _weighted_mean(prompts_asked, "mass")
-    kinds = asks.group_by("told", maintain_order=True).agg(
-        pl.first("question", "profile"), people=pl.col("people").sum()
-    )
+        known = prompts_asked.drop_nulls("mass")
+        evidence["mass"] = float(np.average(known["mass"], weights=known["people"])) if known.height else None
+    kinds = asks.group_by("told", maintain_order=True).agg(pl.first("question", "profile"), pl.sum("people"))
     for row in kinds.sort("people", descending=True, maintain_order=True).head(_MAX_QUESTIONS).iter_rows(named=True):
         question = json.loads(row["question"])
         if "values" in question:
@@ -105,11 +104,6 @@ def _answered_prompts(prompts: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFr
         return prompts
     people = answers.group_by(*_PLACE, "told").agg(people=pl.len(), said=pl.first("value"))
     return prompts.join(people, on=_PLACE, how="inner", maintain_order="left")
-
-
-def _weighted_mean(prompts: pl.DataFrame, name: str) -> float | None:
-    known = prompts.filter(pl.col(name).is_not_null())
-    return float(np.average(known[name], weights=known["people"])) if known.height else None
 
 
 def _commonest_share(valid: pl.DataFrame) -> dict[str, Any] | None:

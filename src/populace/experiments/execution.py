@@ -8,12 +8,10 @@ from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.broker import CallSettings
-from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow
 from populace.experiments.plan import ExperimentPlan, Keep
 from populace.experiments.pool import WorkerPool
-from populace.experiments.rehearsal import check_experiment as check_arms
 from populace.experiments.results import Results
 from populace.experiments.worker import INTERRUPTED, RunJob
 from populace.models import model_kind
@@ -32,44 +30,6 @@ class ExperimentObserver:
         """The experiment ended, completely or not."""
 
 
-def run_experiment(
-    experiment: ExperimentPlan,
-    *,
-    workspace: str | Path | None = None,
-    workers: int | None = None,
-    retry: bool = False,
-    check: bool = True,
-    observer: ExperimentObserver | None = None,
-) -> Results:
-    """Run the remaining runs of a plan; see `Experiment.run`."""
-    arms = experiment.arms()
-    workspace_here = Workspace(workspace)
-    existing = ExperimentFolder.find_existing(experiment, workspace_here)
-    if existing is None:
-        check_arms(experiment, arms, rehearse=check)
-    folder = existing or ExperimentFolder.make(experiment, arms, workspace_here)
-    with folder.locked():
-        folder.write(state="running", reason="", experiment=experiment.data())
-        pool = WorkerPool(
-            folder, workspace_here.folder, default_keep(experiment, arms), workers or default_workers(experiment, arms)
-        )
-        progress = observer or ExperimentObserver()
-        try:
-            state, reason = _Round(experiment, arms, folder, pool, retry, progress).to_the_end()
-        except (KeyboardInterrupt, InterruptedRunError):
-            pool.halt()
-            folder.write(state="stopped", reason=INTERRUPTED)
-            raise InterruptedRunError(
-                f"the experiment {folder.path.name} was interrupted.",
-                "Runs that ended are kept; start it again in the same way and it goes on.",
-            ) from None
-        finally:
-            pool.close()
-            progress.on_end()
-        folder.write(state=state, reason=reason)
-    return Results(folder)
-
-
 def default_keep(experiment: ExperimentPlan, arms: Sequence[Arm]) -> Keep:
     """What is kept of a run: the setting of the experiment, else calls where they cost something, else nothing."""
     free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
@@ -83,8 +43,17 @@ def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
     return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
 
 
-class _Round:
-    """The replicates of the plan, and then more until the intervals are narrow enough."""
+class ReplicateRounds:
+    """Runs the replicates of a plan, and then more until the intervals are narrow enough.
+
+    Args:
+        experiment: The plan.
+        arms: Its arms.
+        folder: Its folder, in which earlier runs are found.
+        pool: The workers.
+        retry: Whether to run failed runs again.
+        observer: Receives the progress.
+    """
 
     def __init__(
         self,

@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from populace.experiments.execution import ExperimentObserver, run_experiment
+from populace.base.errors import InterruptedRunError
+from populace.engine.workspace import Workspace
+from populace.experiments.execution import ExperimentObserver, ReplicateRounds, default_keep, default_workers
+from populace.experiments.folder import ExperimentFolder
 from populace.experiments.plan import ExperimentPlan
+from populace.experiments.pool import WorkerPool
+from populace.experiments.rehearsal import check_experiment
 from populace.experiments.results import Results
+from populace.experiments.worker import INTERRUPTED
 
 
 class Experiment(ExperimentPlan):
@@ -45,4 +51,26 @@ class Experiment(ExperimentPlan):
             check: Rehearse the arms on stand-in answers first, to find arms with equal prompts.
             observer: Receives the progress.
         """
-        return run_experiment(self, workspace=workspace, workers=workers, retry=retry, check=check, observer=observer)
+        arms, place = self.arms(), Workspace(workspace)
+        existing = ExperimentFolder.find_existing(self, place)
+        if existing is None:
+            check_experiment(self, arms, rehearse=check)
+        folder = existing or ExperimentFolder.make(self, arms, place)
+        with folder.locked():
+            folder.write(state="running", reason="", experiment=self.data())
+            pool = WorkerPool(folder, place.folder, default_keep(self, arms), workers or default_workers(self, arms))
+            progress = observer or ExperimentObserver()
+            try:
+                state, reason = ReplicateRounds(self, arms, folder, pool, retry, progress).to_the_end()
+            except (KeyboardInterrupt, InterruptedRunError):
+                pool.halt()
+                folder.write(state="stopped", reason=INTERRUPTED)
+                raise InterruptedRunError(
+                    f"the experiment {folder.path.name} was interrupted.",
+                    "Runs that ended are kept; start it again in the same way and it goes on.",
+                ) from None
+            finally:
+                pool.close()
+                progress.on_end()
+            folder.write(state=state, reason=reason)
+        return Results(folder)

@@ -101,20 +101,16 @@ class Factor(pydantic.BaseModel):
         bundles = [dict(value) for value in self.values if isinstance(value, Mapping)]
         if self.name in known:
             return
+        kind, names = f"parameter of {scenario.title()}, or setting,", [*known, *SETTINGS]
         if self.name in SETTINGS:
             bundles = [{self.name: value} for value in self.values]
         elif not bundles or len(bundles) < len(self.values):
-            raise UnknownNameError(
-                f"parameter of {scenario.title()}, or setting,",
-                self.name,
-                [*known, *SETTINGS],
-                "A factor of another name has levels that are named and each map parameters to values.",
-            )
-        for bundle in bundles:
-            for name, value in bundle.items():
-                if name not in known and name not in SETTINGS:
-                    raise UnknownNameError(f"parameter of {scenario.title()}, or setting,", name, [*known, *SETTINGS])
-                _check_setting(name, value)
+            hint = "A factor of another name has levels that are named and each map parameters to values."
+            raise UnknownNameError(kind, self.name, names, hint)
+        for name, value in (change for bundle in bundles for change in bundle.items()):
+            if name not in names:
+                raise UnknownNameError(kind, name, names)
+            _check_setting(name, value)
 
 
 def arm_settings(
@@ -155,9 +151,9 @@ def _check_setting(name: str, value: Any) -> None:
 
 def plain_interventions(interventions: Any) -> list[dict[str, Any]]:
     """Interventions as validated plain data; an empty list for None."""
-    items = (
-        interventions if isinstance(interventions, list | tuple) else [] if interventions is None else [interventions]
-    )
+    if interventions is None:
+        return []
+    items = interventions if isinstance(interventions, list | tuple) else [interventions]
     plain = [each if isinstance(each, Mapping) else each.model_dump(mode="json") for each in items]
     return [each.model_dump(mode="json") for each in read_interventions(plain)]
 

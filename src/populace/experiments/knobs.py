@@ -72,12 +72,11 @@ class Knob:
 
     def change(self, value: float) -> dict[str, Any]:
         """The value as settings of a run."""
-        share = _SHARE.fullmatch(self.name)
-        if self.name == RULE_SHARE:
-            return {"interventions": _set("decider", "rule", value)}
-        if share:
-            return {"interventions": _set(share["column"], share["value"], value)}
-        return {self.name: int(value) if self.whole else value}
+        share = _SHARE.fullmatch("share(decider=rule)" if self.name == RULE_SHARE else self.name)
+        if not share:
+            return {self.name: int(value) if self.whole else value}
+        change = {"kind": "set", "at": 1, "values": {share["column"]: share["value"]}, "to": {"share": value}}
+        return {"interventions": [change] if value > 0 else []}
 
 
 def knob_settings(knobs: tuple[Knob, ...], values: Mapping[str, float]) -> dict[str, Any]:
@@ -87,9 +86,3 @@ def knob_settings(knobs: tuple[Knob, ...], values: Mapping[str, float]) -> dict[
         for name, value in knob.change(values[knob.name]).items():
             settings[name] = [*settings.get(name, []), *value] if name == "interventions" else value
     return settings
-
-
-def _set(column: str, value: str, share: float) -> list[dict[str, Any]]:
-    if share <= 0:
-        return []
-    return [{"kind": "set", "at": 1, "values": {column: value}, "to": {"share": share}}]

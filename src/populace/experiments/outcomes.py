@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 import pydantic
@@ -22,12 +22,7 @@ from populace.runs.reader import RunReader
 Value = float | str | None
 
 _PATTERN = re.compile(r"^(?:(?P<over>[a-z]+)\((?P<inner>.+)\)|(?P<metric>[A-Za-z_]\w*))(?:@(?P<at>\d+))?$")
-_OVER: dict[str, Callable[[pl.Series], Any]] = {
-    "mean": pl.Series.mean,
-    "max": pl.Series.max,
-    "min": pl.Series.min,
-    "sum": pl.Series.sum,
-}
+Over = Literal["mean", "max", "min", "sum"]
 
 
 class Outcome(pydantic.BaseModel):
@@ -59,14 +54,13 @@ class Outcome(pydantic.BaseModel):
     question: str | None = None
     measure: str | None = None
     at: Annotated[int | None, pydantic.Field(ge=0)] = None
-    over: Literal["mean", "max", "min", "sum"] | None = None
+    over: Over | None = None
     direction: Literal["up", "down"] | None = None
     primary: bool = False
 
     @pydantic.model_validator(mode="after")
     def _check_source(self) -> Outcome:
-        sources = [name for name in ("metric", "answer", "measure") if getattr(self, name) is not None]
-        if len(sources) != 1:
+        if sum(source is not None for source in (self.metric, self.answer, self.measure)) != 1:
             raise ValueError("an outcome is one of a metric, an answer and a measure")
         if self.at is not None and self.over is not None:
             raise ValueError("an outcome is at a step or over the steps, not both")
@@ -98,8 +92,8 @@ class Outcome(pydantic.BaseModel):
             return cls(metric=match["metric"], at=at)
         if match["over"] == "answers":
             return cls(answer=match["inner"].strip(), at=at)
-        if match["over"] not in _OVER:
-            raise UnknownNameError("outcome over the steps", match["over"], [*_OVER, "answers"])
+        if match["over"] not in get_args(Over):
+            raise UnknownNameError("outcome over the steps", match["over"], [*get_args(Over), "answers"])
         if at is not None:
             raise UsageError(f"the outcome {text!r} is both at a step and over the steps.")
         return cls.model_validate({"metric": match["inner"].strip(), "over": match["over"]})
@@ -120,12 +114,12 @@ class Outcome(pydantic.BaseModel):
         metrics = run.metrics
         if self.over is not None:
             after = metrics.filter(pl.col("step") > 0)[str(self.metric)].drop_nulls()
-            return plain_metric(_OVER[self.over](after)) if after.len() else None
+            return plain_metric(getattr(after, self.over)()) if after.len() else None
         rows = metrics.tail(1) if self.at is None else metrics.filter(pl.col("step") == self.at)
         return rows[str(self.metric)][0] if rows.height else None
 
     def _share(self, run: RunReader) -> float | None:
-        answers = run.answers(None if self.at is None else self.at)
+        answers = run.answers(self.at)
         if not answers.height:
             return None
         valid = answers.filter(pl.col("status").cast(pl.String).is_in(list(VALID)))

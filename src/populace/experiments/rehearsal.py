@@ -107,9 +107,8 @@ def _check_rehearsals(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
                     by_digest.setdefault(digest, []).append(arm)
             group = next((each for each in by_digest.values() if len(each) > 1), [])
         if len(group) > 1:
-            raise _identical_arms_error(
-                group[0], group[1], "nobody in them is asked anything different, and nothing else differs"
-            )
+            why = "nobody in them is asked anything different, and nothing else differs"
+            raise _identical_arms_error(group[0], group[1], why)
 
 
 def _identical_arms_error(one: Arm, two: Arm, why: str) -> UsageError:

@@ -120,6 +120,11 @@ class Results:
         return self.runs.filter(pl.col("status") == "failed").select("arm", "replicate", "seed", "failure")
 
     @property
+    def failure_note(self) -> str:
+        """A sentence with the first failure, to follow another one; empty where no run failed."""
+        return f" The first failure: {self.failures['failure'][0]}" if self.failures.height else ""
+
+    @property
     def failure_rate(self) -> float:
         """The share of runs that failed."""
         return float(sample_description(self.runs)["failed"])
@@ -263,10 +268,8 @@ class Results:
                 raise UsageError(f"there is no arm {key}; there are 0 to {len(self._arms) - 1}.")
             return self._arms[key]
         if isinstance(key, Mapping):
-            unknown = next((name for name in key if name not in self.experiment.factors), None)
-            if unknown is not None:
-                raise UnknownNameError("factor", unknown, self.experiment.factors)
-            fitting = [arm for arm in self._arms if all(arm.levels[name] == level for name, level in key.items())]
+            levels = {self._factor(name): level for name, level in key.items()}
+            fitting = [arm for arm in self._arms if arm.levels | levels == arm.levels]
             if len(fitting) != 1:
                 raise UsageError(f"{len(fitting)} arms have {dict(key)}.", "Give a level for every factor.")
             return fitting[0]
@@ -285,8 +288,8 @@ class Results:
             raise UnknownNameError("outcome", name, known, "Outcomes are declared before an experiment runs.")
         outcome = name or self.experiment.primary.name
         if self.runs.height and self.runs[outcome].null_count() == self.runs.height:
-            why = f" The first failure: {self.failures['failure'][0]}" if self.failures.height else ""
-            raise UsageError(f"no run produced the outcome {outcome!r}.{why}", "Declare one that runs end with.")
+            what = f"no run produced the outcome {outcome!r}.{self.failure_note}"
+            raise UsageError(what, "Declare one that runs end with.")
         return outcome
 
     def _factor(self, name: str) -> str:

@@ -322,8 +322,7 @@ def _robust_run(
             }
         )
     if not rows:
-        why = f" The first failure: {results.failures['failure'][0]}" if results.failures.height else ""
-        raise UsageError(f"no metric of {run.name} has a number at the end.{why}")
+        raise UsageError(f"no metric of {run.name} has a number at the end.{results.failure_note}")
     conclusions = pl.DataFrame(rows, infer_schema_length=None)
     return Robustness(run.name, "run", conclusions, pl.DataFrame(spread), effective, tuple(left_out), seeds, level)
 

@@ -7,7 +7,6 @@ rule twin is run too. The variance of the outcome is then attributed to each of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,26 +150,20 @@ def _finding(
 ) -> StructureFinding:
     frame = _runs(design, results, outcome)
     arms, models = frame["arm"].unique(maintain_order=True).to_list(), design.models
-    with_twin = (
-        frame if twin is None else pl.concat([frame, _runs(design, twin, outcome, TWIN)], how="diagonal_relaxed")
-    )
+    twin_frames = [] if twin is None else [_runs(design, twin, outcome, TWIN)]
+    with_twin = pl.concat([frame, *twin_frames], how="diagonal_relaxed")
     ordering_table = orderings(with_twin, outcome, "mind", arms, level)
-    asking = {part: _by_way(frame, outcome, factors, arms, level) for part, factors in design.asking.items()}
+    asking = {}
+    for part, names in design.asking.items():
+        ways = [frame.with_columns(way=pl.col(name).cast(pl.String)) for name in names]
+        asking[part] = pl.concat([orderings(way, outcome, "way", arms, level) for way in ways])
     differences = model_differences(frame, outcome, models, arms, margin, level)
     shifts = asking_shifts(frame, outcome, design.asking, level)
     groups = {"structure": list(design.structure)} | {part: list(names) for part, names in design.asking.items()}
     factors = [*design.experiment.factors]
-    cells = math.prod(frame[factor].n_unique() for factor in factors)
-    parts = decompose(
-        frame,
-        outcome,
-        factors,
-        groups=groups,
-        cluster="seed",
-        order=None if cells <= _FEW_CELLS else 2,
-        level=level,
-        seed=design.experiment.seed,
-    )
+    order = None if math.prod(frame[factor].n_unique() for factor in factors) <= _FEW_CELLS else 2
+    seed = design.experiment.seed
+    parts = decompose(frame, outcome, factors, groups=groups, cluster="seed", order=order, level=level, seed=seed)
     means = with_twin.group_by("mind", "arm", maintain_order=True).agg(
         mean=pl.col(outcome).mean(), sd=pl.col(outcome).std(), n=pl.col(outcome).count()
     )
@@ -183,22 +176,10 @@ def _runs(design: StructureDesign, results: Results, outcome: str, mind: str | N
     runs = results.runs
     if runs[outcome].dtype == pl.String:
         raise UsageError(f"the outcome {outcome!r} is a text, which has no variance.", "Use one that is a number.")
-    arm_parts = [pl.lit(f"{name}=") + pl.col(name).cast(pl.String) for name in design.structure]
+    arm_parts = [pl.format(f"{name}={{}}", name) for name in design.structure]
     mind_column = pl.lit(mind or design.models[0]) if mind or "model" not in runs.columns else pl.col("model")
     labelled = runs.with_columns(arm=pl.concat_str(arm_parts, separator=", "), mind=mind_column.cast(pl.String))
     complete = labelled.filter(pl.col(outcome).is_not_null())
     if not complete.height:
-        why = f" The first failure: {results.failures['failure'][0]}" if results.failures.height else ""
-        raise UsageError(f"no run produced the outcome {outcome!r}.{why}")
+        raise UsageError(f"no run produced the outcome {outcome!r}.{results.failure_note}")
     return complete
-
-
-def _by_way(
-    frame: pl.DataFrame, outcome: str, factors: Sequence[str], arms: Sequence[str], level: float
-) -> pl.DataFrame:
-    """Orderings over all models, for each level of each factor of a part of the way of asking."""
-    tables = []
-    for factor in factors:
-        ways = frame.with_columns(way=pl.col(factor).cast(pl.String))
-        tables.append(orderings(ways, outcome, "way", arms, level))
-    return pl.concat(tables)

@@ -195,11 +195,10 @@ def _ways_of_asking(settings: StructureSettings) -> tuple[dict[str, tuple[str, .
             LABELS: _other_level("exchanged", settings.swaps, _EXCHANGED, scenario),
         },
     }
-    known = scenario.parameter_model().model_fields
-    first_levels = {
-        name: Factor.read(name, levels).level(0)[1] for name, levels in settings.structure.items() if name in known
-    }
-    parameters = settings.fixed_parameters | first_levels
+    parameters, known = settings.fixed_parameters, scenario.parameter_model().model_fields
+    for name, levels in settings.structure.items():
+        if name in known:
+            parameters[name] = Factor.read(name, levels).level(0)[1]
     asking: dict[str, tuple[str, ...]] = {}
     factors: dict[str, Any] = {}
     notes: list[str] = []

@@ -35,8 +35,8 @@ def orderings(frame: pl.DataFrame, outcome: str, by: str, arms: Sequence[str], l
     rows: list[dict[str, Any]] = []
     for group in frame[by].unique(maintain_order=True).to_list():
         group_rows = [
-            {by: group, "arm": two, "versus": one} | _effect_fields(_paired_difference(wide, one, two, level))
-            for wide, one, two in _pairs(frame.filter(pl.col(by) == group), outcome, "arm", arms)
+            {by: group, "arm": b.name, "versus": a.name} | _effect_fields(difference(b, a, paired=True, level=level))
+            for a, b in _pairs(frame.filter(pl.col(by) == group), outcome, "arm", arms)
         ]
         for row, p, significant in _adjusted(group_rows, level):
             way: Direction = "undecided" if not significant else "up" if row["effect"] > 0 else "down"
@@ -49,16 +49,12 @@ _EFFECT_SCHEMA: dict[str, Any] = dict.fromkeys(("effect", "low", "high", "p"), p
 _ORDER_SCHEMA = _TEXTS | _EFFECT_SCHEMA | {"p_adjusted": pl.Float64, "direction": pl.String}
 
 
-def _pairs(frame: pl.DataFrame, outcome: str, by: str, names: Sequence[str]) -> Iterator[tuple[pl.DataFrame, str, str]]:
-    """Each pair of arms or models that share two seeds or more, with the table of means by seed."""
+def _pairs(frame: pl.DataFrame, outcome: str, by: str, names: Sequence[str]) -> Iterator[tuple[pl.Series, pl.Series]]:
+    """Each pair of arms or models that share two seeds or more, as columns of means by seed."""
     wide = frame.pivot(on=by, index="seed", values=outcome, aggregate_function="mean").sort("seed")
-    for one, two in itertools.combinations([name for name in names if name in wide.columns], 2):
-        if (wide[one].is_not_null() & wide[two].is_not_null()).sum() >= 2:
-            yield wide, one, two
-
-
-def _paired_difference(wide: pl.DataFrame, one: str, two: str, level: float) -> Effect:
-    return difference(wide[two], wide[one], paired=True, level=level)
+    for a, b in itertools.combinations([wide[name] for name in names if name in wide.columns], 2):
+        if (a.is_not_null() & b.is_not_null()).sum() >= 2:
+            yield a, b
 
 
 def _effect_fields(effect: Effect) -> dict[str, Any]:
@@ -128,10 +124,11 @@ def model_differences(
     """
     rows: list[dict[str, Any]] = []
     for arm in arms:
-        for wide, one, two in _pairs(frame.filter(pl.col("arm") == arm), outcome, "mind", minds):
-            row = {"arm": arm, "model": two, "versus": one} | _effect_fields(_paired_difference(wide, one, two, level))
+        for a, b in _pairs(frame.filter(pl.col("arm") == arm), outcome, "mind", minds):
+            effect = difference(b, a, paired=True, level=level)
+            row = {"arm": arm, "model": b.name, "versus": a.name} | _effect_fields(effect)
             if margin is not None:
-                row["verdict"] = equivalence(wide[two], wide[one], margin, paired=True, alpha=1 - level).verdict
+                row["verdict"] = equivalence(b, a, margin, paired=True, alpha=1 - level).verdict
             rows.append(row)
     if margin is None:
         for row, _, significant in _adjusted(rows, level):

@@ -49,11 +49,10 @@ def read_wordings(wordings: Sequence[str] | Mapping[str, Any] | None, scenario: 
         return {}
     if isinstance(wordings, str):
         raise UsageError(f"wordings are {wordings!r}, a single text.", "Give a list of names, or named changes.")
-    changes_by_name = (
-        wordings if isinstance(wordings, Mapping) else {name: {"variation": {"wording": name}} for name in wordings}
-    )
+    if not isinstance(wordings, Mapping):
+        wordings = {name: {"variation": {"wording": name}} for name in wordings}
     bundles: dict[str, Bundle] = {}
-    for name, changes in changes_by_name.items():
+    for name, changes in wordings.items():
         if not isinstance(changes, Mapping):
             raise UsageError(
                 f"the wording {name!r} is {changes!r}.", "Map it to changes, such as {'variation': {'phrases': {…}}}."

@@ -9,7 +9,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing import connection, parent_process
@@ -26,8 +26,7 @@ from populace.experiments.evidence import is_witness, run_evidence
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
 from populace.experiments.plan import Keep
 from populace.experiments.rehearsal import early_interventions
-from populace.experiments.shared_model import SharedModel
-from populace.models import model_kind, open_model
+from populace.models import Model, ReplyOrFailure, Request, model_kind, open_model
 from populace.runs.reader import RunReader
 
 
@@ -48,6 +47,37 @@ class BatchResult(NamedTuple):
 INTERRUPTED = "interrupted"
 SPENT = ("decisions", "calls", "reused", "tokens", "cost")
 """What a run used, as fields of its row."""
+
+
+class SharedModel(Model):
+    """An embedded model that many runs of one process share; closing it after a run leaves it loaded.
+
+    Args:
+        model: The model, not started yet.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.spec, self.kind = model.spec, model.kind
+        self.capabilities = model.capabilities
+
+    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
+        """Load the model, the first time only."""
+        await self._model.start(facts)
+        self.fingerprint = self._model.fingerprint
+        self.capabilities = self._model.capabilities
+        self.notes, self.facts = self._model.notes, self._model.facts
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        """The replies of the model."""
+        self._model.halted = self.halted
+        async for lot in self._model.replies(requests):
+            self._model.halted = self.halted
+            yield lot
+
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """The first token of each text, by the model's tokeniser."""
+        return self._model.first_tokens(texts)
 
 
 class Worker:

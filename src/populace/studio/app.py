@@ -15,16 +15,22 @@ from fastapi.staticfiles import StaticFiles
 from nicegui import core, ui
 
 from populace.base.errors import JournalError, PopulaceError
+from populace.base.formatting import json_data
 from populace.studio import pages
-from populace.studio.shell.json_data import FiniteJSONResponse
 from populace.studio.studio import Studio
-
-_ICON = "🏘️"
 
 
 def static_folders() -> list[Path]:
     """The folders with style sheets and scripts: of the shell, of the widgets, and of pages that have their own."""
     return sorted(Path(__file__).parent.rglob("static"))
+
+
+class FiniteJSONResponse(JSONResponse):
+    """A JSON response in which infinite numbers and NaN are null."""
+
+    def render(self, content: Any) -> bytes:
+        """The body of the response."""
+        return super().render(json_data(content))
 
 
 def application(studio: Studio) -> FastAPI:
@@ -34,7 +40,7 @@ def application(studio: Studio) -> FastAPI:
     ui.run_with(
         app,
         title="Populace",
-        favicon=_ICON,
+        favicon="🏘️",
         dark=None,
         show_welcome_message=False,
         reconnect_timeout=10.0,
@@ -61,7 +67,6 @@ def install(studio: Studio, app: FastAPI) -> None:
 
 
 async def _as_json(request: Request, error: Exception) -> JSONResponse:
-    """An error of ours, for a program."""
     what, hint = (error.what, error.hint) if isinstance(error, PopulaceError) else (str(error), None)
     return JSONResponse({"error": what, "hint": hint}, 404 if isinstance(error, JournalError) else 400)
 

@@ -27,11 +27,7 @@ class ScenarioOffer:
 
 
 class Catalogue:
-    """The scenarios of a workspace.
-
-    Args:
-        jobs: Runs the command that describes a file.
-    """
+    """The scenarios of a workspace; a command describes those in files."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -64,7 +60,6 @@ class Catalogue:
         return [str(path.relative_to(folder)) for path in scenario_files(folder)]
 
     def _offered_file(self, name: str) -> str:
-        """The path of an offered file, relative to the workspace."""
         folder, files = self._jobs.workspace.folder.resolve(), self._files()
         path = Path(name)
         relative = str(path.relative_to(folder)) if path.is_absolute() and path.is_relative_to(folder) else name

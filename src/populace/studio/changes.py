@@ -30,11 +30,7 @@ _DEBOUNCE_MS = 100
 
 
 class ChangeNotifier:
-    """Calls pages back when a run or an experiment changes.
-
-    Args:
-        library: The runs of the workspace.
-    """
+    """Calls pages back when a run or an experiment changes."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -108,21 +104,20 @@ class ChangeNotifier:
                 break
 
     def _folders(self) -> list[Path]:
-        runs, experiments = self._library.workspace.runs, self._library.workspace.experiments
-        runs.mkdir(parents=True, exist_ok=True)
-        names = {name for name, listeners in self._listeners.items() if listeners and name}
+        workspace = self._library.workspace
+        workspace.runs.mkdir(parents=True, exist_ok=True)
         watched: set[Path] = set()
-        for name in names:
+        for name in self._watched_names():
             if name.startswith("experiments/"):
-                watched |= set(ExperimentFolder.changing_folders(self._library.workspace.folder / name))
-        watched |= {
-            runs / name for name in names | set(self._library.under_way()) if not name.startswith("experiments/")
-        }
-        return [
-            runs,
-            *([experiments] if experiments.is_dir() else []),
-            *sorted(each for each in watched if each.is_dir()),
-        ]
+                watched |= set(ExperimentFolder.changing_folders(workspace.folder / name))
+            else:
+                watched.add(workspace.runs / name)
+        return [each for each in (workspace.runs, workspace.experiments, *sorted(watched)) if each.is_dir()]
+
+    def _watched_names(self) -> set[str]:
+        """The runs and experiments on open pages, and the runs that are under way."""
+        listened = {name for name, listeners in self._listeners.items() if listeners and name}
+        return listened | set(self._library.under_way())
 
     def _name(self, path: Path) -> str:
         workspace = self._library.workspace.folder.resolve()
@@ -137,8 +132,7 @@ class ChangeNotifier:
 
         This finds processes that died, and changes while the watch was being renewed.
         """
-        listened = {name for name, listeners in self._listeners.items() if listeners and name}
-        names = listened | set(self._library.under_way())
+        names = self._watched_names()
         now = {name: self._state(name) for name in names | self._states.keys()}
         changed = {name for name, state in now.items() if self._states.get(name) != state}
         self._states = {name: now[name] for name in names}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError
 from populace.engine.run import Run
-from populace.engine.run_control import go_on, pause, stop
+from populace.engine.run_control import go_on
 from populace.engine.workspace import Workspace
 
 _POLLS_A_SECOND = 20
@@ -44,12 +44,12 @@ class CommandJob:
         self._run: str | None = None
         with log.open("wb") as errors, self._report.open("wb") as report:
             self._process = subprocess.Popen(
-                [*_POPULACE, *arguments, "--json"],
+                [sys.executable, "-m", "populace", *arguments, "--json"],
                 stdin=subprocess.DEVNULL,
                 stdout=report,
                 stderr=errors,
                 cwd=workspace.folder,
-                env=_environment(workspace),
+                env=os.environ | {"POPULACE_WORKSPACE": str(workspace.folder.resolve()), "COLUMNS": "120"},
                 # Ctrl-C in Studio's terminal is meant for Studio.
                 start_new_session=True,
             )
@@ -121,9 +121,6 @@ class CommandJob:
 class Jobs:
     """Starts commands in a workspace.
 
-    Args:
-        workspace: The workspace.
-
     Attributes:
         started: The jobs that were started and go on by themselves, in their order.
     """
@@ -160,14 +157,6 @@ class Jobs:
         (folder / ".gitignore").write_text("*\n")
         return CommandJob(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
 
-    def pause(self, run: Run) -> None:
-        """Have a run wait after its current step."""
-        pause(run.journal)
-
-    def stop(self, run: Run) -> None:
-        """Stop a run so that it can be resumed."""
-        stop(run.journal)
-
     def resume(self, run: Run, *options: str) -> CommandJob | None:
         """Let a paused run go on, or start a process for one that has none; returns the job of that process."""
         if run.journal.busy():
@@ -202,10 +191,3 @@ def _parse_report(report: bytes, output: str, arguments: tuple[str, ...]) -> Any
 def _last_message(output: str) -> str:
     """What follows the last state of a progress bar."""
     return output.rpartition("\r")[2][-4_000:]
-
-
-_POPULACE = (sys.executable, "-m", "populace")
-
-
-def _environment(workspace: Workspace) -> dict[str, str]:
-    return os.environ | {"POPULACE_WORKSPACE": str(workspace.folder.resolve()), "COLUMNS": "120"}

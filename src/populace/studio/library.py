@@ -57,11 +57,7 @@ class ExperimentCard:
 
 
 class Library:
-    """The runs and experiments of a workspace; nothing outside of it can be opened.
-
-    Args:
-        workspace: The workspace.
-    """
+    """The runs and experiments of a workspace; nothing outside of it can be opened."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -124,7 +120,6 @@ class Library:
             return RunCard(name, problem=str(error))
 
     def _readable(self) -> dict[str, Manifest]:
-        """The manifests that can be read, by the name of the run."""
         manifests = {name: self._manifest(name) for name in self.workspace.names()}
         return {name: manifest for name, manifest in manifests.items() if isinstance(manifest, Manifest)}
 
@@ -160,9 +155,8 @@ class Library:
             failed = sum(row["status"] == "failed" for row in rows)
             manifest = folder.manifest
             planned = len(manifest.arms) * (manifest.replicates or int(manifest.experiment["replicates"]))
-            return ExperimentCard(
-                name, manifest.created, len(manifest.arms), len(rows) - failed, planned, failed, manifest.state
-            )
+            done, arms = len(rows) - failed, len(manifest.arms)
+            return ExperimentCard(name, manifest.created, arms, done, planned, failed, manifest.state)
         except PopulaceError as error:
             return ExperimentCard(name, problem=str(error))
 

@@ -1,4 +1,4 @@
-"""The metrics of a run that are drawn, and what its scenario says about them."""
+"""The metrics of a run: which are drawn, their values at a step, and what the scenario says about them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario, known_scenarios
@@ -34,6 +36,36 @@ def chart_metrics(run: RunReader) -> tuple[list[str], list[str]]:
     main = [name for name in metric_info(run.manifest.scenario).chart if name in numeric]
     main = main or numeric[:4]
     return main, [name for name in numeric if name not in main]
+
+
+def metrics_at(table: pl.DataFrame, step: int) -> pl.DataFrame:
+    """The metrics at a step: `metric`, `value`, the value `before`, and the `change` of numbers since then."""
+    now = table.filter(pl.col("step") == step).to_dicts() if table.width else []
+    then = table.filter(pl.col("step") == step - 1).to_dicts() if table.width else []
+    rows = []
+    for name, value in now[0].items() if now else ():
+        before = then[0].get(name) if then else None
+        numbers = isinstance(value, float | int) and isinstance(before, float | int)
+        if name != "step":
+            rows.append((name, metric_text(value), metric_text(before), value - before if numbers else None))
+    schema = {"metric": pl.String, "value": pl.String, "before": pl.String, "change": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def metric_text(value: Any) -> str:
+    """A value as it is displayed.
+
+    Example:
+        >>> metric_text(0.123456), metric_text(1500.0), metric_text(None)
+        ('0.1235', '1,500', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:,.4g}"
+    return str(value)
 
 
 def metric_info(scenario: str) -> MetricInfo:

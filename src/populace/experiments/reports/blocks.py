@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -17,20 +17,18 @@ _MAX_ROWS = 400
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a report.
+    """A part of a report."""
 
-    Attributes:
-        template: The macro that renders it, of the same name for every format.
-    """
-
-    template: ClassVar[str]
+    @property
+    def template(self) -> str:
+        """The macro that renders it, of the same name for every format."""
+        return type(self).__name__.lower()
 
 
 @dataclass(frozen=True)
 class Heading(Block):
     """A heading."""
 
-    template = "heading"
     text: str
     level: int = 2
 
@@ -39,7 +37,6 @@ class Heading(Block):
 class Prose(Block):
     """Paragraphs, or a list with bullets."""
 
-    template = "prose"
     texts: Sequence[str]
     bullets: bool = False
     kind: str = ""
@@ -49,7 +46,6 @@ class Prose(Block):
 class Facts(Block):
     """Names and values."""
 
-    template = "facts"
     rows: Sequence[tuple[str, str]]
 
 
@@ -57,7 +53,6 @@ class Facts(Block):
 class Table(Block):
     """A table; a long one may be folded away in HTML."""
 
-    template = "table"
     frame: pl.DataFrame
     caption: str = ""
     folded: bool = False
@@ -88,7 +83,6 @@ class Table(Block):
 class Figure(Block):
     """An SVG image with its caption. In Markdown it is a file of its own."""
 
-    template = "figure"
     name: str
     svg: str
     caption: str
@@ -98,7 +92,6 @@ class Figure(Block):
 class Code(Block):
     """Text in a fixed-width font; folded away in HTML if it has a caption."""
 
-    template = "code"
     text: str
     caption: str = ""
 
@@ -112,7 +105,6 @@ class Code(Block):
 class Card(Block):
     """A validity card."""
 
-    template = "card"
     card: ValidityCard
 
 

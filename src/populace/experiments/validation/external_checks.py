@@ -34,9 +34,7 @@ def reference_shares(reference: Reference) -> pl.DataFrame:
     elif isinstance(reference, pl.DataFrame):
         table = reference
     else:
-        table = pl.DataFrame(
-            {"answer": [str(each) for each in reference], "share": [float(v) for v in reference.values()]}
-        )
+        table = pl.DataFrame({"answer": list(map(str, reference)), "share": list(map(float, reference.values()))})
     for name in ("answer", "share"):
         if name not in table.columns:
             raise UnknownNameError("column of the reference", name, table.columns, "It needs answer and share.")

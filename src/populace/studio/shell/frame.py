@@ -39,6 +39,16 @@ def page_at(path: str) -> ui.page:
     return ui.page(path, response_timeout=PAGE_TIMEOUT_S)
 
 
+def copy_button(what: str, text: Callable[[], str]) -> None:
+    """A round button that copies a text; `what` says which."""
+
+    def copy() -> None:
+        ui.clipboard.write(text())
+        ui.notify("Copied")
+
+    ui.button(on_click=copy).props(f'flat round dense size=sm icon=content_copy aria-label="Copy {what}"')
+
+
 class CommandLine:
     """A command with a button that copies it; hidden while it is empty.
 
@@ -52,8 +62,7 @@ class CommandLine:
             ui.label("$").classes("commandline soft").style("flex: 0 0 auto")
             line = ui.label("").classes("commandline").props('tabindex=0 aria-label="The same on the command line"')
             self._line = test_id(line, name)
-            button = ui.button(on_click=self._copy).props("flat round dense size=sm icon=content_copy")
-            button.props('aria-label="Copy the command"')
+            copy_button("the command", lambda: self._command)
         self.show("")
 
     def show(self, command: str) -> None:
@@ -61,10 +70,6 @@ class CommandLine:
         self._command = command
         self._line.set_text(display_text(command))
         self._bar.set_visibility(bool(command))
-
-    def _copy(self) -> None:
-        ui.clipboard.write(self._command)
-        ui.notify("Copied")
 
 
 class Page:
@@ -198,11 +203,9 @@ def empty_state(text: str, action: str = "", target: str | Callable[[], Any] | N
     """A text where there is nothing to show, with a button for what can be done about it."""
     with ui.column().classes("items-start gap-2 py-2"):
         ui.label(text).classes("soft")
-        if isinstance(target, str):
-            address: str = target
-            ui.button(action, on_click=lambda: ui.navigate.to(address)).props("outline no-caps")
-        elif target is not None:
-            ui.button(action, on_click=target).props("outline no-caps")
+        if target is not None:
+            on_click = functools.partial(ui.navigate.to, target) if isinstance(target, str) else target
+            ui.button(action, on_click=on_click).props("outline no-caps")
 
 
 def chip(state: str) -> ui.label:
@@ -220,11 +223,21 @@ def figure(value: str, name: str, *, note: str = "") -> ui.label:
     return label
 
 
+def page_address(*path: object, **query: object) -> str:
+    """The address of a page by the parts of its path; parts of the query that are None or empty are left out.
+
+    Example:
+        >>> page_address("run", "a/b", "person", 3, step=2, tab=None)
+        '/run/a%2Fb/person/3?step=2'
+    """
+    address = "/" + "/".join(quote(str(part), safe="") for part in path)
+    parts = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{address}?{urlencode(parts)}" if parts else address
+
+
 def run_address(name: str, *more: object, **query: object) -> str:
-    """The address of a run, or of a page below it; parts of the query that are None are left out."""
-    path = "/".join(quote(str(part), safe="") for part in ("run", name, *more))
-    given = {key: value for key, value in query.items() if value is not None}
-    return f"/{path}?{urlencode(given)}" if given else f"/{path}"
+    """The address of a run, or of a page below it."""
+    return page_address("run", name, *more, **query)
 
 
 def parse_number(text: str, name: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import polars as pl
 from nicegui import ui
@@ -21,6 +21,20 @@ _AXIS: dict[str, Any] = {
     "nameTextStyle": {"color": "#444"},
     "axisLabel": {"color": "#444", "hideOverlap": True},
 }
+
+
+class LineSettings(TypedDict, total=False):
+    """What a chart of lines may have.
+
+    Attributes:
+        bands: For a column, the columns that hold its lower and upper bound.
+        unit: The unit of the vertical axis.
+        mark: The place of a vertical line on the horizontal axis.
+    """
+
+    bands: Mapping[str, tuple[str, str]] | None
+    unit: str
+    mark: float | None
 
 
 class Chart:
@@ -66,41 +80,15 @@ class Chart:
 
 
 def line_chart(
-    title: str,
-    table: pl.DataFrame,
-    x: str,
-    ys: Sequence[str],
-    *,
-    bands: Mapping[str, tuple[str, str]] | None = None,
-    unit: str = "",
-    mark: float | None = None,
-    name: str = "",
+    title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, name: str = "", **more: Unpack[LineSettings]
 ) -> Chart:
-    """A line for each column, with a band where there are bounds.
-
-    Args:
-        title: The heading.
-        table: The data.
-        x: The column of the horizontal axis.
-        ys: The columns to draw.
-        bands: For a column, the columns that hold its lower and upper bound.
-        unit: The unit of the vertical axis.
-        mark: The place of a vertical line on the horizontal axis.
-        name: The name of saved files.
-    """
-    return Chart(title, line_options(table, x, ys, bands=bands, unit=unit, mark=mark), table, name)
+    """A line for each column of `ys` over the column `x`, with a band where there are bounds."""
+    return Chart(title, line_options(table, x, ys, **more), table, name)
 
 
-def line_options(
-    table: pl.DataFrame,
-    x: str,
-    ys: Sequence[str],
-    *,
-    bands: Mapping[str, tuple[str, str]] | None = None,
-    unit: str = "",
-    mark: float | None = None,
-) -> dict[str, Any]:
+def line_options(table: pl.DataFrame, x: str, ys: Sequence[str], **more: Unpack[LineSettings]) -> dict[str, Any]:
     """The options of `line_chart`, to show other data in the same chart."""
+    bands, unit, mark = more.get("bands"), more.get("unit", ""), more.get("mark")
     series: list[dict[str, Any]] = []
     xs = table[x].to_list() if table.height else []
     for index, y in enumerate(ys):
@@ -109,23 +97,13 @@ def line_options(
             series += _band(table, xs, *bands[y], colour, y)
         values = table[y].to_list() if table.height else []
         few = table.height <= 60
-        line: dict[str, Any] = {
-            "type": "line",
-            "name": display_text(y, 60),
-            "data": list(map(list, zip(xs, values, strict=True))),
-        }
+        points = list(map(list, zip(xs, values, strict=True)))
+        line: dict[str, Any] = {"type": "line", "name": display_text(y, 60), "data": points}
         line |= {"showSymbol": few, "symbolSize": 5, "connectNulls": False, "animation": False}
         line |= {"lineStyle": {"color": colour, "width": 2}, "itemStyle": {"color": colour}}
         series.append(line)
     if mark is not None and series:
-        series[-1]["markLine"] = {
-            "silent": True,
-            "symbol": "none",
-            "animation": False,
-            "label": {"show": False},
-            "lineStyle": {"color": "#8a929b", "type": "dashed"},
-            "data": [{"xAxis": mark}],
-        }
+        series[-1]["markLine"] = mark_line(mark)
     share = table.height > 0 and all(_is_share(table[y]) for y in ys)
     top = 14 + 20 * (len(ys) > 1) + 14 * bool(unit)
     return {
@@ -138,46 +116,43 @@ def line_options(
     }
 
 
-def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "", name: str = "") -> Chart:
-    """A group of bars for each row.
+def mark_line(at: float) -> dict[str, Any]:
+    """A dashed vertical line in a series."""
+    look = {"symbol": "none", "label": {"show": False}, "lineStyle": {"color": "#8a929b", "type": "dashed"}}
+    return {"silent": True, "animation": False, "data": [{"xAxis": at}], **look}
 
-    Args:
-        title: The heading.
-        table: The data.
-        x: The column that names the groups.
-        ys: The columns to draw.
-        unit: The unit of the vertical axis.
-        name: The name of saved files.
-    """
+
+def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "", name: str = "") -> Chart:
+    """A group of bars for each row: `x` names the groups, and each column of `ys` is one bar of a group."""
     return Chart(title, bar_options(table, x, ys, unit=unit), table, name)
 
 
 def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "") -> dict[str, Any]:
     """The options of `bar_chart`."""
     names = [display_text(each, 40) for each in table[x].to_list()] if table.height else []
+    series: list[dict[str, Any]] = []
+    for index, y in enumerate(ys):
+        look = {"itemStyle": {"color": COLOURS[index % len(COLOURS)]}, "animation": False, "barMaxWidth": 48}
+        values = table[y].to_list() if table.height else []
+        series.append({"type": "bar", "name": display_text(y, 60), "data": values, **look})
     return {
         "grid": {"left": 8, "right": 18, "top": 34 if len(ys) > 1 else 24, "bottom": 8, "containLabel": True},
         "xAxis": {"type": "category", "data": names, **_AXIS},
         "yAxis": {"type": "value", "name": unit, **_AXIS},
         "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll"},
         "tooltip": {"trigger": "item"},
-        "series": [
-            {
-                "type": "bar",
-                "name": display_text(y, 60),
-                "data": table[y].to_list() if table.height else [],
-                "itemStyle": {"color": COLOURS[index % len(COLOURS)]},
-                "animation": False,
-                "barMaxWidth": 48,
-            }
-            for index, y in enumerate(ys)
-        ],
+        "series": series,
     }
 
 
 def sparkline_chart(values: Sequence[float | None]) -> ui.element:
     """A metric as a line without axes, for a list."""
-    points = [[index, value] for index, value in enumerate(values)]
+    line: dict[str, Any] = {
+        "type": "line",
+        "data": list(map(list, enumerate(values))),
+        "lineStyle": {"color": COLOURS[0], "width": 2},
+    }
+    line |= {"showSymbol": False, "animation": False, "silent": True}
     numbers = [value for value in values if value is not None]
     share = bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
     chart = ui.echart(
@@ -185,16 +160,7 @@ def sparkline_chart(values: Sequence[float | None]) -> ui.element:
             "grid": {"left": 2, "right": 2, "top": 3, "bottom": 3},
             "xAxis": {"show": False, "type": "value", "min": "dataMin", "max": "dataMax"},
             "yAxis": {"show": False, "type": "value", "scale": True, **({"min": 0, "max": 1} if share else {})},
-            "series": [
-                {
-                    "type": "line",
-                    "data": points,
-                    "showSymbol": False,
-                    "animation": False,
-                    "silent": True,
-                    "lineStyle": {"color": COLOURS[0], "width": 2},
-                }
-            ],
+            "series": [line],
         },
         renderer="svg",
     )
@@ -207,14 +173,10 @@ def _band(table: pl.DataFrame, xs: list[Any], low: str, high: str, colour: str, 
     heights = (table[high] - table[low]).to_list()
     common = {"type": "line", "stack": f"band of {line}", "showSymbol": False, "silent": True, "animation": False}
     common |= {"lineStyle": {"opacity": 0}, "stackStrategy": "all", "tooltip": {"show": False}}
+    area = {"areaStyle": {"color": colour, "opacity": 0.18}}
     return [
         {**common, "name": f"{line}, low", "data": list(map(list, zip(xs, lows, strict=True)))},
-        {
-            **common,
-            "name": f"{line}, high",
-            "data": list(map(list, zip(xs, heights, strict=True))),
-            "areaStyle": {"color": colour, "opacity": 0.18},
-        },
+        {**common, "name": f"{line}, high", "data": list(map(list, zip(xs, heights, strict=True))), **area},
     ]
 
 
@@ -224,7 +186,6 @@ def _is_share(values: pl.Series) -> bool:
 
 
 def _with_defaults(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with the defaults that all charts share."""
     tooltip = {"renderMode": "richText", "confine": True, **options.get("tooltip", {})}
     return {"animation": False, "textStyle": {"color": "#444", "fontFamily": "inherit"}, **options, "tooltip": tooltip}
 

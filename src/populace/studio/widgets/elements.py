@@ -10,7 +10,7 @@ import polars as pl
 from nicegui import ui
 
 from populace.studio.shell.frame import notify_errors, test_id
-from populace.studio.shell.text import display_text
+from populace.studio.shell.text import display_text, prose
 
 ElementT = TypeVar("ElementT", bound=ui.element)
 
@@ -115,6 +115,14 @@ def grid(width: int, classes: str = "gap-3") -> ui.element:
     """A container with columns side by side, as many as fit; each at least `width` pixels wide."""
     columns = f"grid-template-columns: repeat(auto-fit, minmax(min(100%, {width}px), 1fr))"
     return ui.element("div").classes(f"w-full grid {classes}").style(columns)
+
+
+def fact_list(facts: Mapping[str, Any], limit: int = 400) -> None:
+    """Names with their values, each value in its own lines."""
+    with ui.element("div").classes("facts"):
+        for name, value in facts.items():
+            note(name.replace("_", " "), 60)
+            prose("–" if value is None else value, limit)
 
 
 def refill(element: ElementT) -> ElementT:

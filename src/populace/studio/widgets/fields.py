@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from nicegui import ui
+from nicegui import events, ui
 
 from populace.studio.shell.frame import test_id
-from populace.studio.shell.text import display_text
+from populace.studio.shell.text import CUT_LENGTH, display_text
+from populace.studio.widgets.elements import note, outline
 from populace.studio.widgets.form_values import format_value, input_error
 from populace.tools.describe import Parameter
 
@@ -29,7 +31,7 @@ def field(parameter: Parameter, text: str | None, on_input: OnInput, *, name: st
         element = _element(parameter, value, on_input)
         help_text = " ".join(part for part in (parameter.help, _limits(parameter)) if part)
         if help_text:
-            ui.label(display_text(help_text)).classes("soft small foreign")
+            note(help_text, CUT_LENGTH)
     return test_id(element, name or f"parameter-{parameter.name}")
 
 
@@ -49,6 +51,9 @@ def _element(parameter: Parameter, value: str, on_input: OnInput) -> ui.element:
     def check(text: str | None) -> str | None:
         return input_error(parameter, text or "") or None
 
+    def send(event: events.ValueChangeEventArguments[Any]) -> None:
+        on_input(name, event.value or "")
+
     match parameter.kind:
         case "bool":
             switch = ui.switch(label, value=value.strip().lower() in ("true", "yes"))
@@ -56,24 +61,19 @@ def _element(parameter: Parameter, value: str, on_input: OnInput) -> ui.element:
             return switch
         case "choice" if value in map(str, parameter.choices) or not value:
             choices = {str(choice): display_text(choice, 80) for choice in parameter.choices}
-            select = ui.select(choices, label=label, value=value or None, validation=check)
-            select.on_value_change(lambda event: on_input(name, event.value or ""))
-            return select.classes("w-full").props("dense outlined options-dense")
+            select = ui.select(choices, label=label, value=value or None, validation=check, on_change=send)
+            return outline(select).props("options-dense")
         case "json":
-            area = ui.textarea(label, value=value, validation=check)
-            area.on_value_change(lambda event: on_input(name, event.value or ""))
-            return area.classes("w-full").props("dense outlined autogrow input-class=commandfont")
+            area = ui.textarea(label, value=value, validation=check, on_change=send)
+            return outline(area).props("autogrow input-class=commandfont")
         case _:
-            box = ui.input(label, value=value, validation=check)
-            box.on_value_change(lambda event: on_input(name, event.value or ""))
-            box.classes("w-full").props("dense outlined")
+            box = outline(ui.input(label, value=value, validation=check, on_change=send))
             if parameter.kind in ("int", "number"):
                 box.props(f"type=number step={1 if parameter.kind == 'int' else 'any'}")
-                least, most = parameter.ge if parameter.gt is None else parameter.gt, parameter.le
-                if least is not None:
-                    box.props(f"min={least:g}")
-                if most is not None:
-                    box.props(f"max={most:g}")
+                least = parameter.ge if parameter.gt is None else parameter.gt
+                for name_of_limit, limit in (("min", least), ("max", parameter.le)):
+                    if limit is not None:
+                        box.props(f"{name_of_limit}={limit:g}")
             if value and input_error(parameter, value):
                 box.validate()
             return box

@@ -6,18 +6,12 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import Client, context
 
-from populace.studio.shell.frame import notify_errors
+from populace.base.errors import PopulaceError
+from populace.studio.shell.frame import notify_error
 
 
 class Redrawer:
-    """Calls a function that draws; a call while it is drawing makes it draw once more afterwards.
-
-    Args:
-        draw: The function that draws.
-
-    Attributes:
-        busy: Whether it is drawing now.
-    """
+    """Calls a function that draws; a call while it is drawing, which `busy` tells, makes it draw once more."""
 
     def __init__(self, draw: Callable[[], Awaitable[None]]) -> None:
         self._draw = draw
@@ -49,9 +43,9 @@ class Redrawer:
             while self._stale and not self.gone:
                 self._stale = False
                 with self._client:
-                    await notify_errors(self._draw_async)()
+                    try:
+                        await self._draw()
+                    except PopulaceError as error:
+                        notify_error(error)
         finally:
             self.busy = False
-
-    async def _draw_async(self) -> None:
-        await self._draw()

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from nicegui import events, ui
 
-from populace.studio.shell.frame import notify_errors
+from populace.studio.shell.frame import empty_state, notify_errors, test_id
 from populace.studio.shell.text import display_text
 
 PAGE_SIZE = 25
@@ -143,15 +143,8 @@ class PagedTable:
     def _on_request(self, event: events.GenericEventArguments) -> None:
         paging = event.args["pagination"]
         size = int(paging["rowsPerPage"]) or 100
-        self._show(
-            replace(
-                self.query,
-                page=int(paging["page"]),
-                size=min(size, 100),
-                sort=paging.get("sortBy"),
-                descending=bool(paging.get("descending")),
-            )
-        )
+        order = {"sort": paging.get("sortBy"), "descending": bool(paging.get("descending"))}
+        self._show(replace(self.query, page=int(paging["page"]), size=min(size, 100), **order))
 
     def _on_search(self, event: events.ValueChangeEventArguments[str | None]) -> None:
         self._show(replace(self.query, page=1, search=(event.value or "").strip()))
@@ -164,14 +157,12 @@ class PagedTable:
 
 
 class FrameTable(PagedTable):
-    """A paged table of a data frame, which `show` sets.
+    """A paged table of a data frame, which `show` sets; arguments that it shares are those of `PagedTable`.
 
     Args:
-        columns: The columns to show: names, or names with headings.
-        key: The column that identifies a row.
-        link: The address that the key of a row links to.
-        search: The placeholder of the search field; empty for a table without one.
+        name: The name under which tests find the table.
         size: How many rows a page has.
+        empty: The text in place of the table where the data frame has no rows.
     """
 
     def __init__(
@@ -181,14 +172,25 @@ class FrameTable(PagedTable):
         key: str,
         link: Callable[[dict[str, Any]], str] | None = None,
         search: str = "",
+        name: str = "",
         size: int = PAGE_SIZE,
+        empty: str = "",
     ) -> None:
         self.frame = pl.DataFrame()
         super().__init__(self._page, columns, key=key, link=link, search=search, query=TableQuery(size=size))
+        if name:
+            test_id(self.table, name)
+        self._nothing: ui.column | None = None
+        if empty:
+            with ui.column() as self._nothing:
+                empty_state(empty)
 
     def show(self, frame: pl.DataFrame) -> None:
         """Show another data frame."""
         self.frame = frame
+        if self._nothing is not None:
+            self.element.set_visibility(frame.height > 0)
+            self._nothing.set_visibility(not frame.height)
         self.refresh()
 
     def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
@@ -196,7 +198,6 @@ class FrameTable(PagedTable):
 
 
 def _cell(value: Any) -> Any:
-    """A value as a cell shows it."""
     if value is None:
         return "–"
     if isinstance(value, bool):

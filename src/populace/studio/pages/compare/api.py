@@ -13,7 +13,7 @@ def get_comparison(studio: Studio, runs: str, at: int | None = None) -> dict[str
     """Runs by name with commas between them; the first is the reference."""
     library = studio.library
     side = data.side_by_side([name for name in runs.split(",") if name], library.run)
-    found: dict[str, Any] = {
+    comparison: dict[str, Any] = {
         "runs": [run.name for run in side.runs],
         "missing": [asdict(each) for each in side.missing],
         "groups": [{"label": group.label, "runs": [run.name for run in group.runs]} for group in side.groups],
@@ -23,15 +23,15 @@ def get_comparison(studio: Studio, runs: str, at: int | None = None) -> dict[str
     if side.runs:
         step = data.last_common_step(side.runs) if at is None else at
         overlays = {name: data.overlay(side, name) for name in data.common_metrics(side)}
-        found["metrics"] = {name: overlay_data(each) for name, each in overlays.items()}
-        found["settings"] = data.settings_table(side.runs).to_dicts()
-        found["at"] = step
-        found["differences"] = data.metric_differences(side, side.runs[0].name, step).to_dicts()
-        found["partings"] = [
+        comparison["metrics"] = {name: overlay_data(each) for name, each in overlays.items()}
+        comparison["settings"] = data.settings_table(side.runs).to_dicts()
+        comparison["at"] = step
+        comparison["differences"] = data.metric_differences(side, side.runs[0].name, step).to_dicts()
+        comparison["partings"] = [
             {"run": each.run, "parting": asdict(each.difference) if each.difference else None, "note": each.note}
             for each in data.differences_from(side.runs[0], side.runs[1:])
         ]
-    return found
+    return comparison
 
 
 def overlay_data(overlay: data.Overlay) -> dict[str, Any]:

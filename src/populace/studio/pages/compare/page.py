@@ -76,11 +76,9 @@ class _ComparePage:
             after_load(self.show_differences)
 
     async def read(self) -> None:
-        """Read the runs."""
         self.side = await asyncio.to_thread(view.side_by_side, self.names, self.studio.library.run)
 
     def show_all(self) -> None:
-        """Draw charts, step and settings."""
         self.show_metrics()
         self.show_step()
         self.show_settings()
@@ -197,7 +195,6 @@ class _ComparePage:
                 note(f"Not drawn, as they have no value yet or there are many: {', '.join(others)}.", 400)
 
     def draw(self) -> None:
-        """Put new numbers into the charts."""
         for metric, chart in self.charts.items():
             overlay = view.overlay(self.side, metric, bands=self.bands)
             options = line_options(overlay.table, "step", overlay.lines, bands=overlay.bands, mark=self._mark())
@@ -264,7 +261,6 @@ class _ComparePage:
             show_differences(reference, {run.name: run for run in others}, differences)
 
     def show_settings(self) -> None:
-        """Settings and parameters of the runs."""
         refill(self.settings)
         if not self.side.runs:
             return
@@ -274,10 +270,10 @@ class _ComparePage:
             if len(self.side.runs) > 1 and not differing.height:
                 ui.label("All settings and parameters are the same.").classes("soft")
             switch = test_id(ui.switch("Also what is the same", value=len(self.side.runs) == 1), "all-settings")
-            shown = plain_table([], {name: name for name in table.columns[:-1]}, "settings")
+            settings = plain_table([], {name: name for name in table.columns[:-1]}, "settings")
 
             def show() -> None:
-                shown.rows = table_cells(table if switch.value else differing)
+                settings.rows = table_cells(table if switch.value else differing)
 
             switch.on_value_change(show)
             show()

@@ -10,19 +10,19 @@ from nicegui import ui
 from populace.base.errors import UsageError
 from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, replaced_decision, setting_differences
-from populace.studio.jobs import command
 from populace.studio.pages.decision.panels import draw_chart, probability_chart, show_prompt, show_value
-from populace.studio.shell.frame import CommandLine, chip, section, test_id
+from populace.studio.shell.frame import chip, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, disable_during, refill
+from populace.studio.widgets.elements import count_text, heading, note, outline, refill
+from populace.studio.widgets.side_form import SideForm
 
 _ORDERS = {"": "as it was", "reversed": "reversed", "given": "as declared", "own": "an order of my own"}
 _MAX_LENGTH = 20_000
 """The most characters of a text that can be edited here."""
 
 
-class AskAgain:
+class AskAgain(SideForm):
     """The form, its command, and the result beside the recorded decision.
 
     Args:
@@ -32,7 +32,8 @@ class AskAgain:
     """
 
     def __init__(self, studio: Studio, name: str, details: DecisionDetails) -> None:
-        self.studio, self.name, self.details = studio, name, details
+        super().__init__(studio.jobs)
+        self.name, self.details = name, details
         decision = details.decision
         first = decision.prompts[0] if decision.prompts else {}
         self.recorded = {
@@ -43,11 +44,8 @@ class AskAgain:
             "--model": display_text(first.get("model") or ""),
             "--temperature": f"{decision.temperature:g}",
         }
-        with section("Ask again with this changed") as panel:
-            panel.classes("aside")
-            with ui.row().classes("items-center gap-2"):
-                ui.label("On the side").classes("chip aside-note")
-                ui.label("This never changes the run, and replies in the call store cost nothing.").classes("small")
+        text = "This never changes the run, and replies in the call store cost nothing."
+        with self._panel("Ask again with this changed", text):
             self._form(decision, bool(first))
             self.result = test_id(ui.column().classes("w-full gap-3"), "again-result")
 
@@ -65,34 +63,25 @@ class AskAgain:
             self._text("--text", "The whole user text, word for word", "again-text")
         self._text("--system", "The whole system text: who they are, word for word", "again-system")
         with ui.row().classes("w-full items-end gap-2"):
-            model = ui.input("Model", value=self.recorded["--model"]).props("outlined dense").style("flex: 1 1 220px")
-            self.fields["--model"] = test_id(model, "again-model")
-            temperature = ui.number("Temperature", value=decision.temperature, min=0, step=0.1).props("outlined dense")
-            self.fields["--temperature"] = test_id(temperature.style("width: 130px"), "again-temperature")
-            self.send = action("Ask again", self._ask, "again-send", look="")
-            self.busy = ui.spinner(size="sm")
-            self.busy.set_visibility(False)
-        self.line = CommandLine("again-command")
-        for field in (self.part, *self.fields.values()):
-            field.on_value_change(self._show_command)
-        self._show_command()
+            model = ui.input("Model", value=self.recorded["--model"]).style("flex: 1 1 220px")
+            self.fields["--model"] = outline(model, "again-model", "")
+            temperature = ui.number("Temperature", value=decision.temperature, min=0, step=0.1).style("width: 130px")
+            self.fields["--temperature"] = outline(temperature, "again-temperature", "")
+            self._button("Ask again", self._ask, "again-send")
+        self._follow("again-command", self.part, *self.fields.values())
 
     def _text(self, flag: str, label: str, test_name: str) -> None:
-        field = ui.textarea(label, value=self.recorded[flag]).props(
-            "outlined dense autogrow input-style='max-height: 14rem'"
-        )
-        self.fields[flag] = test_id(field.classes("w-full"), test_name)
+        field = ui.textarea(label, value=self.recorded[flag]).props("autogrow input-style='max-height: 14rem'")
+        self.fields[flag] = outline(field, test_name)
 
     def _orders(self, values: list[str]) -> None:
         with ui.row().classes("w-full items-end gap-2"):
-            order = ui.select(_ORDERS, value="", label="Order of the options").props("outlined dense")
-            self.fields["order"] = test_id(order.style("min-width: 190px"), "again-order")
+            order = ui.select(_ORDERS, value="", label="Order of the options").style("min-width: 190px")
+            self.fields["order"] = outline(order, "again-order", "")
             separator = "|" if any("," in value for value in values) else ","
-            own = ui.input(f"All options, separated by {separator}", value=separator.join(values)).props(
-                "outlined dense"
-            )
+            own = ui.input(f"All options, separated by {separator}", value=separator.join(values))
             own.style("flex: 1 1 220px").bind_visibility_from(order, "value", value="own")
-            self.fields["own"] = test_id(own, "again-own-order")
+            self.fields["own"] = outline(own, "again-own-order", "")
 
     def arguments(self) -> tuple[str, ...]:
         """The command of the form; it names only what differs from the recorded decision."""
@@ -110,31 +99,23 @@ class AskAgain:
             arguments += ["--order", self.fields["own"].value if order == "own" else order]
         return tuple(arguments)
 
-    def _show_command(self) -> None:
-        self.line.show(command(*self.arguments()))
-
     async def _ask(self) -> None:
         if self.fields["--temperature"].value is None:
             raise UsageError("there is no temperature.", "Write a number that is at least 0.")
-        with disable_during(self.send, self.busy):
-            result = await self.studio.jobs.call(*self.arguments())
+        result = await self._call()
         with refill(self.result):
             self._show(result)
 
     def _show(self, result: dict[str, Any]) -> None:
         recorded, repeated = self.details.decision, replaced_decision(self.details.decision, result["asked"])
-        outcome = (
-            "They would have answered the same." if result["same_answer"] else "They would have answered otherwise."
-        )
-        cost = (
-            "no call was needed" if not result["calls"] else f"{result['calls']} call{'s' * (result['calls'] > 1)} made"
-        )
+        outcome = f"They would have answered {'the same' if result['same_answer'] else 'otherwise'}."
+        cost = f"{count_text(result['calls'], 'call')} made" if result["calls"] else "no call was needed"
         test_id(ui.label(f"{outcome} ({cost}, {result['reused']} reused)").classes("panel-title"), "again-outcome")
         self._chart(recorded, repeated)
         with ui.element("div").classes("sides"):
             for decision, name, marker in ((recorded, "As recorded", "recorded"), (repeated, "Asked again", "asked")):
                 with test_id(ui.column().classes("w-full gap-2"), f"again-{marker}"):
-                    ui.label(name).classes("panel-title").props("role=heading aria-level=3")
+                    heading(name, level=3)
                     with ui.row().classes("items-center gap-3"):
                         show_value(decision)
                         chip(decision.status)
@@ -143,15 +124,13 @@ class AskAgain:
                     elif decision.prompts and decision.prompts[0]["replies"]:
                         prose(decision.prompts[0]["replies"][-1], 2000, fixed=True)
         with ui.column().classes("w-full gap-1"):
-            ui.label("What changed").classes("panel-title").props("role=heading aria-level=3")
+            heading("What changed", level=3)
             for name, then, now in setting_differences(recorded, repeated):
-                ui.label(display_text(f"{name}: {then}  →  {now}", 300)).classes("small")
+                note(f"{name}: {then}  →  {now}", 300, classes="small")
             if not result["lines"]:
                 ui.label("The prompt is the same.").classes("soft")
             for line in result["lines"][:200]:
-                ui.label(display_text(line, 1000)).classes("diff come" if line.startswith("+") else "diff gone").props(
-                    "dir=auto"
-                )
+                note(line, 1000, classes="diff come" if line.startswith("+") else "diff gone").props("dir=auto")
         with ui.expansion("The exact new prompt").classes("w-full"):
             for at, prompt in enumerate(repeated.prompts):
                 show_prompt(prompt, f"again-prompt-{at}")
@@ -161,11 +140,5 @@ class AskAgain:
         if not before and not after:
             return
         options = list(before or after)
-        table = pl.DataFrame(
-            {
-                "option": options,
-                "recorded": [before.get(option) for option in options],
-                "asked again": [after.get(option) for option in options],
-            }
-        )
-        probability_chart("Probability as drawn from", table, "again")
+        sides = {"recorded": list(map(before.get, options)), "asked again": list(map(after.get, options))}
+        probability_chart("Probability as drawn from", pl.DataFrame({"option": options, **sides}), "again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from nicegui import ui
@@ -54,14 +54,14 @@ def register(studio: Studio) -> None:
             _show(studio, name, view)
 
 
-class _DecisionView:
+class _DecisionView(NamedTuple):
     """The decision that the address names, and all decisions of the person."""
 
-    def __init__(
-        self, run: RunReader, person: int | str, step: int, decisions: pl.DataFrame, decision: DecisionDetails | None
-    ) -> None:
-        self.run, self.person, self.step = run, person, step
-        self.decisions, self.decision = decisions, decision
+    run: RunReader
+    person: int | str
+    step: int
+    decisions: pl.DataFrame
+    decision: DecisionDetails | None
 
 
 def _read(studio: Studio, name: str, step: str, person: str, path: str) -> _DecisionView:
@@ -74,13 +74,8 @@ def _read(studio: Studio, name: str, step: str, person: str, path: str) -> _Deci
     if at is None:
         steps = decisions["step"].to_list()
         at = steps[-1] if steps else run.steps[-1]
-    return _DecisionView(
-        run,
-        who,
-        at,
-        decisions,
-        decision_details(run, at, who, path or None, calls=studio.workspace.calls_file),
-    )
+    details = decision_details(run, at, who, path or None, calls=studio.workspace.calls_file)
+    return _DecisionView(run, who, at, decisions, details)
 
 
 def _show(studio: Studio, name: str, view: _DecisionView) -> None:
@@ -110,16 +105,12 @@ def _show_links(name: str, view: _DecisionView, decision: Decision) -> None:
 
     same = view.decisions.filter(pl.col("step") == decision.step)
     with ui.row().classes("w-full items-center gap-2"):
-        for row, word, marker in (
-            (before, "Decision before", "decision-before"),
-            (after, "Decision after", "decision-after"),
-        ):
+        for row, side in ((before, "before"), (after, "after")):
             if row is not None:
-                test_id(ui.link(word, address(row)).classes("plain chip"), marker)
+                test_id(ui.link(f"Decision {side}", address(row)).classes("plain chip"), f"decision-{side}")
         if same.height > 1:
-            paths = {
-                row["path"]: display_text(f"{row['path']}  {row['question']}", 90) for row in same.iter_rows(named=True)
-            }
+            rows = same.select("path", "question").iter_rows()
+            paths = {place: display_text(f"{place}  {question}", 90) for place, question in rows}
             choice = ui.select(paths, value=decision.path, label=f"{same.height} decisions in this step")
             test_id(choice.props("outlined dense").classes("min-w-0").style("flex: 0 1 520px"), "decision-of-step")
             choice.on_value_change(lambda event: ui.navigate.to(address({"step": decision.step, "path": event.value})))
@@ -127,11 +118,8 @@ def _show_links(name: str, view: _DecisionView, decision: Decision) -> None:
 
 def _show_no_decision(name: str, view: _DecisionView) -> None:
     with section("Nothing was decided"):
-        empty_state(
-            f"They decided nothing in step {view.step}.",
-            "Open the person",
-            run_address(name, "person", view.person, step=view.step),
-        )
+        person = run_address(name, "person", view.person, step=view.step)
+        empty_state(f"They decided nothing in step {view.step}.", "Open the person", person)
         for row in view.decisions.head(20).iter_rows(named=True):
             target = run_address(name, "decision", step=row["step"], person=view.person, path=row["path"])
             ui.link(display_text(f"step {row['step']}: {row['question']}", 120), target).classes("plain")

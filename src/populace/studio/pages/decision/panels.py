@@ -10,10 +10,10 @@ from nicegui import ui
 from populace.questions import LOW_MASS
 from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, ModelCall, form_fields
-from populace.studio.shell.frame import chip, empty_state, figure, section, test_id
+from populace.studio.shell.frame import chip, copy_button, empty_state, figure, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
-from populace.studio.widgets.elements import note
+from populace.studio.widgets.elements import fact_list, note
 
 _SCORES = ("recency", "importance", "relevance")
 _LARGE_LENGTH = 60
@@ -32,7 +32,7 @@ def show_answer(details: DecisionDetails, clock: str) -> None:
                 test_id(show_value(decision), "answer")
             chip(decision.status)
         if fields is not None:
-            _fields(fields)
+            fact_list(fields)
         kind = decision.question.get("kind", "question")
         note(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}")
 
@@ -54,14 +54,7 @@ def show_situation(details: DecisionDetails) -> None:
             ui.label("There was no text before the question.").classes("soft")
         if details.fields:
             note("The values of the fields in the prompt:")
-            _fields(details.fields)
-
-
-def _fields(fields: dict[str, str]) -> None:
-    with ui.element("div").classes("facts"):
-        for name, value in fields.items():
-            note(name.replace("_", " "), 60)
-            prose(value, 400)
+            fact_list(details.fields)
 
 
 def show_memories(details: DecisionDetails) -> None:
@@ -92,9 +85,8 @@ def _meter(value: float, most: float, *, total: bool) -> None:
 
 def show_prompts(decision: Decision) -> None:
     """The exact prompts, with a button that copies them."""
-    with section(
-        "Exact prompt" if len(decision.prompts) < 2 else f"Exact prompts, {len(decision.prompts)} orders averaged"
-    ):
+    count = len(decision.prompts)
+    with section("Exact prompt" if count < 2 else f"Exact prompts, {count} orders averaged"):
         if not decision.prompts:
             empty_state("A rule or a recording decided: there is no prompt. Ask a model below.")
         for at, prompt in enumerate(decision.prompts):
@@ -110,13 +102,7 @@ def show_prompt(prompt: dict[str, Any], marker: str) -> None:
         labels = ", options as letters" if prompt["labels"] else ""
         with ui.row().classes("w-full items-center justify-between no-wrap"):
             note(f"{prompt['model']}, {how}{labels}", 160)
-            whole = "\n\n".join(text for _, text in parts[:2] if text)
-
-            def copy(text: str = whole) -> None:
-                ui.clipboard.write(text)
-                ui.notify("Copied")
-
-            ui.button(on_click=copy).props('flat round dense size=sm icon=content_copy aria-label="Copy the prompt"')
+            copy_button("the prompt", lambda: "\n\n".join(text for _, text in parts[:2] if text))
         for name, text in parts:
             if text:
                 note(name)
@@ -153,17 +139,10 @@ def draw_chart(decision: Decision, title: str, name: str) -> Chart:
     """The line from 0 to 1, divided among the options, with the random number as a marker."""
     edges = decision.draw_intervals
     table = pl.DataFrame(edges, schema={"option": pl.String, "from": pl.Float64, "to": pl.Float64}, orient="row")
-    series: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "stack": "line",
-            "name": display_text(option, 40),
-            "data": [high - low],
-            "barWidth": 26,
-            "itemStyle": {"color": COLOURS[at % len(COLOURS)]},
-        }
-        for at, (option, low, high) in enumerate(edges)
-    ]
+    series: list[dict[str, Any]] = []
+    for at, (option, low, high) in enumerate(edges):
+        look = {"barWidth": 26, "itemStyle": {"color": COLOURS[at % len(COLOURS)]}}
+        series.append({"type": "bar", "stack": "line", "name": display_text(option, 40), "data": [high - low], **look})
     if series and decision.draw is not None:
         series[-1]["markLine"] = {
             "silent": True,
@@ -184,7 +163,7 @@ def draw_chart(decision: Decision, title: str, name: str) -> Chart:
         chart = Chart(title, options, table, name)
         if decision.draw is not None and decision.value is not None:
             outcome = f"The random number {decision.draw:.4f} fell on “{display_text(decision.value, 80)}”."
-            test_id(ui.label(outcome).classes("small"), f"{name}-fell")
+            test_id(note(outcome, classes="small"), f"{name}-fell")
     return chart
 
 
@@ -200,7 +179,7 @@ def _replies(details: DecisionDetails) -> None:
         for cleaning in details.cleaning:
             rules = ", ".join(cleaning["rules"]) or "none"
             rest = f"; nothing was left: {cleaning['reason']}" if cleaning["left"] is None else ""
-            ui.label(display_text(f"Cleaning rules that applied: {rules}{rest}.", 400)).classes("small")
+            note(f"Cleaning rules that applied: {rules}{rest}.", 400, classes="small")
 
 
 def show_calls(details: DecisionDetails) -> None:
@@ -215,22 +194,15 @@ def show_calls(details: DecisionDetails) -> None:
 def _call(call: ModelCall) -> None:
     with ui.row().classes("w-full items-start gap-6"):
         figure(f"{call.prompt_tokens:,} + {call.completion_tokens:,}", "tokens read + written")
-        figure(
-            "unknown" if call.cost is None else f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0",
-            "cost",
-            note=_price(call),
-        )
+        cost, price = "unknown", "no price is known for this model"
+        if call.cost is not None:
+            cost = f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0"
+            price = "free" if call.cost == 0 else "by the price table"
+        figure(cost, "cost", note=price)
         if call.seconds is not None:
             figure(f"{call.seconds:.3g} s" if call.seconds >= 0.001 else "under 1 ms", "time of the call")
         figure(str(call.shared), "person got it" if call.shared == 1 else "people share it")
     source = "The reply came from the call store and cost nothing." if call.reused else "The call was made in this run."
     note("The call store of this workspace does not have it." if call.reused is None else source)
-    test_id(
-        ui.label(f"call {call.key} to {display_text(call.model, 120)}").classes("soft small commandline w-full"), "call"
-    )
-
-
-def _price(call: ModelCall) -> str:
-    if call.cost is None:
-        return "no price is known for this model"
-    return "free" if call.cost == 0 else "by the price table"
+    text = f"call {call.key} to {display_text(call.model, 120)}"
+    test_id(note(text, classes="soft small commandline w-full"), "call")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
-from urllib.parse import quote, urlencode
 
 import polars as pl
 
@@ -154,12 +153,6 @@ def _is_forum(library: Library, name: str) -> bool:
         return "design" in run.manifest.regimes[0].parameters and len(run.steps) > 1
     except PopulaceError:
         return False  # The home page says what is wrong with it.
-
-
-def study_address(name: str, **query: object) -> str:
-    """The address of a study."""
-    path = f"/discern/{quote(name, safe='')}"
-    return f"{path}?{urlencode(query)}" if query else path
 
 
 def real_files(workspace: Workspace, limit: int = 200) -> list[str]:

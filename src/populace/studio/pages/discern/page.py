@@ -20,12 +20,11 @@ from populace.studio.pages.discern.data import (
     generated_runs,
     rates_table,
     real_files,
-    study_address,
     study_arguments,
     study_summaries,
 )
 from populace.studio.pages.forum.post import STYLE
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart
@@ -71,7 +70,7 @@ def register(studio: Studio) -> None:
                     empty_state("There is none yet. Make one below, from runs of a forum and a file of real threads.")
                 for each in studies:
                     with ui.row().classes("items-center gap-3 w-full"):
-                        link = ui.link(each.name, study_address(each.name)).classes("plain thread-title")
+                        link = ui.link(each.name, page_address("discern", each.name)).classes("plain thread-title")
                         test_id(link, f"study-{each.name}")
                         note(each.problem or f"{each.pairs} pairs · {each.raters} raters · {each.answers} answers")
             await _show_form(studio)
@@ -130,7 +129,7 @@ async def _show_form(studio: Studio) -> None:
             check_file(studio.workspace, real.value)
             with disable_during(button):
                 study = await studio.jobs.call(*arguments())
-            ui.navigate.to(study_address(study["study"]))
+            ui.navigate.to(page_address("discern", study["study"]))
 
         for field in (name, chosen, real, comments, community, most):
             field.on_value_change(show_command)
@@ -199,7 +198,6 @@ class _RaterPage:
 
     @notify_errors
     def _answer(self, position: Position) -> None:
-        """Record an answer and show the next pair."""
         if self.session is not None and self.session.task() is not None:
             self.session.answer(position)
             self._draw(self.session)

@@ -27,9 +27,9 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
         return
     pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
     title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {pairing}"
-    shown = effects.table.head(_MAX_ARMS)
-    chart = Chart(title, forest(shown, "effect", unit=outcome, zero=True), effects.table.drop("seeds"), "effects")
-    _set_height(chart, shown.height)
+    first = effects.table.head(_MAX_ARMS)
+    chart = Chart(title, forest(first, "effect", unit=outcome, zero=True), effects.table.drop("seeds"), "effects")
+    _set_height(chart, first.height)
     note(
         "An interval that contains 0 is compatible with no effect. Each interval stands for itself; p is adjusted for "
         "the number of comparisons (Holm)."
@@ -65,11 +65,11 @@ def show_distribution(results: Results, outcome: str) -> None:
         note(f"No intervals: {summary.note}", classes="soft foreign")
         means = dots.group_by("arm", maintain_order=True).agg(mean=pl.col("value").mean())
         means = means.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
-    shown = means.head(_MAX_ARMS)
+    first = means.head(_MAX_ARMS)
     title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % t interval"
-    shown_dots = dots.filter(pl.col("arm").is_in(shown["arm"].implode()))
-    chart = Chart(title, forest(shown, "mean", unit=outcome, dots=shown_dots), dots, "distribution")
-    _set_height(chart, shown.height)
+    arm_dots = dots.filter(pl.col("arm").is_in(first["arm"].implode()))
+    chart = Chart(title, forest(first, "mean", unit=outcome, dots=arm_dots), dots, "distribution")
+    _set_height(chart, first.height)
 
 
 def _show_shares(table: pl.DataFrame, outcome: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import quote
 
 from nicegui import ui
 
@@ -17,7 +16,7 @@ from populace.studio.pages.experiment.findings import (
     show_precision,
     show_validity,
 )
-from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, page_at, section, test_id
+from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, page_address, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart, line_chart
@@ -49,7 +48,6 @@ class _ExperimentPage:
         self.outcome, self.reference = outcome, reference
 
     async def build(self, results: Results) -> None:
-        """Draw the page."""
         self.head = ui.column().classes("w-full gap-3")
         self.choices = ui.row().classes("w-full items-center gap-3")
         self.findings, self.details = (ui.column().classes("w-full gap-3") for _ in range(2))
@@ -63,7 +61,6 @@ class _ExperimentPage:
         await asyncio.sleep(_PAUSE_S)
 
     async def show(self, results: Results) -> None:
-        """Show the experiment as it is now."""
         self.results = results
         self.overview = await asyncio.to_thread(data.experiment_overview, results)
         card = await asyncio.to_thread(data.validity_card, results)
@@ -179,7 +176,7 @@ class _ExperimentPage:
             ui.label(command("report", self.name)).classes("commandline foreign")
             with ui.row().classes("items-center gap-3"):
                 button = action("Write the report", write, "write-report")
-                target = f"/api/experiments/{quote(self.name, safe='')}/report"
+                target = page_address("api", "experiments", self.name, "report")
                 link = test_id(ui.link("Open the report", target, new_tab=True).classes("plain"), "open-report")
                 link.set_visibility(data.report_file(self.studio.workspace, self.name).is_file())
 
@@ -230,5 +227,5 @@ def _show_kept_runs(results: Results, name: str) -> None:
         note("They lie in the folder of the experiment, and open with these commands.")
         plain_table(runs, runs.columns, "kept", key="run", sortable=True, size=_ROWS)
         ui.label(command("studio", "--workspace", str(results.folder.path))).classes("commandline foreign")
-        link = ui.link("Judge their answers, blind to the arm", f"/feedback?run={quote(name, safe='')}")
+        link = ui.link("Judge their answers, blind to the arm", page_address("feedback", run=name))
         test_id(link.classes("plain"), "judge")

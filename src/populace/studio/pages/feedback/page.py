@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from urllib.parse import unquote, urlencode
+from urllib.parse import unquote
 
 from nicegui import context, ui
 
@@ -17,7 +17,7 @@ from populace.feedback.sources import read_sources
 from populace.studio.jobs import command
 from populace.studio.pages.feedback.rating import RatingPanel
 from populace.studio.pages.feedback.rating_session import RatingSession
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, outline, plain_table
 
@@ -64,7 +64,7 @@ def _open_queue(queue: str, seed: int, rater: str) -> None:
     """Open the queue for a rater, whose name the browser keeps."""
     name = check_rater(rater)
     ui.run_javascript(f'populaceKeep("{_RATER_COOKIE}", {json.dumps(name)})')
-    ui.navigate.to(f"/feedback?{urlencode({'queue': queue, 'seed': seed, 'rater': name})}")
+    ui.navigate.to(page_address("feedback", queue=queue, seed=seed, rater=name))
 
 
 def _show_rater_form(queue: str, seed: int) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from nicegui import context, events, ui
 
 from populace.feedback import Item
 from populace.studio.pages.feedback.rating_session import RatingSession
-from populace.studio.shell.frame import Page, empty_state, notify_errors, section, test_id
+from populace.studio.shell.frame import Page, empty_state, notify_errors, page_address, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.elements import action, grid, icon_button, note, refill
 
@@ -67,8 +66,8 @@ class RatingPanel:
 
     def _share(self) -> None:
         """Copy the address without the rater: others enter a name of their own."""
-        query = urlencode({"queue": self.session.queue, "seed": self.session.seed})
-        ui.clipboard.write(f"{str(context.client.request.base_url).rstrip('/')}/feedback?{query}")
+        address = page_address("feedback", queue=self.session.queue, seed=self.session.seed)
+        ui.clipboard.write(f"{str(context.client.request.base_url).rstrip('/')}{address}")
         ui.notify("Copied: a link to the same answers, without your name")
 
     def show(self) -> None:

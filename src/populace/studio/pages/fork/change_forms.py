@@ -13,7 +13,6 @@ from populace.models import MODEL_FORMS
 from populace.people import People
 from populace.studio.pages.fork.data import ForkPoint
 from populace.studio.pages.fork.selection import OPERATORS, ColumnCondition, column_value, selection
-from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.elements import action, icon_button, note, outline
 from populace.studio.widgets.fields import field, field_grid
@@ -61,7 +60,7 @@ def _announce(point: ForkPoint) -> FormReader:
 def _set(point: ForkPoint) -> FormReader:
     columns = {each.name: each for each in point.columns if each.name != "id"}
     with ui.row().classes("w-full gap-2 items-start"):
-        select = _choose("Column", [*columns, *({"decider", "model"} - set(columns))], "set-column")
+        select = _select("Column", [*columns, *({"decider", "model"} - set(columns))], "set-column")
         value = outline(ui.input("Value"), "set-value", "grow")
     hint = note("")
 
@@ -117,7 +116,7 @@ def _change(point: ForkPoint, parameters: tuple[Parameter, ...]) -> FormReader:
     # The current value takes the place of the default, so that the form shows it.
     now = {each.name: replace(each, default=point.parameters.get(each.name, each.default)) for each in parameters}
     texts: dict[str, str] = {}
-    select = _choose("Parameter", list(now), "change-parameter")
+    select = _select("Parameter", list(now), "change-parameter")
     place = field_grid()
 
     def follow() -> None:
@@ -180,26 +179,28 @@ class _PeopleForm:
     def _add_condition(self) -> None:
         number = len(self._rows)
         with self._place, ui.row().classes("w-full gap-2 items-center") as row:
-            column = _choose("Column", self._columns, f"whom-column-{number}")
-            operator = test_id(ui.select(OPERATORS, value="eq"), f"whom-sign-{number}").props(
-                "outlined dense options-dense"
-            )
+            column = _select("Column", self._columns, f"whom-column-{number}")
+            operator = outline(ui.select(OPERATORS, value="eq"), f"whom-sign-{number}", "").props("options-dense")
             value = outline(ui.input("Value"), f"whom-value-{number}", "grow")
             entry = (column, operator, value)
             self._rows.append(entry)
 
-            def drop() -> None:
+            def remove() -> None:
                 self._rows.remove(entry)
                 row.delete()
 
-            icon_button("close", "Remove this condition", drop)
+            icon_button("close", "Remove this condition", remove)
 
     def read(self, people: People) -> dict[str, Any]:
         """The selection in the form."""
-        conditions = [ColumnCondition(c.value, s.value, v.value or "") for c, s, v in self._rows if c.value]
+        conditions = [
+            ColumnCondition(column.value, operator.value, value.value or "")
+            for column, operator, value in self._rows
+            if column.value
+        ]
         return selection(conditions, self._texts.get("people", ""), self._texts.get("share", ""), people)
 
 
-def _choose(label: str, names: list[str], test: str) -> ui.select:
+def _select(label: str, names: list[str], test: str) -> ui.select:
     select = ui.select({name: display_text(name, 80) for name in names}, label=label, with_input=len(names) > 12)
-    return test_id(select, test).props("outlined dense options-dense").style("min-width: 180px")
+    return outline(select, test, "").props("options-dense").style("min-width: 180px")

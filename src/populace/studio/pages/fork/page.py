@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
-from urllib.parse import urlencode
 
 from nicegui import context, ui
 
@@ -22,6 +21,7 @@ from populace.studio.shell.frame import (
     figure,
     frame,
     notify_errors,
+    page_address,
     page_at,
     parse_number,
     run_address,
@@ -81,7 +81,6 @@ class _ForkPage:
         await self._update()
 
     async def build(self) -> None:
-        """Draw the page."""
         with section("Where it leaves its parent"):
             with ui.row().classes("w-full items-center gap-4 no-wrap"):
                 slider = ui.slider(min=1, max=self.point.last, value=self.point.at, step=1)
@@ -112,7 +111,6 @@ class _ForkPage:
         self.studio.changes.listen(self.fork.run, self._on_growth)
 
     def _open_form(self, kind: str | None) -> None:
-        """Open the form of one kind of change."""
         self._read_form, self._change_step = None, ""
         with refill(self._form):
             if kind is None:
@@ -152,7 +150,6 @@ class _ForkPage:
         self._update_command()
 
     async def _on_number(self) -> None:
-        """Fork at another step."""
         value = self._number.value
         if value is None or not 1 <= value <= self.point.last or value != int(value):
             self._number.props("error").props(f'error-message="1 to {self.point.last}"')
@@ -240,7 +237,7 @@ class _ForkPage:
 
     def _comparison_address(self, name: str) -> str:
         """The address where parent and fork are side by side."""
-        return f"/compare?{urlencode({'runs': f'{self.fork.run},{name}', 'at': self.fork.at})}"
+        return page_address("compare", runs=f"{self.fork.run},{name}", at=self.fork.at)
 
 
 def _metric_text(value: Any) -> str:

@@ -40,7 +40,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class ModeratorAct:
+class ModerationMark:
     """An act of a moderator on a post, with the rule and the reason."""
 
     power: str
@@ -77,7 +77,7 @@ class ForumPost:
     hidden: bool
     removed: bool
     flags: tuple[Flag, ...]
-    marks: tuple[ModeratorAct, ...]
+    marks: tuple[ModerationMark, ...]
     path: str
 
     @property
@@ -257,7 +257,7 @@ class ForumView:
             ForumPost(
                 **row,
                 flags=tuple(flags.get(row["post"], ())),
-                marks=tuple(map(self._moderator_act, acts.get(row["post"], ()))),
+                marks=tuple(map(self._moderation_mark, acts.get(row["post"], ()))),
             )
             for row in plain.iter_rows(named=True)
         ]
@@ -267,11 +267,11 @@ class ForumView:
         people = self.community.people.frame
         return dict(people.select("id", "name").iter_rows()) if "name" in people.columns else {}
 
-    def _moderator_act(self, act: dict[str, Any]) -> ModeratorAct:
+    def _moderation_mark(self, act: dict[str, Any]) -> ModerationMark:
         rules, rule = self.community.design.rules, act["rule"]
         text = rules[rule - 1].text if rule is not None and 0 < rule <= len(rules) else ""
         moderator = str(self._names.get(act["moderator"], act["moderator"]))
-        return ModeratorAct(act["power"], moderator, rule, text, act["reason"] or "", act["step"])
+        return ModerationMark(act["power"], moderator, rule, text, act["reason"] or "", act["step"])
 
 
 def decision_paths(run: RunReader, posts: pl.DataFrame) -> pl.Series:

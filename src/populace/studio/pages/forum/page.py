@@ -92,7 +92,6 @@ class _ForumPage:
         self.threads_shown, self.posts_shown = _THREADS, _POSTS
 
     async def build(self) -> None:
-        """Read the community and draw the page."""
         self.refresh = Redrawer(self._redraw)
         await self._read()
         self.context.continue_post = ContinuationDialog(self.studio, self.name, lambda: self.view).open
@@ -149,7 +148,6 @@ class _ForumPage:
                 self.slider.on("change", lambda e: self._set_step(int(e.args)))
 
     def draw(self) -> None:
-        """Draw everything from the view."""
         query = self.query
         at = query.at if query.at is not None else self._last
         self.clock.set_text(f"As of {step_time(self.view.run, at)}")

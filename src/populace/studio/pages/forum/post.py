@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
 from populace.community.page import hue
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
-from populace.studio.pages.forum.data import ForumPost, ModeratorAct
-from populace.studio.shell.frame import run_address, test_id
+from populace.studio.pages.forum.data import ForumPost, ModerationMark
+from populace.studio.shell.frame import page_address, run_address, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.elements import action, count_text, note, refill
 
@@ -62,9 +61,7 @@ def start_time(run: RunReader) -> datetime:
 
 def forum_address(run: str, *more: str, **query: object) -> str:
     """The address of a forum, or of a place in it."""
-    parts = {name: str(value) for name, value in query.items() if value not in (None, "")}
-    path = "/".join(["/forum", quote(run, safe=""), *more])
-    return f"{path}?{urlencode(parts)}" if parts else path
+    return page_address("forum", run, *more, **query)
 
 
 def face(author: object, name: str) -> None:
@@ -146,7 +143,7 @@ def _show_words(post: ForumPost, context: PostContext, with_title: bool) -> None
             action(f"{reason} Show it", reveal, f"reveal-{post.post}", look=look)
 
 
-def _act_text(act: ModeratorAct) -> str:
+def _act_text(act: ModerationMark) -> str:
     rule = f", rule {act.rule}" if act.rule is not None else ""
     wording = f" (“{display_text(act.rule_text, 300)}”)" if act.rule_text else ""
     reason = f": {display_text(act.reason, 500)}" if act.reason and act.reason != act.rule_text else ""

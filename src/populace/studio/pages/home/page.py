@@ -19,7 +19,7 @@ from populace.studio.shell.frame import chip, empty_state, frame, notify_errors,
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
-from populace.studio.widgets.elements import action, note, refill
+from populace.studio.widgets.elements import action, note, outline, refill
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.start_dialog import show_start
 
@@ -35,10 +35,7 @@ def register(studio: Studio) -> None:
     async def home(search: str = "", page: int = 1) -> None:
         with frame("Runs", command="populace list") as here:
             field = ui.input(placeholder="Search name, scenario, model, author, state or tag", value=search)
-            test_id(
-                field.props('dense outlined clearable debounce=200 aria-label="Search runs"').classes("w-full"),
-                "search",
-            )
+            outline(field, "search").props('clearable debounce=200 aria-label="Search runs"')
             listing = ui.column().classes("w-full gap-3")
             state = {"page": max(page, 1)}
 
@@ -54,9 +51,8 @@ def register(studio: Studio) -> None:
                     if not names and not words:
                         _welcome(studio)
                     elif not names:
-                        empty_state(
-                            f"No run matches “{display_text(words, 80)}”.", "Show all runs", lambda: field.set_value("")
-                        )
+                        text = f"No run matches “{display_text(words, 80)}”."
+                        empty_state(text, "Show all runs", lambda: field.set_value(""))
                     for card in cards:
                         _row(studio, card, fill)
                     if pages > 1:
@@ -71,11 +67,7 @@ def register(studio: Studio) -> None:
                 state["page"] = number
                 await fill()
 
-            async def on_search() -> None:
-                state["page"] = 1
-                await fill()
-
-            field.on_value_change(on_search)
+            field.on_value_change(lambda: go_to(1))
             redraw = Redrawer(fill)
             studio.changes.listen("", redraw)
             await redraw.first()
@@ -91,7 +83,7 @@ def _row(studio: Studio, card: RunCard, refresh: Refresh) -> None:
                     chip(card.state)
                     _menu(studio, card, refresh)
                 if facts is None:
-                    ui.label(display_text(card.problem, 400)).classes("small foreign").style("color: var(--bad)")
+                    note(card.problem, 400, classes="small foreign", colour="bad")
                 else:
                     fork = f" · fork of {facts.parent.run}" if facts.parent else ""
                     scenario = facts.scenario.rpartition("/")[2]
@@ -112,7 +104,6 @@ def _row(studio: Studio, card: RunCard, refresh: Refresh) -> None:
 
 
 def _date(iso: str) -> str:
-    """The local time at which a run was made."""
     try:
         time = datetime.fromisoformat(iso).astimezone()
     except ValueError:
@@ -135,26 +126,24 @@ def _numbers(facts: RunOverview) -> None:
 
 
 def _menu(studio: Studio, card: RunCard, refresh: Refresh) -> None:
-
     @notify_errors
     async def delete() -> None:
         studio.library.remove(card.name)
         ui.notify(f"{display_text(card.name, 80)} is deleted. It can be restored at the end of the list.")
         await refresh()
 
-    @notify_errors
-    async def save_tags(field: ui.input, dialog: ui.dialog) -> None:
-        studio.library.tag(card.name, (field.value or "").split(","))
-        dialog.close()
-        await refresh()
-
     def edit_tags() -> None:
+        async def save() -> None:
+            studio.library.tag(card.name, (field.value or "").split(","))
+            dialog.close()
+            await refresh()
+
         with ui.dialog(value=True) as dialog, ui.card().classes("w-full max-w-md"):
             ui.label(f"Tags of {display_text(card.name, 80)}").classes("panel-title")
             field = test_id(ui.input("Tags, separated by commas", value=", ".join(card.tags)), "tags").classes("w-full")
             with ui.row().classes("w-full justify-end"):
                 action("Cancel", dialog.close, look="flat")
-                action("Save", partial(save_tags, field, dialog), "keep-tags", look="")
+                action("Save", save, "keep-tags", look="")
 
     button = ui.button().props("flat round dense icon=more_vert")
     button.props["aria-label"] = f"More about {display_text(card.name, 80)}"
@@ -169,11 +158,10 @@ def _experiments(cards: list[ExperimentCard]) -> None:
     with section("Experiments"):
         for card in cards:
             with ui.row().classes("w-full items-center gap-3"):
-                ui.link(display_text(card.name, 80), f"/experiment/{card.name}").classes("plain").style(
-                    "font-weight: 600"
-                )
+                link = ui.link(display_text(card.name, 80), f"/experiment/{card.name}").classes("plain")
+                link.style("font-weight: 600")
                 if card.problem:
-                    ui.label(display_text(card.problem, 300)).classes("small foreign").style("color: var(--bad)")
+                    note(card.problem, 300, classes="small foreign", colour="bad")
                     continue
                 chip(card.state)
                 failed = f", {card.failed} failed" if card.failed else ""
@@ -186,7 +174,6 @@ def _removed(studio: Studio, refresh: Refresh) -> None:
     if not names:
         return
 
-    @notify_errors
     async def undo(name: str) -> None:
         studio.workspace.restore(name)
         await refresh()
@@ -205,28 +192,21 @@ def _welcome(studio: Studio) -> None:
     def open_example() -> None:
         ui.navigate.to(f"/run/{example.install_example(studio.workspace)}")
 
-    @notify_errors
     async def start() -> None:
         await show_start(studio.jobs.start("run", "norms", "--seed", "1"))
 
     with section("There are no runs yet"):
-        ui.label(
+        note(
             "Twenty people go to work for a week. Each morning they choose between a blue and a green shirt, "
-            "knowing what they saw the day before. Does a norm arise?"
-        ).classes("foreign")
+            "knowing what they saw the day before. Does a norm arise?",
+            classes="foreign",
+        )
         with tempfile.TemporaryDirectory() as folder:
             workspace = Workspace(folder)
             metrics = Run(workspace.open(example.install_example(workspace))).metrics
-        line_chart(
-            "A finished example: share in blue, by day (norms, embedded 135M model, seed 1)",
-            metrics,
-            "step",
-            ["share_blue"],
-            unit="share",
-            name="example",
-        )
+        title = "A finished example: share in blue, by day (norms, embedded 135M model, seed 1)"
+        line_chart(title, metrics, "step", ["share_blue"], unit="share", name="example")
         with ui.row().classes("gap-2"):
-            button = ui.button("Run norms", on_click=start)
-            test_id(button.props("no-caps unelevated"), "run-norms")
+            action("Run norms", start, "run-norms", look="unelevated")
             action("Open the example", open_example, "open-example")
         note("The embedded model is small and weak: it shows how Populace works, not how people behave.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from populace.base.formatting import duration
 from populace.broker import CallSettings
@@ -22,9 +22,10 @@ SETTINGS = (
 LIMITS = tuple(each for each in fields_of(CallSettings) if each.name.startswith("max_"))
 """The limits at which a run stops; it can be resumed."""
 
+FIELDS = (*SETTINGS, *LIMITS)
 _OF_ESTIMATE = frozenset({"model", "workspace", "json"})
 _OF_RUN = frozenset(
-    {each.name for each in (*SETTINGS, *LIMITS)}
+    {each.name for each in FIELDS}
     | {"workspace", "json", "intervention", "concurrency", "timeout_s", "chart", "no_chart"}
 )
 """The commands' own options; a test compares them with the commands."""
@@ -52,32 +53,30 @@ class RunForm:
     def read(cls, scenario: str, parameters: tuple[Parameter, ...], query: Mapping[str, str]) -> RunForm:
         """The form that an address describes; what it does not name has its default."""
         texts = {each.name: query[key] for each in parameters if (key := option_name(each.name, _KEYS)) in query}
-        return cls(
-            scenario, parameters, texts, {e.name: query[e.name] for e in (*SETTINGS, *LIMITS) if e.name in query}
-        )
+        return cls(scenario, parameters, texts, {e.name: query[e.name] for e in FIELDS if e.name in query})
 
     def query(self) -> dict[str, str]:
         """The query of the address: the scenario, and what differs from the default."""
         own = {option_name(name, _KEYS): text for name, text in changed_texts(self.parameters, self.texts).items()}
-        return {"scenario": self.scenario, **own, **changed_texts((*SETTINGS, *LIMITS), self.settings)}
+        return {"scenario": self.scenario, **own, **changed_texts(FIELDS, self.settings)}
 
     def input_errors(self) -> dict[str, str]:
         """What is wrong with the input, by its name in the address."""
         own = {option_name(name, _KEYS): error for name, error in input_errors(self.parameters, self.texts).items()}
-        errors = own | input_errors((*SETTINGS, *LIMITS), self.settings)
+        errors = own | input_errors(FIELDS, self.settings)
         if self.settings.get("decider") == "replay" and not self.settings.get("recording", "").strip():
             errors["recording"] = "needs the name of a recorded run"
         return errors
 
     def setting(self, name: str) -> str:
         """The text of a setting, or its default."""
-        default = next(each.default for each in (*SETTINGS, *LIMITS) if each.name == name)
+        default = next(each.default for each in FIELDS if each.name == name)
         return self.settings.get(name, "").strip() or ("" if default is None else str(default))
 
     def run(self) -> list[str]:
         """The command that starts it, without `populace`."""
         own = command_options(self.parameters, self.texts, _OF_RUN)
-        return ["run", self.scenario, *own, *command_options((*SETTINGS, *LIMITS), self.settings)]
+        return ["run", self.scenario, *own, *command_options(FIELDS, self.settings)]
 
     def estimate(self) -> list[str]:
         """The command that estimates it, without `populace`."""
@@ -85,8 +84,7 @@ class RunForm:
         return ["estimate", self.scenario, *own, *command_options(SETTINGS[:1], self.settings)]
 
 
-@dataclass(frozen=True)
-class EstimateRow:
+class EstimateRow(NamedTuple):
     """One row of an estimate: a quantity, its amount with the unit, and a note."""
 
     what: str
@@ -96,40 +94,37 @@ class EstimateRow:
 
 def estimate_rows(estimate: Mapping[str, Any], form: RunForm) -> list[EstimateRow]:
     """An estimate in words; what is not known is stated as unknown."""
-    model = form.setting("model")
-    rows = [EstimateRow("Decisions", f"{_span(estimate['decisions'])} decisions", "answers that people give")]
-    if form.setting("decider") != "model":
-        who = "a rule decides" if form.setting("decider") == "rule" else "people answer from a recording"
-        return [
-            *rows,
-            EstimateRow("Calls", "0 calls", f"{who}: no model is called, except for people whose own decider is one"),
-        ]
-    rows += [
-        EstimateRow(
-            "Calls", f"{_span(estimate['calls'])} calls", "minus the replies that are in the call store already"
-        ),
+    model, decider = form.setting("model"), form.setting("decider")
+    decisions = EstimateRow("Decisions", f"{_span(estimate['decisions'])} decisions", "answers that people give")
+    if decider != "model":
+        who = "a rule decides" if decider == "rule" else "people answer from a recording"
+        reason = f"{who}: no model is called, except for people whose own decider is one"
+        return [decisions, EstimateRow("Calls", "0 calls", reason)]
+    stored = "minus the replies that are in the call store already"
+    return [
+        decisions,
+        EstimateRow("Calls", f"{_span(estimate['calls'])} calls", stored),
         EstimateRow("Tokens", f"{_span(estimate['tokens'])} tokens", "read and written"),
-        _time(estimate["seconds"], model),
-        _cost(estimate["cost"], model),
+        EstimateRow("Time", *_time(estimate["seconds"], model)),
+        EstimateRow("Cost", *_cost(estimate["cost"], model)),
     ]
-    return rows
 
 
-def _time(seconds: list[float] | None, model: str) -> EstimateRow:
+def _time(seconds: list[float] | None, model: str) -> tuple[str, str]:
     if seconds is None:
-        return EstimateRow("Time", "unknown", f"{model} has not been called in this workspace yet")
+        return "unknown", f"{model} has not been called in this workspace yet"
     low, high = duration(seconds[0]), duration(seconds[1])
-    return EstimateRow("Time", low if low == high else f"{low} to {high}", "estimated from earlier calls of this model")
+    return low if low == high else f"{low} to {high}", "estimated from earlier calls of this model"
 
 
-def _cost(cost: list[float] | None, model: str) -> EstimateRow:
+def _cost(cost: list[float] | None, model: str) -> tuple[str, str]:
     if cost is not None and any(cost):
-        return EstimateRow("Cost", _span(cost, "{:,.4f}"), "in the currency of your price table")
+        return _span(cost, "{:,.4f}"), "in the currency of your price table"
     if model_kind(model, ModelKind()).local:
-        return EstimateRow("Cost", "nothing", "the model runs on this machine")
+        return "nothing", "the model runs on this machine"
     if cost is not None:
-        return EstimateRow("Cost", "nothing", "by your price table")
-    return EstimateRow("Cost", "unknown", "no price is known for this model; `populace models` says where prices go")
+        return "nothing", "by your price table"
+    return "unknown", "no price is known for this model; `populace models` says where prices go"
 
 
 def _span(bounds: list[float], form: str = "{:,.0f}") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,14 +15,15 @@ from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
-from populace.studio.pages.new_run.data import LIMITS, SETTINGS, RunForm, estimate_rows
-from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, section, test_id
+from populace.studio.pages.new_run.data import FIELDS, LIMITS, SETTINGS, RunForm, estimate_rows
+from populace.studio.shell.frame import Page, error_card, frame, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, disable_during, note, refill
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import read_parameters
 from populace.studio.widgets.start_dialog import show_start
+from populace.tools.describe import Parameter
 
 _PAUSE_S = 0.7
 """How long after the last input an estimate begins."""
@@ -69,7 +71,7 @@ async def _description(catalogue: Catalogue, name: str) -> dict[str, Any]:
 
 
 def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:
-    settings = {each.name: query[each.name] for each in (*SETTINGS, *LIMITS) if each.name in query}
+    settings = {each.name: query[each.name] for each in FIELDS if each.name in query}
     with section("Scenario"):
         with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
             for offer in offers:
@@ -79,7 +81,7 @@ def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]
                 card.props(f"type=button aria-pressed={'true' if selected else 'false'}")
                 card.on("click", lambda _, target=target: ui.navigate.to(target))
                 with test_id(card, f"scenario-{offer.name}"):
-                    ui.label(display_text(offer.name, 80)).classes("offer-name")
+                    note(offer.name, 80, classes="offer-name")
                     note(offer.summary, 240)
         if not any(offer.file for offer in offers):
             note("`populace new mine` in the folder of this workspace writes a scenario of your own.")
@@ -115,31 +117,33 @@ class _NewRun:
         self._show_settings(models)
         self._show_estimate()
         with ui.column().classes("startbar"):
-            self._start = test_id(ui.button("Start the run", on_click=notify_errors(self._start_run)), "start-run")
-            self._start.props("no-caps unelevated icon=play_arrow")
+            look = "unelevated icon=play_arrow"
+            self._start = action("Start the run", self._start_run, "start-run", look=look)
             self._refusal = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
         self._update()
 
     def _show_settings(self, models: list[str]) -> None:
         model, *others, recording = SETTINGS
         text = self.form.settings.get
+
+        def setting(each: Parameter) -> ui.element:
+            return field(each, text(each.name), self._on_setting, name=each.name)
+
         with section("Model and chance"):
             with field_grid():
-                box = field(model, text("model"), self._on_setting, name="model")
+                box = setting(model)
                 if isinstance(box, ui.input):
                     box.set_autocomplete(models)
                 for each in others:
-                    field(each, text(each.name), self._on_setting, name=each.name)
+                    setting(each)
                 with ui.element("div") as self._recording:
-                    field(recording, text("recording"), self._on_setting, name="recording")
+                    setting(recording)
             if isinstance(box, ui.input):
                 with ui.row().classes("items-center gap-1"):
                     note("Known here:")
                     for name in models:
-                        suggestion = ui.button(
-                            display_text(name, 80), on_click=lambda _, name=name: box.set_value(name)
-                        )
-                        test_id(suggestion.props("flat dense no-caps size=sm"), f"model-{name}")
+                        look = "flat dense size=sm"
+                        action(display_text(name, 80), partial(box.set_value, name), f"model-{name}", look=look)
             with ui.expansion("How models are named").classes("w-full").props("dense"), ui.column().classes("gap-1"):
                 for form, meaning in MODEL_FORMS.items():
                     with ui.row().classes("gap-2 items-baseline"):
@@ -151,13 +155,12 @@ class _NewRun:
                 ui.label("The run stops at a limit. It can be resumed, and nothing is paid for twice.").classes("soft")
                 with field_grid():
                     for each in LIMITS:
-                        field(each, text(each.name), self._on_setting, name=each.name)
+                        setting(each)
 
     def _show_estimate(self) -> None:
         with section("What it will take", note="estimated from trial runs with random answers; nothing is spent"):
             self._estimate = test_id(ui.element("div").classes("expected").props("aria-live=polite"), "estimate")
-            again = action("Estimate again", self._estimate_soon, look="flat dense icon=refresh")
-            test_id(again, "estimate-again")
+            action("Estimate again", self._estimate_soon, "estimate-again", look="flat dense icon=refresh")
 
     def _on_parameter(self, name: str, text: str) -> None:
         self.form.texts[name] = text
@@ -172,16 +175,15 @@ class _NewRun:
         self.page.show_command(command(*self.form.run()))
         query = self.form.query()
         defaults: dict[str, None] = dict.fromkeys(context.client.request.query_params)
-        defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *SETTINGS, *LIMITS))
+        defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *FIELDS))
         defaults |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
         self.page.update_address(**defaults | query)
         self._recording.set_visibility(self.form.setting("decider") == "replay")
         self._refusal.clear()
         self._estimate_soon(_PAUSE_S)
 
-    def _estimate_soon(self, pause: Any = 0.0) -> None:
+    def _estimate_soon(self, pause: float = 0.0) -> None:
         self._cancel_estimate()
-        pause = pause if isinstance(pause, float) else 0.0
         self._estimate_task = background_tasks.create(self._do_estimate(pause), name="an estimate")
 
     def _cancel_estimate(self) -> None:
@@ -209,7 +211,7 @@ class _NewRun:
             for row in estimate_rows(estimate, self.form):
                 with ui.column().classes("gap-0 expected-row"):
                     note(row.what)
-                    ui.label(row.amount).classes("figure")
+                    note(row.amount, classes="figure")
                     note(row.note, 200)
 
     async def _start_run(self) -> None:

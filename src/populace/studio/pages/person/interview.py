@@ -10,11 +10,11 @@ from nicegui import ui
 from populace.base.errors import UsageError
 from populace.runs.biography import Biography, interviews_with
 from populace.runs.clock import step_time
-from populace.studio.jobs import command
-from populace.studio.shell.frame import CommandLine, chip, empty_state, notify_errors, section, test_id
+from populace.studio.shell.frame import chip, empty_state, notify_errors, test_id
 from populace.studio.shell.text import prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, disable_during, note, refill
+from populace.studio.widgets.elements import note, outline, refill
+from populace.studio.widgets.side_form import SideForm
 
 KINDS = {
     "text": "In their own words",
@@ -24,7 +24,7 @@ KINDS = {
 }
 
 
-class InterviewPanel:
+class InterviewPanel(SideForm):
     """The form, its command, and earlier interviews.
 
     Args:
@@ -35,42 +35,32 @@ class InterviewPanel:
     """
 
     def __init__(self, studio: Studio, name: str, person: Biography, step: Callable[[], int]) -> None:
+        super().__init__(studio.jobs)
         self.studio, self.name, self.person, self.step = studio, name, person, step
         self._interviews: list[dict[str, Any]] | None = None
-        with section("Ask this person") as panel:
-            panel.classes("aside")
-            with ui.row().classes("items-center gap-2"):
-                ui.label("On the side").classes("chip aside-note")
-                ui.label("This is not part of the run: nobody else hears it, and nothing in the run changes.").classes(
-                    "small"
-                )
+        text = "This is not part of the run: nobody else hears it, and nothing in the run changes."
+        with self._panel("Ask this person", text):
             self.history = test_id(ui.column().classes("w-full gap-2"), "interviews")
             self._form()
 
     def _form(self) -> None:
         with ui.row().classes("w-full items-end gap-2"):
-            self.question = ui.input("Question").props("outlined dense maxlength=4000").style("flex: 1 1 260px")
-            test_id(self.question, "ask-question").on("keydown.enter", notify_errors(self._ask))
-            self.kind = ui.select(KINDS, value="text", label="How they answer").props("outlined dense")
-            test_id(self.kind.style("min-width: 190px"), "ask-kind")
-            self.options = ui.input("Options, separated by commas").props("outlined dense").style("flex: 1 1 200px")
-            test_id(self.options.bind_visibility_from(self.kind, "value", value="options"), "ask-options")
-            self.scale = ui.input("From-to", value="1-7").props("outlined dense").style("width: 110px")
-            test_id(self.scale.bind_visibility_from(self.kind, "value", value="scale"), "ask-scale")
+            self.question = self._input("Question", "ask-question", "flex: 1 1 260px").props("maxlength=4000")
+            self.question.on("keydown.enter", notify_errors(self._ask))
+            self.kind = ui.select(KINDS, value="text", label="How they answer").style("min-width: 190px")
+            outline(self.kind, "ask-kind", "")
+            self.options = self._input("Options, separated by commas", "ask-options", "flex: 1 1 200px")
+            self.options.bind_visibility_from(self.kind, "value", value="options")
+            self.scale = self._input("From-to", "ask-scale", "width: 110px", "1-7")
+            self.scale.bind_visibility_from(self.kind, "value", value="scale")
         with ui.row().classes("w-full items-end gap-2"):
-            self.given = (
-                ui.input("Text before the question (optional)").props("outlined dense").style("flex: 2 1 260px")
-            )
-            test_id(self.given, "ask-given")
-            self.model = ui.input("Model (the run's own)").props("outlined dense").style("flex: 1 1 180px")
-            test_id(self.model, "ask-model")
-            self.send = action("Ask", self._ask, "ask-send", look="")
-            self.busy = ui.spinner(size="sm")
-            self.busy.set_visibility(False)
-        self.line = CommandLine("ask-command")
-        for field in (self.question, self.kind, self.options, self.scale, self.given, self.model):
-            field.on_value_change(self._show_command)
-        self._show_command()
+            self.given = self._input("Text before the question (optional)", "ask-given", "flex: 2 1 260px")
+            self.model = self._input("Model (the run's own)", "ask-model", "flex: 1 1 180px")
+            self._button("Ask", self._ask, "ask-send")
+        self._follow("ask-command", self.question, self.kind, self.options, self.scale, self.given, self.model)
+
+    def _input(self, label: str, name: str, style: str, value: str = "") -> ui.input:
+        return outline(ui.input(label, value=value).style(style), name, "")
 
     def arguments(self) -> tuple[str, ...]:
         """The command of the form."""
@@ -88,9 +78,6 @@ class InterviewPanel:
             if (field.value or "").strip():
                 arguments += [flag, field.value.strip()]
         return tuple(arguments)
-
-    def _show_command(self) -> None:
-        self.line.show(command(*self.arguments()))
 
     def show(self, person: Biography, step: int) -> None:
         """Show the interviews so far, and ask from now on as of another step."""
@@ -125,7 +112,6 @@ class InterviewPanel:
             raise UsageError("there is no question yet.", "Write one, then ask.")
         if self.kind.value == "options" and not (self.options.value or "").strip():
             raise UsageError("there are no options yet.", "Write them, separated by commas.")
-        with disable_during(self.send, self.busy):
-            await self.studio.jobs.call(*self.arguments())
+        await self._call()
         self.question.set_value("")
         self._list()

@@ -23,6 +23,7 @@ from populace.studio.shell.frame import (
     test_id,
 )
 from populace.studio.studio import Studio
+from populace.studio.widgets.elements import icon_button
 
 STYLE = '<link rel="stylesheet" href="/studio-static/person/person.css">'
 
@@ -61,14 +62,11 @@ class _PersonView:
         self.step = steps[-1] if step is None else min(max(step, steps[0]), steps[-1])
         with ui.column().classes("panel"):
             with ui.row().classes("w-full items-center gap-3 no-wrap"):
-                back = ui.button(on_click=lambda: self.slider.set_value(max(self.step - 1, self.person.steps[0])))
-                test_id(back.props('flat round dense icon=chevron_left aria-label="The step before"'), "step-back")
-                self.slider = ui.slider(
-                    min=steps[0], max=steps[-1], value=self.step, on_change=notify_errors(self._on_slide)
-                )
+                icon_button("chevron_left", "The step before", lambda: self._move(-1), "step-back").props("size=md")
+                self.slider = ui.slider(min=steps[0], max=steps[-1], value=self.step)
+                self.slider.on_value_change(notify_errors(self._on_slide))
                 test_id(self.slider.props('aria-label="Step"').classes("min-w-0"), "step-slider")
-                on = ui.button(on_click=lambda: self.slider.set_value(min(self.step + 1, self.person.steps[-1])))
-                test_id(on.props('flat round dense icon=chevron_right aria-label="The step after"'), "step-on")
+                icon_button("chevron_right", "The step after", lambda: self._move(1), "step-on").props("size=md")
             self.clock = test_id(ui.label("").classes("soft"), "clock")
             if steps[-1] < run.steps[-1]:
                 empty_state(f"This person left the run after step {steps[-1]}.")
@@ -77,6 +75,9 @@ class _PersonView:
         )
         self._show()
         self.studio.changes.listen(self.name, notify_errors(self._on_change))
+
+    def _move(self, steps: int) -> None:
+        self.slider.set_value(min(max(self.step + steps, self.person.steps[0]), self.person.steps[-1]))
 
     def _on_slide(self) -> None:
         if int(self.slider.value) != self.step:

@@ -16,8 +16,8 @@ from populace.runs.reader import RunReader
 from populace.studio.shell.frame import empty_state, run_address, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import COLOURS, Chart, line_options
-from populace.studio.widgets.elements import action, note, refill
+from populace.studio.widgets.charts import COLOURS, Chart, line_options, mark_line
+from populace.studio.widgets.elements import action, fact_list, note, refill
 from populace.studio.widgets.tables import FrameTable
 
 Panel = Callable[[Biography, int], None]
@@ -46,7 +46,7 @@ def panels(studio: Studio, name: str, interview: Callable[[], Panel]) -> list[Pa
 
 def _profile() -> Panel:
     with section("Profile", note="after the step"):
-        box = test_id(ui.element("div").classes("facts"), "profile")
+        box = test_id(ui.element("div").classes("w-full"), "profile")
     before: dict[str, Any] = {}
 
     def show(person: Biography, step: int) -> None:
@@ -56,9 +56,7 @@ def _profile() -> Panel:
         before.clear()
         before.update(now)
         with refill(box):
-            for column, value in now.items():
-                note(column.replace("_", " "), 60)
-                prose("–" if value is None else value, 600)
+            fact_list(now, 600)
 
     return show
 
@@ -66,24 +64,19 @@ def _profile() -> Panel:
 def _states() -> Panel:
     with section("State over time", note="every column that changed"):
         box = ui.element("div").classes("charts")
-        rest = note("")
+        rest = ui.label("").classes("soft small")
     charts: dict[str, Chart] = {}
     shown: dict[str, Any] = {}
 
     def build(person: Biography) -> None:
         numbers, words = changing_columns(person.states)
-        shown.update(
-            states=person.states, numbers=numbers[:_MAX_CHARTS], words=words[: _MAX_CHARTS - len(numbers[:_MAX_CHARTS])]
-        )
-        box.clear()
+        shown.update(states=person.states, numbers=numbers)
         charts.clear()
-        with box:
-            for column in [*shown["numbers"], *shown["words"]]:
-                chart = Chart(
-                    column.replace("_", " "), {}, person.states.select("step", column), f"{person.id}-{column}"
-                )
-                charts[column] = chart
-                if column in shown["words"]:
+        with refill(box):
+            for column in [*numbers, *words][:_MAX_CHARTS]:
+                table = person.states.select("step", column)
+                charts[column] = chart = Chart(column.replace("_", " "), {}, table, f"{person.id}-{column}")
+                if column in words:
                     values = min(person.states[column].n_unique(), _MAX_LEVELS)
                     chart.chart.style(f"height: {70 + 22 * values}px")
         left = len(numbers) + len(words) - len(charts)
@@ -124,13 +117,7 @@ def _word_options(table: pl.DataFrame, column: str, mark: int) -> dict[str, Any]
         "showSymbol": table.height <= 60,
         "lineStyle": {"color": COLOURS[1], "width": 2},
         "itemStyle": {"color": COLOURS[1]},
-        "markLine": {
-            "silent": True,
-            "symbol": "none",
-            "label": {"show": False},
-            "lineStyle": {"color": "#8a929b", "type": "dashed"},
-            "data": [{"xAxis": mark}],
-        },
+        "markLine": mark_line(mark),
     }
     label = {**axis["yAxis"]["axisLabel"], "width": 150, "overflow": "truncate", "hideOverlap": False, "interval": 0}
     levelled = {**axis["yAxis"], "type": "category", "data": levels, "name": "", "scale": None, "axisLabel": label}
@@ -165,17 +152,13 @@ def _with_clock(run: RunReader, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _events(studio: Studio, name: str) -> Panel:
     with section("Plans and actions", note="up to the step, the latest first"):
-        with ui.column().classes("w-full") as content:
-            columns: list[str | tuple[str, str]] = ["step", ("clock", "when"), "what", "detail"]
-            table = FrameTable(columns, key="row", search="Search", size=10)
-            test_id(table.element.classes("events"), "events")
-        with ui.column() as nothing:
-            empty_state("No event is about this person up to this step.")
+        columns: list[str | tuple[str, str]] = ["step", ("clock", "when"), "what", "detail"]
+        empty = "No event is about this person up to this step."
+        table = FrameTable(columns, key="row", search="Search", size=10, empty=empty)
+        test_id(table.element.classes("events"), "events")
 
     def show(person: Biography, step: int) -> None:
         events = person.events_until(step).with_row_index("row")
-        content.set_visibility(events.height > 0)
-        nothing.set_visibility(not events.height)
         table.show(_with_clock(studio.library.run(name), events))
 
     return show
@@ -235,7 +218,7 @@ def _talk(studio: Studio, name: str) -> Panel:
                     note(f"step {number} · {time_text(run.record.facts(number)['now'])}")
                     for who, text in lines:
                         with ui.column().classes("gap-0 w-full"):
-                            ui.label(display_text(who, 120)).classes("small").style("font-weight: 600")
+                            note(who, 120, classes="small").style("font-weight: 600")
                             prose(text, 600)
             if len(talks) > state["most"]:
 

@@ -1,4 +1,4 @@
-"""One run as JSON."""
+"""One run as JSON, with its people and their decisions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from populace.base.errors import JournalError, UsageError
+from populace.base.formatting import json_data
 from populace.runs import step_answers, step_events, step_people
 from populace.runs import usage as run_usage
+from populace.runs.biography import biography, biography_document, decisions_of, memory_stream, person_id
+from populace.runs.decision_details import decision_details, details_document
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
@@ -98,6 +101,25 @@ def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, A
     }
 
 
+def get_person(studio: Studio, name: str, who: str, step: int | None = None) -> dict[str, Any]:
+    """One person, at a step or at the last in which they are there."""
+    run = studio.library.run(name)
+    person = biography(run, who)
+    at = person.steps[-1] if step is None else step
+    return json_data(biography_document(person, at, memory_stream(run, person, at)))  # type: ignore[no-any-return]
+
+
+def get_decisions(studio: Studio, name: str, person: str, step: int | None = None) -> list[dict[str, Any]]:
+    """The decisions of a person in a step with all details; without a step, a list of all their decisions."""
+    run = studio.library.run(name)
+    who = person_id(run, person)
+    if step is None:
+        return json_data(decisions_of(run, who))  # type: ignore[no-any-return]
+    paths = [decision.path for decision in run.decisions(step, who)]
+    details = [decision_details(run, step, who, path, calls=studio.workspace.calls_file) for path in paths]
+    return [json_data(details_document(each)) for each in details if each is not None]
+
+
 def step_of(run: RunReader, step: int | None) -> int:
     """A step that the run has; the last one by default."""
     steps = run.steps
@@ -114,8 +136,9 @@ ROUTES = {
     "/runs/{name}/overview": get_overview,
     "/runs/{name}/metrics": get_metrics,
     "/runs/{name}/people": get_people,
+    "/runs/{name}/people/{who:path}": get_person,
     "/runs/{name}/events": get_events,
     "/runs/{name}/answers": get_answers,
     "/runs/{name}/usage": get_usage,
+    "/runs/{name}/decisions": get_decisions,
 }
-"""The functions behind the paths below `/api`."""

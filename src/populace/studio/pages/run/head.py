@@ -9,9 +9,11 @@ from functools import partial
 from nicegui import ui
 
 from populace.base.formatting import duration, percent
+from populace.engine.run_control import pause, stop
+from populace.journal import Journal
 from populace.runs.overview import RunOverview
 from populace.studio.jobs import CommandError, CommandJob, command
-from populace.studio.shell.frame import chip, error_card, notify_errors, run_address, run_link, test_id
+from populace.studio.shell.frame import chip, error_card, run_address, run_link, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, refill
@@ -59,42 +61,30 @@ class RunHead:
     def _figure(self, name: str) -> tuple[ui.label, ui.label]:
         with ui.column().classes("gap-0 min-w-0"):
             value = test_id(ui.label("–").classes("figure foreign"), f"figure-{name.replace(' ', '-')}")
-            return value, note(name)
+            return value, ui.label(name).classes("soft small")
 
     def show(self, facts: RunOverview) -> None:
         """Show the state and the numbers of the run."""
-        self._scenario.set_text(
-            display_text(facts.scenario.rpartition("/")[2], 200)
-            + (f" · begun {facts.created[:16]}" if facts.created else "")
-        )
+        begun = f" · begun {facts.created[:16]}" if facts.created else ""
+        self._scenario.set_text(display_text(facts.scenario.rpartition("/")[2], 200) + begun)
         self._bar.set_value(facts.progress or 0.0)
         self._bar.props(f"indeterminate={'true' if facts.progress is None and facts.state == 'running' else 'false'}")
         usage = facts.usage
-        done = (
-            "none yet"
-            if facts.last is None
-            else f"{facts.last} of {facts.planned}"
-            if facts.planned
-            else str(facts.last)
-        )
-        self._put("steps", done, "steps done")
+        done = f"{facts.last} of {facts.planned}" if facts.planned else str(facts.last)
+        self._put("steps", "none yet" if facts.last is None else done, "steps done")
         self._put("people", f"{facts.people:,}")
         if facts.invalid is None:
             self._put("answers invalid", "–", "nothing asked yet")
         else:
             bounds = f"{percent(facts.invalid.low)} to {percent(facts.invalid.high)}"
-            note = f"of {facts.invalid.n:,} answers invalid (95 %: {bounds})"
-            self._put("answers invalid", percent(facts.invalid.value), note)
+            of_all = f"of {facts.invalid.n:,} answers invalid (95 %: {bounds})"
+            self._put("answers invalid", percent(facts.invalid.value), of_all)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
-        self._put(
-            "cost",
-            f"{usage.cost:,.4g}" if facts.price else "unknown",
-            "cost" if facts.price else "cost: no price is known",
-        )
+        cost = (f"{usage.cost:,.4g}", "cost") if facts.price else ("unknown", "cost: no price is known")
+        self._put("cost", *cost)
         self._put("time", duration(facts.seconds), "computing")
-        self._put(
-            "decided by", display_text(facts.decided_by, 80), f"decides, temperature {facts.regime.temperature:g}"
-        )
+        how = f"decides, temperature {facts.regime.temperature:g}"
+        self._put("decided by", display_text(facts.decided_by, 80), how)
         self._put("seed", str(facts.regime.seed))
         parts = (facts.state, facts.reason, facts.parent, facts.caveats, facts.interventions, sorted(facts.tables))
         state = "\n".join(map(str, parts))
@@ -102,11 +92,10 @@ class RunHead:
             self._state = state
             self._show_state(facts)
 
-    def _put(self, name: str, value: str, note: str = "") -> None:
+    def _put(self, name: str, value: str, below: str = "") -> None:
         figure, label = self._figures[name]
         figure.set_text(value)
-        if note:
-            label.set_text(note)
+        label.set_text(below or name)
 
     def _show_state(self, facts: RunOverview) -> None:
         with refill(self._chip_place):
@@ -117,7 +106,7 @@ class RunHead:
                 ui.label(f"at step {facts.parent.at}").classes("soft")
         with refill(self._notes):
             for text in [*facts.interventions, *(note[:1].upper() + note[1:] for note in facts.caveats)]:
-                ui.label(display_text(text, 400)).classes("small foreign soft")
+                note(text, 400)
         with refill(self._actions):
             self._show_actions(facts)
         with refill(self._links):
@@ -126,7 +115,7 @@ class RunHead:
     def _show_actions(self, facts: RunOverview) -> None:
         """The actions that the state of the run allows."""
         if facts.state == "complete":
-            ui.label(display_text(f"Complete: {facts.reason}.", 300)).classes("foreign")
+            note(f"Complete: {facts.reason}.", 300, classes="foreign")
             return
         if facts.state in ("died", "stopped", "failed"):
             with ui.column().classes("w-full gap-0").props("role=alert"):
@@ -137,17 +126,18 @@ class RunHead:
             return
         with ui.row().classes("gap-2 items-center"):
             if facts.state == "running":
-                self._button("Pause", "pause", self._pause, "outline")
+                action("Pause", partial(self._control, pause), "pause")
             else:
-                self._button("Resume", "resume", self._go_on, "unelevated")
-            self._button("Stop", "stop", self._stop, "outline color=negative")
+                action("Resume", partial(self._start, {}), "resume", look="unelevated")
+            stopping = "It stops as soon as the calls in progress are finished."
+            action("Stop", partial(self._control, stop, stopping), "stop", look="outline color=negative")
             note(_STATE_TEXTS.get(facts.state, "")).style("flex: 1 1 260px")
 
     def _resume(self, facts: RunOverview) -> None:
         options: dict[str, str] = {}
         line = ui.label(display_text(command("resume", facts.name), 300)).classes("commandline")
         with ui.row().classes("gap-2 items-center"):
-            self._button("Resume", "resume", lambda: self._start(options), "unelevated")
+            action("Resume", partial(self._start, options), "resume", look="unelevated")
             if not facts.limit:
                 return
             field = ui.number(f"How many more {facts.limit} it may use", min=1, on_change=lambda: set_limit())
@@ -158,25 +148,14 @@ class RunHead:
             value = field.value
             options.clear()
             if value:
-                options[f"--max-{facts.limit}"] = (
-                    f"{value:g}" if facts.limit in ("money", "seconds") else f"{int(value)}"
-                )
+                whole = facts.limit not in ("money", "seconds")
+                options[f"--max-{facts.limit}"] = f"{int(value)}" if whole else f"{value:g}"
             line.set_text(display_text(command("resume", facts.name, *_flat(options)), 300))
 
-    def _button(self, text: str, name: str, action: Callable[[], object], props: str) -> None:
-        test_id(ui.button(text, on_click=notify_errors(action)).props(f"no-caps {props}"), name)
-
-    async def _pause(self) -> None:
-        self._studio.jobs.pause(self._studio.library.run(self._name))
-        await self._changed()
-
-    async def _go_on(self) -> None:
-        self._studio.jobs.resume(self._studio.library.run(self._name))
-        await self._changed()
-
-    async def _stop(self) -> None:
-        self._studio.jobs.stop(self._studio.library.run(self._name))
-        ui.notify("It stops as soon as the calls in progress are finished.")
+    async def _control(self, change: Callable[[Journal], None], message: str = "") -> None:
+        change(self._studio.library.run(self._name).journal)
+        if message:
+            ui.notify(message)
         await self._changed()
 
     async def _start(self, options: dict[str, str]) -> None:
@@ -187,11 +166,9 @@ class RunHead:
 
     async def _follow(self, job: CommandJob) -> None:
         """Wait until the command has taken over the run, or show its error."""
-        with self._actions:
-            waiting = ui.row().classes("items-center gap-2")
-            with waiting:
-                ui.spinner()
-                note("Resuming: earlier steps are run again with their recorded answers.")
+        with self._actions, ui.row().classes("items-center gap-2") as waiting:
+            ui.spinner()
+            note("Resuming: earlier steps are run again with their recorded answers.")
         while job.state == "starting":
             await asyncio.sleep(1 / _POLLS_A_SECOND)
         if not waiting.is_deleted:  # Showing a new state has deleted it already.
@@ -202,18 +179,15 @@ class RunHead:
 
     def _show_links(self, facts: RunOverview) -> None:
         if facts.last is not None:
-            fork = ui.button("Fork here", on_click=lambda: ui.navigate.to(self._fork()))
-            test_id(fork.props("no-caps outline icon=call_split"), "fork-here")
-        compare = action("Compare with…", self._compare, look="outline icon=stacked_line_chart")
-        test_id(compare, "compare-with")
+            action("Fork here", self._fork, "fork-here", look="outline icon=call_split")
+        action("Compare with…", self._compare, "compare-with", look="outline icon=stacked_line_chart")
         for table, name, target in (("positions", "Town", "/town/"), ("posts", "Forum", "/forum/")):
             if table in facts.tables:
                 address = target + run_address(facts.name).rpartition("/")[2]
-                button = action(name, partial(ui.navigate.to, address))
-                test_id(button, f"open-{name.lower()}")
+                action(name, partial(ui.navigate.to, address), f"open-{name.lower()}")
 
-    def _fork(self) -> str:
-        return run_address(self._name, "fork", at=self._step() + 1)
+    def _fork(self) -> None:
+        ui.navigate.to(run_address(self._name, "fork", at=self._step() + 1))
 
     async def _compare(self) -> None:
         names = [name for name in self._studio.library.names() if name != self._name]
@@ -221,9 +195,8 @@ class RunHead:
             ui.label("Compare with").classes("panel-title")
             if not names:
                 ui.label("There is no other run in this workspace. A fork gives you one.").classes("soft")
-            selected = ui.select(
-                {name: display_text(name, 80) for name in names}, multiple=True, with_input=True, label="Runs"
-            )
+            choices = {name: display_text(name, 80) for name in names}
+            selected = ui.select(choices, multiple=True, with_input=True, label="Runs")
             test_id(selected.classes("w-full").props("use-chips"), "compare-runs")
 
             def go() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import polars as pl
 from nicegui import ui
@@ -14,10 +13,9 @@ from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
-from populace.studio.metrics import chart_metrics
+from populace.studio.metrics import chart_metrics, metrics_at
 from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, SettingsPanel, UsagePanel
 from populace.studio.pages.run.head import RunHead
-from populace.studio.pages.run.metrics_data import metrics_at
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import TimeSlider
 from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
@@ -54,18 +52,10 @@ def register(studio: Studio) -> None:
             query = TableQuery(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
             view = RunView(studio, name, here, step)
             reload = view.moved
-            view.build(
-                [
-                    PeoplePanel(name, here, reload, query, where),
-                    EventsPanel(name, here, reload, kind, who, bool(until)),
-                    AnswersPanel(name, here, reload),
-                    InvalidPanel(name, here, reload),
-                    UsagePanel(name, here, reload),
-                    MetricsPanel(name, here, reload),
-                    SettingsPanel(name, here, reload),
-                ],
-                tab,
-            )
+            people = PeoplePanel(name, here, reload, query, where)
+            events = EventsPanel(name, here, reload, kind, who, bool(until))
+            others = (AnswersPanel, InvalidPanel, UsagePanel, MetricsPanel, SettingsPanel)
+            view.build([people, events, *(panel(name, here, reload) for panel in others)], tab)
             # Before the first drawing, so that changes during it are not missed.
             studio.changes.listen(name, view.changed)
             await view.changed.first()
@@ -97,11 +87,9 @@ class RunView:
         self._panels = {panel.title.lower(): panel for panel in panels}
         first_tab = tab if tab in self._panels else "people"
         self._alert = ui.column().classes("w-full")
-        self._content = ui.column().classes("w-full gap-4")
-        with self._content:
+        with ui.column().classes("w-full gap-4") as self._content:
             self._head = RunHead(self._studio, self._name, lambda: self._time.step, self.changed)
-            self._no_step_yet = ui.column().classes("panel")
-            with self._no_step_yet:
+            with ui.column().classes("panel") as self._no_step_yet:
                 empty_state("No step is committed yet. The first one appears here as soon as it is done.")
             with ui.column().classes("w-full gap-4") as self._step_content:
                 self._time = TimeSlider(
@@ -160,11 +148,9 @@ class RunView:
     async def _show_step(self) -> None:
         step, panel, key = self._time.step, self._panel, str(self._tabs.value)
         run = self._studio.library.run(self._name)
-        panel.open(self._places[key])
-        data = await asyncio.to_thread(panel.load, run, step)
+        await panel.show(run, step, self._places[key])
         for name, place in self._places.items():
             place.set_visibility(name == key)
-        panel.show(data, step)
         self._time.show(run, self._time.last, going=self._time.follow.visible)
         self._charts.mark(step)
         last = step == self._time.last and self._time.follow.visible and bool(self._time.follow.value)
@@ -220,10 +206,10 @@ class MetricCharts:
 
     def mark(self, step: int) -> None:
         """Move the marker to a step, and show the values there."""
-        rows = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        texts = self._value_texts(step)
         markers = []
         for name, (chart, label) in self._charts_by_metric.items():
-            label.set_text(_value(rows.get(name), step))
+            label.set_text(texts.get(name, ""))
             # The browser moves the marker: changed options would have it draw the whole chart again.
             series = chart.chart.options["series"]
             markers += [[chart.chart.id, each["name"]] for each in series if "markLine" in each]
@@ -231,7 +217,7 @@ class MetricCharts:
         ui.run_javascript(f"populaceMark({json.dumps(markers)}, {step}, 'charts')")
 
     def _draw(self, place: ui.row, names: list[str], step: int) -> None:
-        rows = {row["metric"]: row for row in metrics_at(self._table, step).iter_rows(named=True)}
+        texts = self._value_texts(step)
         for name in names:
             whole = self._table.select("step", name)
             points = _thin(whole)
@@ -246,19 +232,19 @@ class MetricCharts:
                         label = test_id(ui.label().classes("small soft"), f"value-{name}")
                         label.move(chart.element, target_index=1)
                 self._charts_by_metric[name] = (chart, label)
-            label.set_text(_value(rows.get(name), step))
+            label.set_text(texts.get(name, ""))
+
+    def _value_texts(self, step: int) -> dict[str, str]:
+        texts = {}
+        for name, value, change in metrics_at(self._table, step).select("metric", "value", "change").iter_rows():
+            since = "" if change is None else f", {change:+,.4g} since the step before"
+            texts[name] = display_text(f"{value} at step {step}{since}", 200)
+        return texts
 
     def _show_others(self) -> None:
         self._others.set_visibility(bool(self._switch.value))
         if self._switch.value:
             self._draw(self._others, self._split[1], self._step)
-
-
-def _value(row: dict[str, Any] | None, step: int) -> str:
-    if row is None:
-        return ""
-    change = "" if row["change"] is None else f", {row['change']:+,.4g} since the step before"
-    return display_text(f"{row['value']} at step {step}{change}", 200)
 
 
 def _thin(table: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import asdict, replace
 from typing import Any
 
 import polars as pl
@@ -11,9 +13,8 @@ from nicegui import background_tasks, ui
 from populace.base.errors import UsageError
 from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
-from populace.studio.metrics import metric_info
-from populace.studio.pages.run.metrics_data import metrics_at
-from populace.studio.shell.frame import Page, empty_state, run_address, test_id
+from populace.studio.metrics import metric_info, metrics_at
+from populace.studio.shell.frame import Page, run_address, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import FrameTable, PagedTable, TableQuery
 
@@ -24,7 +25,7 @@ Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Panel:
-    """One panel. It is built when it is first opened; `load` reads in a thread, `show` draws.
+    """One panel: a subclass builds its elements, loads the data of a step in a thread, and draws them.
 
     Args:
         name: The run.
@@ -37,32 +38,33 @@ class Panel:
     def __init__(self, name: str, page: Page, reload: Reload) -> None:
         self.name, self.page, self.reload = name, page, reload
         self.step = 0
-        self.built = False
-        self.place: ui.column | None = None
+        self._built = False
 
-    def open(self, place: ui.column) -> None:
-        """Build it, once."""
-        if not self.built:
-            self.built, self.place = True, place
-            test_id(place, f"panel-{self.title.lower()}")
-            with place:
-                self.build()
-
-    def build(self) -> None:
-        """Create the elements."""
-
-    def load(self, run: RunReader, step: int) -> Any:
-        """Read the data of a step; called in a thread."""
-
-    def show(self, data: Any, step: int) -> None:
-        """Show the data of a step."""
+    async def show(self, run: RunReader, step: int, place: ui.column) -> None:
+        """Show a step; the elements are built when it is first shown."""
+        if not self._built:
+            self._built = True
+            with test_id(place, f"panel-{self.title.lower()}"):
+                self._build()
+        data = await asyncio.to_thread(self._load, run, step)
         self.step = step
-        self.draw(data)
-        if self.place is not None:
-            self.place.props(f"data-step={step}")
+        self._draw(data)
+        place.props(f"data-step={step}")
 
-    def draw(self, data: Any) -> None:
-        """Put the data into the elements."""
+    def _build(self) -> None:
+        raise NotImplementedError
+
+    def _load(self, run: RunReader, step: int) -> Any:
+        raise NotImplementedError
+
+    def _draw(self, data: Any) -> None:
+        raise NotImplementedError
+
+    def _decision(self, row: dict[str, Any]) -> str:
+        """The address of the decision of a row."""
+        if row["person"] is None:
+            return "#"
+        return run_address(self.name, "decision", step=self.step, person=row["person"], path=row["path"])
 
 
 class PeoplePanel(Panel):
@@ -75,8 +77,7 @@ class PeoplePanel(Panel):
         self.query, self.where = query, where
         self._rows = step_people.TablePage(pl.DataFrame({"id": []}), 0)
 
-    def build(self) -> None:
-        """A search field, a field for conditions, and the table."""
+    def _build(self) -> None:
         with ui.row().classes("w-full gap-2"):
             self._search = ui.input(placeholder="Search names and texts", value=self.query.search)
             test_id(self._search.props("dense outlined clearable debounce=250"), "people-search")
@@ -91,30 +92,15 @@ class PeoplePanel(Panel):
         # One line for each person: whole texts are on the page of the person.
         test_id(self._table.table.props(remove="wrap-cells"), "people")
 
-    def load(self, run: RunReader, step: int) -> Any:
-        """A page of people; an error in the conditions is shown at their field."""
+    def _load(self, run: RunReader, step: int) -> Any:
         names = list(run.record.people_columns(step))
         try:
-            return names, self._read(run, step), ""
+            query = asdict(self.query) | {"sort": self.query.sort if self.query.sort in names else ""}
+            return names, step_people.people_page(run, step, where=self.where, **query), ""
         except UsageError as error:
             return names, step_people.TablePage(pl.DataFrame({"id": []}), 0), str(error)
 
-    def _read(self, run: RunReader, step: int) -> step_people.TablePage:
-        query = self.query
-        names = run.record.people_columns(step)
-        return step_people.people_page(
-            run,
-            step,
-            search=query.search,
-            where=self.where,
-            sort=query.sort if query.sort in names else "",
-            descending=query.descending,
-            page=query.page,
-            size=query.size,
-        )
-
-    def draw(self, data: Any) -> None:
-        """The rows, and how many there are."""
+    def _draw(self, data: Any) -> None:
         names, self._rows, error = data
         self._where.error = error or None
         count = f"{self._rows.total:,} people" + (" fit" if self.where or self.query.search else "")
@@ -124,11 +110,8 @@ class PeoplePanel(Panel):
 
     def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
         table = self._rows.table
-        long = [name for name, dtype in table.schema.items() if dtype == pl.String]
-        cut = [
-            pl.when(pl.col(n).str.len_chars() > _CELL_LENGTH).then(pl.col(n).str.head(_CELL_LENGTH) + "…").otherwise(n)
-            for n in long
-        ]
+        text = pl.col(pl.String)
+        cut = pl.when(text.str.len_chars() > _CELL_LENGTH).then(text.str.head(_CELL_LENGTH) + "…").otherwise(text)
         return table.with_columns(cut), self._rows.total
 
     def _link(self, row: dict[str, Any]) -> str:
@@ -141,9 +124,7 @@ class PeoplePanel(Panel):
 
     async def _on_filter(self) -> None:
         self.where = (self._where.value or "").strip()
-        query = self.query
-        self.query = TableQuery(1, query.size, query.sort, query.descending, (self._search.value or "").strip())
-        self._table.query = self.query
+        self._table.query = self.query = replace(self.query, page=1, search=(self._search.value or "").strip())
         self._update_address()
         await self.reload()
 
@@ -168,8 +149,7 @@ class EventsPanel(Panel):
         self._query = TableQuery()
         self._rows = step_people.TablePage(pl.DataFrame(), 0)
 
-    def build(self) -> None:
-        """Filters and the table."""
+    def _build(self) -> None:
         with ui.row().classes("w-full gap-2 items-center"):
             self._kind = ui.select({"": "all kinds"}, value="", label="Kind", on_change=self._on_filter)
             test_id(self._kind.props("dense outlined").style("min-width: 160px"), "event-kind")
@@ -182,8 +162,7 @@ class EventsPanel(Panel):
         self._table = PagedTable(self._page, columns, key="name", link=self._link, search="", on_query=self._on_page)
         test_id(self._table.table, "events")
 
-    def load(self, run: RunReader, step: int) -> Any:
-        """A page of events, and which kinds there are."""
+    def _load(self, run: RunReader, step: int) -> Any:
         kinds = step_events.event_kinds(run, step, until=self.until)
         counts = dict(kinds.iter_rows())
         kind = self.kind if self.kind in counts else ""
@@ -193,19 +172,15 @@ class EventsPanel(Panel):
         )
         return counts, rows
 
-    def draw(self, data: Any) -> None:
-        """The events, or that there are none."""
+    def _draw(self, data: Any) -> None:
         counts, self._rows = data
         options = {"": f"all kinds ({sum(counts.values()):,})"}
         options |= {kind: f"{display_text(kind, 60)} ({count:,})" for kind, count in counts.items()}
         if self._kind.options != options:
             self._kind.set_options(options, value=self.kind if self.kind in options else "")
         nothing = not self._rows.total
-        filtered = bool(counts) and nothing
-        text = "No event matches." if filtered else "The scenario recorded no event at this step."
-        self._nothing.set_text(
-            text if not self.until or filtered else "The scenario recorded no event up to this step."
-        )
+        when = "up to this step" if self.until else "at this step"
+        self._nothing.set_text("No event matches." if counts else f"The scenario recorded no event {when}.")
         self._nothing.set_visibility(nothing)
         self._table.element.set_visibility(not nothing)
         self._table.refresh()
@@ -231,8 +206,7 @@ class EventsPanel(Panel):
         if (kind, person, until) == (self.kind, self.person, self.until):
             return
         self.kind, self.person, self.until = kind, person, until
-        self._query = TableQuery(1, self._query.size)
-        self._table.query = self._query
+        self._table.query = self._query = TableQuery(1, self._query.size)
         self.page.update_address(kind=kind, who=person, until="yes" if until else None)
         await self.reload()
 
@@ -242,33 +216,23 @@ class MetricsPanel(Panel):
 
     title = "Metrics"
 
-    def build(self) -> None:
-        """The table."""
-        columns = [
-            ("metric", "metric"),
-            ("value", "value"),
+    def _build(self) -> None:
+        columns: list[str | tuple[str, str]] = [
+            "metric",
+            "value",
             ("change", "change since the step before"),
             ("about", "what"),
         ]
-        self._table = FrameTable(columns, key="metric")
-        test_id(self._table.table, "metrics")
-        self._nothing = ui.column()
-        with self._nothing:
-            empty_state("This scenario has no metrics. A method with @metric is computed after every step.")
+        empty = "This scenario has no metrics. A method with @metric is computed after every step."
+        self._table = FrameTable(columns, key="metric", name="metrics", empty=empty)
 
-    def load(self, run: RunReader, step: int) -> Any:
-        """The metrics at the step."""
+    def _load(self, run: RunReader, step: int) -> Any:
         summaries = metric_info(run.manifest.scenario).summaries
         table = metrics_at(run.metrics, step)
-        texts = [
-            ("–" if c is None else f"{c:+,.4g}", summaries.get(m, ""))
-            for m, c in table.select("metric", "change").rows()
-        ]
-        more = pl.DataFrame(texts, schema={"change": pl.String, "about": pl.String}, orient="row")
-        return table.select("metric", "value").hstack(more)
+        changes = ["–" if change is None else f"{change:+,.4g}" for change in table["change"]]
+        about = [summaries.get(metric, "") for metric in table["metric"]]
+        texts = {"change": pl.Series(changes, dtype=pl.String), "about": pl.Series(about, dtype=pl.String)}
+        return table.select("metric", "value").with_columns(**texts)
 
-    def draw(self, data: Any) -> None:
-        """The rows."""
-        self._nothing.set_visibility(not data.height)
-        self._table.element.set_visibility(bool(data.height))
+    def _draw(self, data: Any) -> None:
         self._table.show(data)

@@ -36,9 +36,9 @@ class TimeSlider:
         self._moved, self._busy = moved, busy
         with test_id(ui.row().classes("panel timebar items-center gap-2"), "time"):
             self._button("skip_previous", "First step", lambda: self.go(0))
-            self._button("chevron_left", "One step back", lambda: self._by(-1), "step-back")
+            self._button("chevron_left", "One step back", lambda: self.go(self.step - 1), "step-back")
             self._play = self._button("play_arrow", "Play", self._toggle, "play")
-            self._button("chevron_right", "One step on", lambda: self._by(1), "step-on")
+            self._button("chevron_right", "One step on", lambda: self.go(self.step + 1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
             self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._on_slide)
             self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
@@ -79,10 +79,6 @@ class TimeSlider:
         if self.slider.value != step:
             self.slider.set_value(step)
         await self._moved()
-
-    async def _by(self, steps: int) -> None:
-        # From the current step, so that of two quick presses the second continues from the first.
-        await self.go(self.step + steps)
 
     async def _on_slide(self, event: events.ValueChangeEventArguments[float | None]) -> None:
         if event.value is not None:

@@ -38,8 +38,8 @@ def get_speech(
 ) -> Response:
     """What was said at some steps; each utterance up to a number of characters."""
     town = town_of(studio.library.run(name))
-    said = speech(town, *town.bounds(first, last))
-    cut = said.with_columns(pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit)
+    lines = speech(town, *town.bounds(first, last))
+    cut = lines.with_columns(pl.col("text").str.slice(0, limit), cut=pl.col("text").str.len_chars() > limit)
     return Response(cut.write_json(), media_type="application/json")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
 
 import polars as pl
 from nicegui import ui
@@ -24,6 +23,7 @@ from populace.studio.shell.frame import (
     empty_state,
     frame,
     notify_errors,
+    page_address,
     page_at,
     parse_number,
     run_address,
@@ -86,11 +86,10 @@ class _TownPage:
         self._heat_span: tuple[int, int] | None = None
 
     async def build(self) -> None:
-        """Draw the page."""
         ui.add_head_html('<link rel="stylesheet" href="/studio-static/town/town.css">')
         self._show_controls()
         with ui.element("div").classes("town-beside"):
-            api = f"/api/runs/{quote(self.name, safe='')}/town"
+            api = page_address("api", "runs", self.name, "town")
             self.map = test_id(TownMap(api, **vars(self.selection), live=self._live()), "town")
             with ui.element("div").classes("town-side"):
                 self.person = PersonPanel(self.town, lambda: self.follow(-1))
