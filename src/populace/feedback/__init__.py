@@ -6,4 +6,4 @@ from populace.feedback.queues import Queue, QueueSample
 from populace.feedback.rewrite import parse_rewrite
 from populace.feedback.sources import Source, read_sources
 
-__all__ = ["Feedback", "Item", "Queue", "QueueSample", "RaterAgreement", "Source", "parse_rewrite", "read_sources"]
+__all__ = ["FeedbackStore", "Item", "Queue", "QueueSample", "RaterAgreement", "Source", "parse_rewrite", "read_sources"]
