@@ -10,10 +10,10 @@ from populace.models import (
     SMOLLM2,
     EmbeddedModel,
     Model,
-    ModelKind,
+    ModelTraits,
     OpenAICompatible,
     Scripted,
-    model_kind,
+    model_traits,
     open_model,
 )
 from support.fake_server import FakeServer
@@ -35,7 +35,7 @@ def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
     model = open_model(spec)
     assert isinstance(model, kind)
     assert model.spec == spec
-    assert model.kind == model_kind(spec)
+    assert model.traits == model_traits(spec)
 
 
 def test_every_form_that_the_help_lists_can_be_opened():
@@ -47,23 +47,23 @@ def test_every_form_that_the_help_lists_can_be_opened():
 @pytest.mark.parametrize(
     ("spec", "kind"),
     [
-        ("embedded", ModelKind(local=True, artifact=SMOLLM2)),
-        ("embedded?threads=2", ModelKind(local=True, artifact=SMOLLM2)),
-        ("embedded:?threads=2", ModelKind(local=True, artifact=SMOLLM2)),
-        ("embedded:x.gguf?threads=2", ModelKind(local=True)),
-        ("scripted:missing:function", ModelKind(local=True, scripted=True)),
-        ("openai:gpt-4o-mini", ModelKind()),
-        ("https://example.org/v1#embedded", ModelKind()),
+        ("embedded", ModelTraits(local=True, artifact=SMOLLM2)),
+        ("embedded?threads=2", ModelTraits(local=True, artifact=SMOLLM2)),
+        ("embedded:?threads=2", ModelTraits(local=True, artifact=SMOLLM2)),
+        ("embedded:x.gguf?threads=2", ModelTraits(local=True)),
+        ("scripted:missing:function", ModelTraits(local=True, scripted=True)),
+        ("openai:gpt-4o-mini", ModelTraits()),
+        ("https://example.org/v1#embedded", ModelTraits()),
     ],
 )
 def test_what_is_known_of_a_model_is_known_before_it_is_opened(spec, kind):
-    assert model_kind(spec) == kind
+    assert model_traits(spec) == kind
 
 
 def test_the_kind_of_a_model_string_of_unknown_form_is_an_error_or_the_default():
     with pytest.raises(UnknownNameError, match="there is no kind of model named 'parrot'"):
-        model_kind("parrot")
-    assert model_kind("parrot", ModelKind()) == Model.kind
+        model_traits("parrot")
+    assert model_traits("parrot", ModelTraits()) == Model.kind
 
 
 def test_an_address_holds_the_model_behind_its_hash():

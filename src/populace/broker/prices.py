@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from populace.base.errors import UsageError
-from populace.models import Model, ModelKind, Reply, model_kind
+from populace.models import Model, ModelTraits, Reply, model_traits
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def price_of(model: Model | str) -> Price | None:
         prompt = 0.15
         completion = 0.60
     """
-    spec, kind = (model, model_kind(model, ModelKind())) if isinstance(model, str) else (model.spec, model.kind)
-    if kind.local:
+    spec, traits = (model, model_traits(model, ModelTraits())) if isinstance(model, str) else (model.spec, model.traits)
+    if traits.local:
         return FREE
     path = price_file()
     if not path.is_file():

@@ -26,7 +26,7 @@ from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.basis import validity_basis
 from populace.experiments.validation.card import MARKS
-from populace.models import model_kind
+from populace.models import model_traits
 from populace.runs.caveats import basis_caveats
 from populace.tools.estimate import estimate
 
@@ -205,7 +205,7 @@ def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: 
     known = ExperimentFolder.find_existing(experiment, place)
     done = len(known.rows()) if known else 0
     spending: dict[str, Any] = {"calls": None, "cost": None}
-    spends = any(arm.decider == "model" and not model_kind(arm.model).scripted for arm in arms)
+    spends = any(arm.decider == "model" and not model_traits(arm.model).scripted for arm in arms)
     if spends and not done:
         spending = _estimate(experiment, arms)
     return {

@@ -12,7 +12,7 @@ from rich.text import Text
 from populace.base.formatting import duration, percent
 from populace.cli.output import err
 from populace.engine.simulation import Observer, Simulation, invalid_share
-from populace.models import Artifact, model_kind
+from populace.models import Artifact, model_traits
 from populace.models.artifacts import fetch_together
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -119,7 +119,7 @@ class RunDisplay(Observer):
 def fetch_missing_models(*models: str) -> None:
     """Fetch the files that models need, where they are not in the cache; the empty name needs none."""
     for model in dict.fromkeys(filter(None, models)):
-        artifact = model_kind(model).artifact
+        artifact = model_traits(model).artifact
         fetch_artifacts(*([artifact] if artifact else []))
 
 

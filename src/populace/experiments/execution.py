@@ -14,7 +14,7 @@ from populace.experiments.plan import ExperimentPlan, Keep
 from populace.experiments.pool import WorkerPool
 from populace.experiments.results import Results
 from populace.experiments.worker import INTERRUPTED, RunJob
-from populace.models import model_kind
+from populace.models import model_traits
 
 
 class ExperimentObserver:
@@ -32,13 +32,13 @@ class ExperimentObserver:
 
 def default_keep(experiment: ExperimentPlan, arms: Sequence[Arm]) -> Keep:
     """What is kept of a run: the setting of the experiment, else calls where they cost something, else nothing."""
-    free = all(arm.decider == "rule" or model_kind(arm.model).scripted for arm in arms)
+    free = all(arm.decider == "rule" or model_traits(arm.model).scripted for arm in arms)
     return experiment.keep or ("nothing" if free else "calls")
 
 
 def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
     """The default number of processes: one if a model uses all processors, else at most two."""
-    fills = any(arm.decider == "model" and model_kind(arm.model).fills_machine for arm in arms)
+    fills = any(arm.decider == "model" and model_traits(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
     return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
 

@@ -26,7 +26,7 @@ from populace.experiments.evidence import is_witness, run_evidence
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
 from populace.experiments.plan import Keep
 from populace.experiments.rehearsal import early_interventions
-from populace.models import Model, ReplyOrFailure, Request, model_kind, open_model
+from populace.models import Model, ReplyOrFailure, Request, model_traits, open_model
 from populace.runs.reader import RunReader
 
 
@@ -58,7 +58,7 @@ class SharedModel(Model):
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.spec, self.kind = model.spec, model.kind
+        self.spec, self.traits = model.spec, model.traits
         self.capabilities = model.capabilities
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
@@ -195,7 +195,7 @@ class Worker:
 
     def _model(self, arm: Arm) -> str | SharedModel:
         """A model that this machine runs is loaded once for all runs; others are only named."""
-        if arm.decider != "model" or not model_kind(arm.model).fills_machine:
+        if arm.decider != "model" or not model_traits(arm.model).fills_machine:
             return arm.model
         if arm.model not in self._models:
             self._models[arm.model] = SharedModel(open_model(arm.model))

@@ -121,21 +121,21 @@ class Planning(PlanningPart):
         ]
         return json.dumps({"plan": rows}, ensure_ascii=False)
 
-    def to_actions(self, rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
+    def to_actions(self, plan_rows: Sequence[tuple[str, str, str]], *, now: int, until: int) -> list[Action]:
         """A plan as actions that follow each other; every repair is counted.
 
         Rows that begin in the past or after bedtime are dropped; of two at the same time the first is taken; each
         action ends where the next begins.
 
         Args:
-            rows: Time, place and action of each stroke.
+            plan_rows: Time, place and action of each part of the plan.
             now: The simulated time in seconds.
             until: When the person goes to bed.
         """
         midnight = now - now % DAY
         starts: dict[int, tuple[str, str]] = {}
         last = -1
-        for at, where, doing in rows:
+        for at, where, doing in plan_rows:
             match = _CLOCK.fullmatch(at.strip())
             if match is None or where not in self.places or not doing.strip():
                 self.counts["not an action"] += 1

@@ -1,13 +1,13 @@
 """Language models and embedders: their interfaces, and those that come with the package."""
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
-from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.embedded import EmbeddedModel
 from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
 from populace.models.embedding_cache import CachedEmbedder
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.openai_embedder import OpenAIEmbedder
-from populace.models.registry import MODEL_FORMS, model_kind, open_model
+from populace.models.registry import MODEL_FORMS, model_traits, open_model
 from populace.models.scripted import Scripted
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "HashingEmbedder",
     "MiniLM",
     "Model",
-    "ModelKind",
+    "ModelTraits",
     "OpenAICompatible",
     "OpenAIEmbedder",
     "Reply",
@@ -32,7 +32,7 @@ __all__ = [
     "Request",
     "Scripted",
     "cache_folder",
-    "model_kind",
+    "model_traits",
     "open_embedder",
     "open_model",
 ]

@@ -128,7 +128,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class ModelKind:
+class ModelTraits:
     """What is known of a model from its kind, before it is opened.
 
     Attributes:
@@ -137,7 +137,7 @@ class ModelKind:
         artifact: The pinned file that it needs, fetched on first use; None where it needs none.
 
     Example:
-        >>> ModelKind(local=True, scripted=True).fills_machine
+        >>> ModelTraits(local=True, scripted=True).fills_machine
         False
     """
 
@@ -156,7 +156,7 @@ class Model:
 
     Attributes:
         spec: The model string: enough to open the model again, and never a key.
-        kind: What is known of it before it is started.
+        traits: What is known of it before it is started.
         fingerprint: Identifies what can produce its replies, such as a file hash or the id that a server reports.
             Replies are stored under it, so it must change whenever the replies could.
         capabilities: What it can do; final after `start`.
@@ -174,7 +174,7 @@ class Model:
     """
 
     spec: str
-    kind: ModelKind = ModelKind()
+    traits: ModelTraits = ModelTraits()
     fingerprint: str
     capabilities: Capabilities
     notes: tuple[str, ...] = ()

@@ -23,15 +23,15 @@ from typing import Any
 
 from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
-from populace.models.base import Capabilities, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
 _CACHE_MIB = 2048
 _AHEAD = 2
-PINNED = ModelKind(local=True, artifact=SMOLLM2)
-"""The kind of the embedded model without a path."""
+PINNED = ModelTraits(local=True, artifact=SMOLLM2)
+"""The traits of the embedded model without a path."""
 
 
 class EmbeddedModel(Model):
@@ -49,7 +49,7 @@ class EmbeddedModel(Model):
         True
     """
 
-    kind = ModelKind(local=True)
+    traits = ModelTraits(local=True)
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class EmbeddedModel(Model):
     ) -> None:
         self.spec = spec or (f"embedded:{path}" if path else "embedded")
         self.path = Path(path) if path else None
-        self.kind = self.kind if path else PINNED
+        self.traits = self.traits if path else PINNED
         self.threads = threads or _processor_count()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress

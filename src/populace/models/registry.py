@@ -1,6 +1,6 @@
 """The forms of a model string: what each means, what is known of such a model, and how it is opened.
 
-One table holds every form; the help, `model_kind` and `open_model` are made from it.
+One table holds every form; the help, `model_traits` and `open_model` are made from it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urldefrag, urlsplit
 
 from populace.base.errors import ModelError, UnknownNameError
 from populace.models.artifacts import Progress
-from populace.models.base import Model, ModelKind
+from populace.models.base import Model, ModelTraits
 from populace.models.embedded import PINNED, EmbeddedModel
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.scripted import Scripted, open_script
@@ -36,20 +36,20 @@ def open_model(
     return _form(spec).open(spec, _Settings(concurrency, timeout_s, progress))
 
 
-def model_kind(spec: str, default: ModelKind | None = None) -> ModelKind:
+def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
     """What is known of a model from the string that names it, before it is opened.
 
     Args:
         spec: A model string.
-        default: The kind for a string of unknown form, such as the name of a user's own `Model` that a journal
+        default: The traits for a string of unknown form, such as the name of a user's own `Model` that a journal
             records; without one, such a string raises UnknownNameError.
 
     Example:
-        >>> model_kind("embedded:qwen.gguf").local, model_kind("openai:gpt-4o").local
+        >>> model_traits("embedded:qwen.gguf").local, model_traits("openai:gpt-4o").local
         (True, False)
     """
     try:
-        return _form(spec).kind
+        return _form(spec).traits
     except UnknownNameError:
         if default is None:
             raise
@@ -100,7 +100,7 @@ def _open_scripted(spec: str, settings: _Settings) -> Model:
 
 class _Form(NamedTuple):
     help: str
-    kind: ModelKind
+    traits: ModelTraits
     open: Callable[[str, _Settings], Model]
 
 
@@ -108,18 +108,18 @@ _FORMS = {
     "embedded": _Form(
         "SmolLM2-135M-Instruct, fetched once and run on this machine (the default)", PINNED, _open_embedded
     ),
-    "embedded:PATH": _Form("any GGUF file, run on this machine", EmbeddedModel.kind, _open_embedded),
+    "embedded:PATH": _Form("any GGUF file, run on this machine", EmbeddedModel.traits, _open_embedded),
     "openai:NAME": _Form(
-        "a model of the OpenAI API; the key comes from OPENAI_API_KEY", OpenAICompatible.kind, _open_openai
+        "a model of the OpenAI API; the key comes from OPENAI_API_KEY", OpenAICompatible.traits, _open_openai
     ),
     "http://HOST:PORT/v1#NAME": _Form(
         "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY",
-        OpenAICompatible.kind,
+        OpenAICompatible.traits,
         _open_address,
     ),
     "scripted:NAME": _Form(
         "a function in place of a model: `uniform`, `first`, `slow`, or `module:function`",
-        Scripted.kind,
+        Scripted.traits,
         _open_scripted,
     ),
 }

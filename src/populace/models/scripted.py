@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from populace.base.errors import ModelError
-from populace.models.base import Capabilities, Failure, Model, ModelKind, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 
 Script = Callable[[Request], Mapping[str, float] | str | ReplyOrFailure]
 
@@ -47,7 +47,7 @@ class Scripted(Model):
         True
     """
 
-    kind = ModelKind(local=True, scripted=True)
+    traits = ModelTraits(local=True, scripted=True)
 
     def __init__(
         self,

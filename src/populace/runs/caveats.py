@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from populace.base.formatting import percent
-from populace.models import ModelKind, model_kind
+from populace.models import ModelTraits, model_traits
 from populace.questions import STATUSES, VALID
 from populace.runs.reader import RunReader
 
@@ -104,7 +104,7 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
         yield Caveat(
             "invalid-answers", f"{share} of the answers are invalid ({counts}); they changed nothing.", "defect"
         )
-    if any(model_kind(model, ModelKind()).artifact is not None for model in basis.models):
+    if any(model_traits(model, ModelTraits()).artifact is not None for model in basis.models):
         text = (
             "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona, "
             "and its answers say nothing about people."
@@ -115,7 +115,7 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
 def _scope(basis: ResultBasis) -> Iterator[Caveat]:
     if basis.unfinished:
         yield Caveat("unfinished", f"it is not complete: {basis.unfinished}.", "scope")
-    scripted = [model for model in basis.models if model_kind(model, ModelKind()).scripted]
+    scripted = [model for model in basis.models if model_traits(model, ModelTraits()).scripted]
     if scripted:
         text = f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim."
         yield Caveat("scripted-model", text, "scope")

@@ -13,7 +13,7 @@ from populace.broker import CallStore, Price
 from populace.engine.scenario import Scenario
 from populace.engine.trial import run_trial
 from populace.journal import RunSettings
-from populace.models import Capabilities, ModelKind, Request, Scripted, model_kind
+from populace.models import Capabilities, ModelTraits, Request, Scripted, model_traits
 from populace.models.scripted import first_option, uniform
 
 _CHARACTERS_A_TOKEN = 4.0
@@ -84,7 +84,7 @@ def estimate(
         Range(low=10, high=10)
     """
     trials = [(script, True, seed) for script in (uniform, first_option) for seed in range(seeds)]
-    if not model_kind(model, ModelKind()).local:
+    if not model_traits(model, ModelTraits()).local:
         trials += [(uniform, False, seed) for seed in range(seeds)]
     counts = [_trial(scenario, script, scored, seed) for script, scored, seed in trials]
     decisions, calls = (Range(min(c[i] for c in counts), max(c[i] for c in counts)) for i in (0, 1))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from populace.base.formatting import duration
 from populace.broker import CallSettings
 from populace.journal import RunSettings
-from populace.models import ModelKind, model_kind
+from populace.models import ModelTraits, model_traits
 from populace.studio.widgets.form_values import changed_texts, command_options, input_errors, option_name
 from populace.tools.describe import Parameter, fields_of
 
@@ -120,7 +120,7 @@ def _time(seconds: list[float] | None, model: str) -> tuple[str, str]:
 def _cost(cost: list[float] | None, model: str) -> tuple[str, str]:
     if cost is not None and any(cost):
         return _span(cost, "{:,.4f}"), "in the currency of your price table"
-    if model_kind(model, ModelKind()).local:
+    if model_traits(model, ModelTraits()).local:
         return "nothing", "the model runs on this machine"
     if cost is not None:
         return "nothing", "by your price table"
