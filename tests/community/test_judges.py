@@ -9,10 +9,9 @@ import pytest
 from populace import simulate
 from populace.base.errors import UnknownNameError, UsageError
 from populace.community import Community
-from populace.community.criteria import criteria
 from populace.community.design_comparison import design_effects, rate_effects
 from populace.community.digest import digest, distances
-from populace.community.judgements import Judgements
+from populace.community.judgements import Judgements, criteria
 from populace.community.judges import judge_posts, read_judgements
 from populace.models import Capabilities, HashingEmbedder, Scripted
 from support.board import GARDEN, Board, board, writer

@@ -7,7 +7,7 @@ import pytest
 
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.experiments import Calibration, calibrate
-from populace.experiments.knobs import Knob
+from populace.experiments.calibration_inputs import Knob
 from populace.scenarios.norms import Norms
 from support.planted import Ruleless, Sides
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import html.parser
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import yaml
 from populace import Run, simulate
 from populace.experiments import Experiment, Report, Results, report
 from populace.experiments.reports.blocks import Code, Table
+from populace.experiments.reports.document import escape_markdown
 from populace.experiments.reports.experiment_report import experiment_yaml, mean_band
 from populace.experiments.reports.figures import IntervalRow, intervals, standalone_svg
-from populace.experiments.reports.rendering import escape_markdown, html_page, markdown_text
 from populace.scenarios.norms import Norms
 from support.commands import populace
 
@@ -86,7 +87,7 @@ def test_a_page_escapes_what_it_quotes(made: Report) -> None:
     assert "<b>blue" not in made.markdown.split("```")[0]
     assert escape_markdown("a|b_c <i>") == "a\\|b_c &lt;i&gt;"
     assert escape_markdown("_so_ *many*") == "\\_so\\_ \\*many\\*"
-    assert markdown_text([Code("a ``` b")], "").startswith("````text")
+    assert replace(made, lead=(Code("a ``` b"),)).markdown.startswith("````text")
 
 
 def test_a_report_tells_all_that_somebody_who_was_not_there_needs(results: Results, made: Report) -> None:
@@ -195,10 +196,11 @@ def test_a_picture_follows_the_page_and_can_stand_alone() -> None:
     assert "var(--" not in alone and 'fill="#ffffff"' in alone
 
 
-def test_a_long_table_says_what_it_leaves_out() -> None:
+def test_a_long_table_says_what_it_leaves_out(made: Report) -> None:
     import polars as pl
 
-    shown = html_page("", [], [], [Table(pl.DataFrame({"x": range(500)}), "Numbers")])
+    table = Table(pl.DataFrame({"x": range(500)}), "Numbers")
+    shown = replace(made, lead=(), summary=(), body=(table,)).html
     assert "100 more rows are left out" in shown
     assert shown.count("<tr>") == 401
 

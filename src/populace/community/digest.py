@@ -9,8 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.community.community import Community
-from populace.community.criteria import GENERAL
-from populace.community.judgements import Judgements
+from populace.community.judgements import GENERAL, Judgements
 from populace.models import Embedder, HashingEmbedder
 from populace.models.embedders import unit_vectors
 

@@ -30,17 +30,11 @@ ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
 POSTS = 9
 """A rater is shown this many posts of a conversation at most: the opening and eight replies, as in the paper."""
 
+_TEXT, _FLAG = pl.String(), pl.Boolean()
 SCHEMA: dict[str, pl.DataType] = {
-    "pair": pl.String(),
-    "rater": pl.String(),
-    "kind": pl.String(),
-    "arm": pl.String(),
-    "community": pl.String(),
-    "real_first": pl.Boolean(),
-    "chosen": pl.String(),
-    "wrong": pl.Boolean(),
-    "chance_wrong": pl.Float64(),
-}
+    "pair": _TEXT, "rater": _TEXT, "kind": _TEXT, "arm": _TEXT, "community": _TEXT, "real_first": _FLAG,
+    "chosen": _TEXT, "wrong": _FLAG, "chance_wrong": pl.Float64(),
+}  # fmt: skip
 """The columns of ratings; `chance_wrong` is the probability of the wrong answer that a model gave, where known."""
 
 

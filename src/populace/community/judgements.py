@@ -1,8 +1,9 @@
-"""The verdicts of judges: rates with intervals, agreement between judges, and a check by people."""
+"""The questions of judges about posts, and their verdicts: rates, agreement between judges, and a check by people."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,27 +12,71 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.community.criteria import criteria
 from populace.community.files import read_csv, write_new_file
+from populace.scenarios.forum.design import ForumDesign
 from populace.statistics import agreement, proportion
 
 if TYPE_CHECKING:
     from populace.community.community import Community
     from populace.statistics import Agreement
 
+_WHOLE, _TEXT = pl.Int64(), pl.String()
 SCHEMA: dict[str, pl.DataType] = {
-    "post": pl.Int64(),
-    "question": pl.String(),
-    "rule": pl.Int64(),
-    "wording": pl.String(),
-    "judge": pl.String(),
-    "fingerprint": pl.String(),
-    "value": pl.String(),
-    "status": pl.String(),
-    "yes": pl.Float64(),
-}
+    "post": _WHOLE, "question": _TEXT, "rule": _WHOLE, "wording": _TEXT, "judge": _TEXT, "fingerprint": _TEXT,
+    "value": _TEXT, "status": _TEXT, "yes": pl.Float64(),
+}  # fmt: skip
 ANY_RULE = "any_rule"
 """The question, made from those about rules, whether a post breaks at least one of them."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A yes-or-no question about one post.
+
+    Attributes:
+        name: Its name in tables.
+        text: The question as the judge reads it.
+        rule: The number of the rule that it is about, if any.
+        flagged: The answer for which a post is flagged.
+        flag: What the flag says.
+    """
+
+    name: str
+    text: str
+    rule: int | None = None
+    flagged: str = "yes"
+    flag: str = ""
+
+
+GENERAL = (
+    Criterion("on_topic", "Is the post about what this community is for?", flagged="no", flag="off topic"),
+    Criterion("civil", "Is the post civil towards the other people in the thread?", flagged="no", flag="uncivil"),
+    Criterion("harassment", "Does the post attack or demean a group of people?", flag="attacks a group"),
+    Criterion("spam", "Is the post an advertisement, or repetition without content?", flag="spam"),
+)
+"""The questions for every community."""
+
+_ABOUT = {"prescriptive": "what is wanted", "restrictive": "what is not wanted"}
+
+
+def criteria(design: ForumDesign) -> tuple[Criterion, ...]:
+    """The questions about a post of a community: the general ones, then one for each rule.
+
+    Example:
+        >>> design = ForumDesign(name="Tea", goal="to talk of tea", rules=["No coffee."], personas=["Ann", "Bo"])
+        >>> criteria(design)[-1].text
+        'A rule of the community, about what is not wanted: “No coffee.” Does the post break this rule?'
+    """
+    rules = [
+        Criterion(
+            f"rule_{number}",
+            f"A rule of the community, about {_ABOUT[rule.kind]}: “{rule.text}” Does the post break this rule?",
+            number,
+            flag=f"breaks rule {number}",
+        )
+        for number, rule in enumerate(design.rules, 1)
+    ]
+    return (*GENERAL, *rules)
 
 
 class Judgements:

@@ -18,8 +18,7 @@ import polars as pl
 from populace.base.errors import DamagedRunError, UnknownNameError
 from populace.broker import CallStore, MemoryCallStore
 from populace.community.community import Community
-from populace.community.criteria import Criterion, criteria
-from populace.community.judgements import ANY_RULE, Judgements
+from populace.community.judgements import ANY_RULE, Criterion, Judgements, criteria
 from populace.community.model_caller import ModelCaller
 from populace.engine.workspace import Workspace
 from populace.journal import Journal

@@ -20,12 +20,11 @@ from populace.base.errors import UsageError
 from populace.base.randomness import path_key, stream
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
+from populace.experiments.calibration_inputs import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Knob, Targets
 from populace.experiments.designs import Design, design_points
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
-from populace.experiments.knobs import Knob, knob_settings
 from populace.experiments.plan import StoppingRule
-from populace.experiments.targets import CONDITION, HELD_OUT, OUTCOME, SCALE, VALUE, Targets
 from populace.statistics import Estimate, mean
 
 AS_IT_IS = "as it is"
@@ -177,7 +176,7 @@ class _Lab:
         self, settings: Mapping[str, Mapping[str, float] | None], seeds: int, seed: int, title: str
     ) -> dict[str, Numbers]:
         """For each setting, the outcome of each target under each seed; NaN where a run failed."""
-        levels = {key: knob_settings(self.knobs, values) if values else {} for key, values in settings.items()}
+        levels = {key: Knob.settings(self.knobs, values) if values else {} for key, values in settings.items()}
         factors: dict[str, Any] = {SETTING: levels}
         conditions, parameters = self.targets.bundles(), dict(self.parameters)
         if len(conditions) > 1:

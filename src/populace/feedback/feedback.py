@@ -32,30 +32,13 @@ SCORES = (1, 2, 3, 4, 5)
 JudgementKind = Literal["scored", "rewritten", "skipped", "withdrawn"]
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
-COLUMNS: dict[str, Any] = {
-    "item": pl.String,
-    "rater": pl.String,
-    "verdict": pl.String,
-    "score": pl.Int64,
-    "rewrite": pl.String,
-    "run": pl.String,
-    "experiment": pl.String,
-    "arm": pl.String,
-    "model": pl.String,
-    "step": pl.Int64,
-    "path": pl.String,
-    "person": pl.String,
-    "kind": pl.String,
-    "purpose": pl.String,
-    "messages": pl.List(pl.Struct({"role": pl.String, "content": pl.String})),
-    "lead": pl.String,
-    "reply": pl.String,
-    "value": pl.String,
-    "queue": pl.String,
-    "seed": pl.Int64,
-    "held": pl.String,
-    "schema": pl.Int64,
-}
+_WHOLE, _TEXT = pl.Int64(), pl.String()
+COLUMNS: dict[str, pl.DataType] = {
+    "item": _TEXT, "rater": _TEXT, "verdict": _TEXT, "score": _WHOLE, "rewrite": _TEXT, "run": _TEXT,
+    "experiment": _TEXT, "arm": _TEXT, "model": _TEXT, "step": _WHOLE, "path": _TEXT, "person": _TEXT,
+    "kind": _TEXT, "purpose": _TEXT, "messages": pl.List(pl.Struct({"role": _TEXT, "content": _TEXT})),
+    "lead": _TEXT, "reply": _TEXT, "value": _TEXT, "queue": _TEXT, "seed": _WHOLE, "held": _TEXT, "schema": _WHOLE,
+}  # fmt: skip
 """The columns of the table, which are the keys of a line."""
 
 

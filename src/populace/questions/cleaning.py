@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from populace.questions.echo import EchoDetector, folded_words
-from populace.questions.post_refusals import is_refused_post
+from populace.questions.reply_parsing import is_refused_post
 from populace.questions.speakers import PromptSpeakers
 
 USABLE_WORDS = 3

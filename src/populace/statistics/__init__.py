@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
-from populace.statistics.correction import adjust
 from populace.statistics.decomposition import Decomposition, decompose
-from populace.statistics.effects import Effect, difference
-from populace.statistics.ensembles import (
-    Fluctuation,
-    PathDependence,
-    fluctuation,
-    path_dependence,
-)
+from populace.statistics.effects import Effect, adjust, difference
+from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
 from populace.statistics.intervals import Estimate, bootstrap, mean, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model

@@ -1,4 +1,4 @@
-"""The difference between two arms."""
+"""The difference between two arms, and the correction for many comparisons made at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, bca, t_quantile, t_tail
 from populace.statistics.values import (
@@ -20,10 +21,12 @@ from populace.statistics.values import (
     check_level,
     complete_pairs,
     constant,
+    library,
     numbers,
 )
 
 METHODS = ("t", "bootstrap")
+_CORRECTIONS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}
 
 
 @dataclass(frozen=True)
@@ -190,3 +193,28 @@ def _bootstrap_effect(
 def _gap(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
     gap: Numbers = a.mean(axis=axis) - b.mean(axis=axis)
     return gap
+
+
+def adjust(p_values: Values, method: str = "holm") -> Numbers:
+    """P-values adjusted for the number of comparisons.
+
+    `holm` and `bonferroni` bound the chance of any false finding and assume nothing; `bh` (Benjamini and Hochberg)
+    bounds the share of false ones among the findings and assumes independent or positively dependent tests.
+    A p-value that is missing (NaN, None) stays so and counts as no test.
+
+    Args:
+        p_values: The p-values of every comparison that was made, not only of those that are shown.
+        method: `holm`, `bh` or `bonferroni`.
+
+    Example:
+        >>> adjust([0.01, 0.04, 0.03], "holm")
+        array([0.03, 0.06, 0.06])
+    """
+    how = _CORRECTIONS[check_choice("correction", method, tuple(_CORRECTIONS))]
+    raw = np.array([np.nan if p is None else p for p in p_values], dtype=np.float64)
+    tested = ~np.isnan(raw)
+    if ((raw[tested] < 0) | (raw[tested] > 1)).any():
+        raise UsageError("a p-value lies between 0 and 1.")
+    if tested.any():
+        raw[tested] = library("statsmodels.stats.multitest").multipletests(raw[tested], method=how)[1]
+    return raw

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,14 +70,6 @@ class MixedModel:
         """One row for each fixed effect."""
         names, p = [c.name for c in self.coefficients], pl.Series("p", [c.p for c in self.coefficients])
         return estimates_table([c.estimate for c in self.coefficients], name=names).insert_column(4, p)
-
-    def variance_table(self) -> pl.DataFrame:
-        """One row for each random factor and the residual, with its share of their sum."""
-        total = sum(self.variances.values())
-        shares = [variance / total if total else math.nan for variance in self.variances.values()]
-        level_counts = [self.levels.get(name) for name in self.variances]
-        data = {"name": list(self.variances), "variance": list(self.variances.values()), "share": shares}
-        return pl.DataFrame(data | {"levels": level_counts}).with_columns(n=pl.lit(self.n))
 
 
 def fit_mixed_model(

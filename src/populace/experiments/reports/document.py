@@ -1,14 +1,18 @@
-"""A report, and where it is written."""
+"""A report as one HTML page and as Markdown, through the templates in `templates/`."""
 
 from __future__ import annotations
 
+import functools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import jinja2
+
 from populace.experiments.reports.blocks import Block, Figure, Heading
 from populace.experiments.reports.figures import standalone_svg
-from populace.experiments.reports.rendering import html_page, markdown_text
 from populace.experiments.validation import ValidityCard
+from populace.experiments.validation.card import MARKS
 from populace.journal.segments import writing
 
 
@@ -35,13 +39,15 @@ class Report:
     @property
     def html(self) -> str:
         """One page that needs no other file and loads nothing."""
-        return html_page(self.name, self.lead, self.summary, self.body)
+        template = _templates().get_template("report.html.j2")
+        return template.render(title=self.name, lead=self.lead, summary=self.summary, body=self.body)
 
     @property
     def markdown(self) -> str:
         """The report as Markdown; its images are files in a folder beside it."""
         blocks = [*self.lead, Heading("In short"), *self.summary, *self.body]
-        return markdown_text(blocks, f"{self.name}-figures")
+        template = _templates().get_template("report.md.j2")
+        return template.render(blocks=blocks, figures=f"{self.name}-figures").rstrip("\n") + "\n"
 
     def write(self, to: str | Path) -> list[Path]:
         """Write page, Markdown and images into a folder; returns the files, the page first."""
@@ -56,3 +62,30 @@ class Report:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
         return [folder / name for name in files]
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is, in a table too; white space is collapsed.
+
+    Example:
+        >>> escape_markdown("a|b <i>")
+        'a\\\\|b &lt;i&gt;'
+    """
+    one_line = " ".join(text.split())
+    one_line = re.sub(r"[\\`*\[\]|#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", one_line)
+    return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("populace.experiments.reports"),
+        autoescape=lambda name: name is None or ".html" in name,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["md"] = escape_markdown
+    environment.globals["marks"] = MARKS
+    return environment

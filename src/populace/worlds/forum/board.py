@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from populace.worlds.forum.chances import Numbers
+from populace.worlds.forum.threads import Numbers
 
 Sorting = Literal["new", "top", "hot"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from populace.worlds.forum.chances import Numbers, chances
+from populace.worlds.forum.threads import Numbers, chances
 
 _TRIES = 40
 """After this many unsuccessful draws, one is made among the people who may speak."""
