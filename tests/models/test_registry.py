@@ -63,7 +63,7 @@ def test_what_is_known_of_a_model_is_known_before_it_is_opened(spec, kind):
 def test_the_kind_of_a_model_string_of_unknown_form_is_an_error_or_the_default():
     with pytest.raises(UnknownNameError, match="there is no kind of model named 'parrot'"):
         model_traits("parrot")
-    assert model_traits("parrot", ModelTraits()) == Model.kind
+    assert model_traits("parrot", ModelTraits()) == Model.traits
 
 
 def test_an_address_holds_the_model_behind_its_hash():

@@ -20,7 +20,7 @@ import pytest
 from nicegui import Client, app, ui
 from nicegui.testing import User, user_simulation
 
-from populace.studio.app import install_simulated
+from populace.studio.app import install
 from populace.studio.studio import Studio
 
 # NiceGUI collects garbage before and after every visit; what is there already would be walked each time.
@@ -108,7 +108,7 @@ async def visit(workspace: Path) -> AsyncIterator[Visit]:
     async with user_simulation() as user:
         app.on_exception(raised.append)
         studio = Studio(workspace)
-        install_simulated(studio)
+        install(studio, app)
         try:
             yield Visit(studio, user)
         finally:

@@ -8,8 +8,7 @@ from populace.base.errors import UnknownNameError
 from populace.engine.session import Session
 from populace.models import Model
 from populace.scenarios.norms import Norms
-from populace.tools.probe import Probe, probe
-from populace.tools.probe_chart import draw_probe
+from populace.tools.probe import Probe, draw_probe, probe
 from support.models import Counting
 
 

@@ -14,12 +14,14 @@ from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.broker import CallSettings
 from populace.cli.options import (
+    COUNT,
     CommandT,
     call_options,
     call_settings,
     command,
     current_workspace,
     model_option,
+    option,
     run_argument,
 )
 from populace.cli.output import as_json, out, report_json, row_table, table, warn
@@ -52,7 +54,7 @@ def show_thread(run: RunReader, post: int) -> None:
 
 def reply_options(command: CommandT) -> CommandT:
     """The options of a command that continues a thread: which post is answered, by whom and with what."""
-    for option in (
+    for decorate in (
         click.option("--temperature", type=click.FloatRange(min=0), help="Another temperature from there on."),
         model_option(None),
         click.option("--say", "line", metavar="TEXT", help="The answer, word for word; otherwise the model writes it."),
@@ -60,7 +62,7 @@ def reply_options(command: CommandT) -> CommandT:
         click.option("--as", "as_", metavar="WORDS", help='Who answers, in words, such as "a troll".'),
         click.option("--post", type=click.IntRange(min=1), help="The number of the post that is answered."),
     ):
-        command = option(command)
+        command = decorate(command)
     return command
 
 
@@ -113,7 +115,7 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
 
 @command("multiverse")
 @run_argument(kind=Run)
-@click.option("--n", "n", type=click.IntRange(min=1), default=5, show_default=True, help="How many runs.")
+@option("--n", "n", type=COUNT, default=5, help="How many runs.")
 @reply_options
 @click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
 @call_options
@@ -135,14 +137,10 @@ def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None
 
 @command("judge")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@click.option(
-    "--model", "models", multiple=True, metavar="MODEL", help="The model that judges; may be given several times."
-)
+@option("--model", "models", multiple=True, metavar="MODEL", help="The model that judges.")
 @click.option("--ask", "questions", multiple=True, metavar="QUESTION", help="Such as civil or rule_1; all by default.")
 @click.option("--after", multiple=True, metavar="RUN", help="Runs of another design with the same seeds, to compare.")
-@click.option(
-    "--sample", nargs=2, type=(click.IntRange(min=1), str), metavar="N FILE", help="Write N posts to check by hand."
-)
+@option("--sample", nargs=2, type=(COUNT, str), metavar="N FILE", help="Write N posts to check by hand.")
 @click.option("--check", metavar="FILE", help="Read such a file back, filled in, and see how far judges agree with it.")
 @call_options
 def judge_command(
@@ -225,12 +223,8 @@ def _unread_warnings(judgements: Judgements) -> list[str]:
 
 @command("digest")
 @run_argument()
-@click.option(
-    "--embedder", "embedder_name", default="hashing", show_default=True, metavar="NAME", help="hashing or minilm."
-)
-@click.option(
-    "--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many unusual posts to show."
-)
+@option("--embedder", "embedder_name", default="hashing", metavar="NAME", help="hashing or minilm.")
+@option("--most", type=COUNT, default=10, help="How many unusual posts to show.")
 def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
     community = Community(run)
     summary = digest(community, read_judgements(community), embedder=open_embedder(embedder_name), most=most)

@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 import polars as pl
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.cli.options import command, current_workspace
+from populace.cli.options import COUNT, command, current_workspace, option
 from populace.cli.output import as_json, err, facts, out, plural, report_json, report_rows, table, warn
-from populace.cli.progress import fetch_missing_models
+from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
@@ -30,19 +30,14 @@ from populace.models import model_traits
 from populace.runs.caveats import basis_caveats
 from populace.tools.estimate import estimate
 
-_SECONDS_BETWEEN_LINES = 10.0
 _FEW_ARMS = 12
 
 
 @command("experiment")
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Processes.  [default: 2, and 1 for a model that this machine runs itself]",
-)
-@click.option("--replicates", type=click.IntRange(min=1), help="Another number of replicates than the file's.")
+@option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
+@option("--replicates", type=COUNT, help="Another number of replicates than the file's.")
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
 @click.option("--check/--no-check", default=True, help="First check whether any arms ask exactly the same questions.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
@@ -105,9 +100,7 @@ class ExperimentDisplay(ExperimentObserver):
         if done:
             err.print(f"{done:,} of {total:,} runs are there already")
         if err.is_terminal and done < total:
-            columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
-            self._bar = Progress(*columns, TimeElapsedColumn(), console=err, transient=True)
-            self._bar.add_task("runs", total=total, completed=done, state="")
+            self._bar = new_bar("runs", total=total, completed=done)
             self._bar.start()
 
     def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
@@ -118,7 +111,7 @@ class ExperimentDisplay(ExperimentObserver):
         now = time.monotonic()
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=self._done, total=total, state=self._state(now))
-        elif now - self._last_line > _SECONDS_BETWEEN_LINES:
+        elif now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
             err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
 

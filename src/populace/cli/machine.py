@@ -12,7 +12,7 @@ import click
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_file, price_of
-from populace.cli.options import ScenarioCommand, command, current_workspace
+from populace.cli.options import ScenarioCommand, command, current_workspace, option
 from populace.cli.output import facts, out, report_json, row_table, warn
 from populace.cli.progress import fetch_artifacts
 from populace.engine.discovery import find_scenario
@@ -24,12 +24,8 @@ from populace.tools.doctor import Diagnosis, diagnose
 
 
 @command("studio", json=False)
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="The address to listen on; any other needs a token."
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="The port; 0 takes a free one."
-)
+@option("--host", default="127.0.0.1", help="The address to listen on; any other needs a token.")
+@option("--port", type=click.IntRange(0, 65_535), default=8642, help="The port; 0 takes a free one.")
 @click.option("--token", help="The token that visitors need; made at random if --host needs one and none is given.")
 @click.option("--open/--no-open", "browse", default=True, help="Open a browser.")
 def studio_command(host: str, port: int, token: str | None, browse: bool) -> None:

@@ -22,6 +22,8 @@ from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
 _WORKSPACE = "populace.workspace"
+COUNT = click.IntRange(min=1)
+"""The type of an option that is a number of things."""
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
@@ -74,6 +76,14 @@ def run_argument(name: str = "run", kind: type[RunReader] = RunReader) -> Callab
     return click.argument(name, callback=lambda _context, _argument, run: kind(current_workspace().open(run)))
 
 
+def option(*names: str, help: str, **settings: Any) -> Callable[[CommandT], CommandT]:
+    """An option whose help shows the default, if it has one, and says whether it may be given several times."""
+    if settings.get("multiple"):
+        text, bracket, default_text = help.partition("  [")
+        help = f"{text.rstrip('.')}; may be given several times.{bracket}{default_text}"
+    return click.option(*names, help=help, show_default="default" in settings, **settings)
+
+
 def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
     """`--model`."""
     suffix = f"  [default: {default}]" if default else ""
@@ -88,13 +98,13 @@ def chart_option(command: CommandT) -> CommandT:
 
 def interventions_option(command: CommandT) -> CommandT:
     """`--intervention`, which may be given several times."""
-    return click.option(
+    return option(
         "--intervention",
         "interventions",
         multiple=True,
         metavar="JSON|FILE",
         callback=lambda _context, _option, sources: [each for source in sources for each in read_interventions(source)],
-        help="Interventions as JSON text or a JSON file; may be given several times.",
+        help="Interventions as JSON text or a JSON file.",
     )(command)
 
 
@@ -180,19 +190,13 @@ class ScenarioCommand(click.Command):
             )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: D102
-        groups: dict[str, list[tuple[str, str]]] = {"Options": [], "Parameters of the scenario": []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                groups["Parameters of the scenario" if isinstance(param, ParameterOption) else "Options"].append(record)
-        for title in reversed(groups):
-            if groups[title]:
+        groups = {"Parameters of the scenario": ctx.meta.get(_PARAMETERS, []), "Options": super().get_params(ctx)}
+        for title, params in groups.items():
+            options = [param for param in params if isinstance(param, click.Option)]
+            records = [record for each in options if (record := each.get_help_record(ctx))]
+            if records:
                 with formatter.section(title):
-                    formatter.write_dl(groups[title])
-
-
-class ParameterOption(click.Option):
-    """An option made from a parameter of a scenario."""
+                    formatter.write_dl(records)
 
 
 def parameter_options(scenario: type[Scenario], taken: set[str]) -> list[click.Parameter]:
@@ -201,14 +205,12 @@ def parameter_options(scenario: type[Scenario], taken: set[str]) -> list[click.P
     for each in parameters_of(scenario):
         flag = f"--{each.name.replace('_', '-')}"
         flag = f"--scenario-{flag[2:]}" if flag in taken else flag
-        key, text = f"parameter_{each.name}", f"{each.help}{_limits(each)}"
+        form: dict[str, Any] = {"metavar": each.kind.upper()}
         if each.kind == "bool":
-            options.append(ParameterOption([f"{flag}/--no-{flag[2:]}", key], default=None, help=text))
+            flag, form = f"{flag}/--no-{flag[2:]}", {"default": None}
         elif each.kind == "choice":
-            choices = [str(value) for value in each.choices]
-            options.append(ParameterOption([flag, key], type=click.Choice(choices), help=text))
-        else:
-            options.append(ParameterOption([flag, key], metavar=each.kind.upper(), help=text))
+            form = {"type": click.Choice([str(value) for value in each.choices])}
+        options.append(click.Option([flag, f"parameter_{each.name}"], help=f"{each.help}{_limits(each)}", **form))
     return options
 
 

@@ -11,11 +11,21 @@ from rich.text import Text
 
 from populace.base.formatting import duration, percent
 from populace.cli.output import err
-from populace.engine.simulation import Observer, Simulation, invalid_share
+from populace.engine.simulation import Observer, Simulation
 from populace.models import Artifact, model_traits
 from populace.models.artifacts import fetch_together
+from populace.runs.reader import invalid_share
 
-_SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_LINES = 10.0
+"""How often progress is a line where there is no terminal."""
+
+
+def new_bar(description: str, console: Console = err, *, total: int | None = None, completed: int = 0) -> Progress:
+    """A bar with one task, its state in words and the time so far; it is gone at the end."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
+    bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+    bar.add_task(description, total=total, completed=completed, state="")
+    return bar
 
 
 class RunDisplay(Observer):
@@ -40,9 +50,7 @@ class RunDisplay(Observer):
         self.run_name = simulation.record.name
         self._began = self._first_step = time.monotonic()
         if self._console.is_terminal:
-            columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
-            self._bar = Progress(*columns, TimeElapsedColumn(), console=self._console)
-            self._bar.add_task("setting up", total=None, state="")
+            self._bar = new_bar("setting up", self._console)
             self._live = Live(self._bar, console=self._console, transient=True)
             self._live.start()
 
@@ -82,7 +90,7 @@ class RunDisplay(Observer):
             return
         now = time.monotonic()
         few = simulation.planned is not None and simulation.planned <= 20
-        if (few and not between) or now - self._last_line > _SECONDS_BETWEEN_LINES:
+        if (few and not between) or now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
             self._console.print(f"{where}  {self._state(simulation)}")
 

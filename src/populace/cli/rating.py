@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
-from populace.cli.options import call_options, call_settings, command, current_workspace
+from populace.cli.options import call_options, call_settings, command, current_workspace, option
 from populace.cli.output import facts, out, report_json, table, warn
 from populace.cli.progress import fetch_missing_models
 from populace.community.discrimination import Pair, Ratings
@@ -39,12 +39,10 @@ from populace.feedback.items import KINDS
     help="With runs: keep the pairs as a study of this name, and rate nothing yet. Without: rate that study.",
 )
 @click.option("--rater", metavar="NAME", help="Who rates.  [default: the login name]")
-@click.option(
-    "--model", "models", multiple=True, metavar="MODEL", help="A model that rates; may be given several times."
-)
+@option("--model", "models", multiple=True, metavar="MODEL", help="A model that rates.")
 @click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
 @click.option("--pairs", "most", type=click.IntRange(min=1), help="At most this many pairs for each arm.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The seed that pairs threads.")
+@option("--seed", type=int, default=0, help="The seed that pairs threads.")
 @click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
 def discern_command(
@@ -156,18 +154,15 @@ def _show_result(result: DiscriminationResult) -> None:
 
 @command("feedback")
 @click.argument("runs", nargs=-1, metavar="[RUN|EXPERIMENT]…")
-@click.option(
+@option(
     "--kind",
     type=click.Choice(KINDS),
     default="decision",
-    show_default=True,
     help="With runs: whether decisions or utterances are to be judged.",
 )
-@click.option(
-    "--size", type=click.IntRange(1, 2000), default=30, show_default=True, help="With runs: how many answers."
-)
+@option("--size", type=click.IntRange(1, 2000), default=30, help="With runs: how many answers.")
 @click.option("--purpose", default="", metavar="WORDS", help="With runs: only questions with this purpose.")
-@click.option("--seed", type=int, default=0, show_default=True, help="With runs: the seed that picks answers.")
+@option("--seed", type=int, default=0, help="With runs: the seed that picks answers.")
 @click.option(
     "--by",
     type=click.Choice(["run", "arm", "model", "kind", "purpose"]),

@@ -13,7 +13,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.cli.decisions import decision_document, show_decision
-from populace.cli.options import command, current_workspace, run_argument
+from populace.cli.options import command, current_workspace, option, run_argument
 from populace.cli.output import as_json, err, facts, out, report_json, report_rows, row_table, show_changes, table
 from populace.cli.summary import report_tables, run_document, show_run
 from populace.runs import charts
@@ -170,13 +170,12 @@ def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool)
 @command("export")
 @run_argument()
 @click.argument("target")
-@click.option(
+@option(
     "--format",
     "--to",
     "form",
     type=click.Choice([*FORMATS, "html"]),
     default="parquet",
-    show_default=True,
     help="A folder of Parquet or CSV files, one SQLite file, or the page of a community.",
 )
 @click.option("--filter", "words", metavar="FILE", help="For html: words that hide a post until a reader opens it.")

@@ -21,6 +21,7 @@ from populace.cli.options import (
     command,
     current_workspace,
     model_option,
+    option,
     parameters,
 )
 from populace.cli.output import facts, out, report_json, row_table, table, warn
@@ -31,8 +32,7 @@ from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
 from populace.tools.estimate import Range, estimate
-from populace.tools.probe import Probe, probe
-from populace.tools.probe_chart import draw_probe
+from populace.tools.probe import Probe, draw_probe, probe
 from populace.tools.scaffold import scenario_file
 
 
@@ -144,20 +144,14 @@ def new_command(name: str, community: bool) -> None:
 
 @command("probe", cls=ScenarioCommand)
 @click.argument("scenario")
-@click.option(
+@option(
     "--vary",
     multiple=True,
     metavar="NAME=VALUES",
-    help="What to vary: a parameter, column or field, as a,b,c or FROM:TO or FROM:TO:STEP; may be given several times.",
+    help="What to vary: a parameter, column or field, as a,b,c or FROM:TO or FROM:TO:STEP.",
 )
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="MODEL",
-    help="A model; may be given several times.  [default: embedded]",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the population.")
+@option("--model", "models", multiple=True, metavar="MODEL", help="A model.  [default: embedded]")
+@option("--seed", type=int, default=0, help="The seed of the population.")
 @click.option("--people", type=click.IntRange(min=1), help="Ask only this many of the people.")
 @click.option("--chart", metavar="FILE", help="Draw the response curves into this PNG or SVG file.")
 @click.option("--out", "target", metavar="FILE", help="Write every point to this CSV or Parquet file.")

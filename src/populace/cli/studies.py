@@ -10,7 +10,7 @@ import yaml
 
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.cli.experiment import ExperimentDisplay, print_validity
-from populace.cli.options import command, current_workspace
+from populace.cli.options import COUNT, command, current_workspace, option
 from populace.cli.output import as_json, facts, out, plural, report_json, table
 from populace.cli.progress import fetch_missing_models
 from populace.engine.workspace import Workspace
@@ -61,20 +61,16 @@ def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
 
 @command("robust")
 @click.argument("study", metavar="RUN|EXPERIMENT")
-@click.option("--seeds", type=click.IntRange(min=2), default=12, show_default=True, help="For a run: how many seeds.")
-@click.option(
+@option("--seeds", type=click.IntRange(min=2), default=12, help="For a run: how many seeds.")
+@option(
     "--variation",
     "variations",
     multiple=True,
     metavar="NAME",
-    help=f"Only this variation; may be given several times.  [default: {', '.join(STANDARD)}]",
+    help=f"Only this variation.  [default: {', '.join(STANDARD)}]",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
-@click.option(
-    "--max-calls",
-    type=click.IntRange(min=1),
-    help="Stop after this many calls in a variation; it can be continued later.",
-)
+@option("--workers", type=COUNT, help="How many processes.")
+@option("--max-calls", type=COUNT, help="Stop after this many calls in a variation; it can be continued later.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs it takes, and run nothing.")
 def robust_command(
     study: str,
@@ -138,56 +134,22 @@ def _study(name: str, place: Workspace) -> Results | RunReader:
 
 @command("structure")
 @click.argument("scenario")
-@click.option(
-    "--vary",
-    multiple=True,
-    required=True,
-    metavar="NAME=A,B,…",
-    help="A parameter of the structure and its levels; may be given several times.",
+@option(
+    "--vary", multiple=True, required=True, metavar="NAME=A,B,…", help="A parameter of the structure and its levels."
 )
-@click.option(
-    "--outcome",
-    "outcomes",
-    multiple=True,
-    required=True,
-    help="What is measured in each run; may be given several times.",
-)
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    default=("embedded",),
-    show_default=True,
-    help="A model; may be given several times.",
-)
-@click.option(
-    "--wording",
-    "wordings",
-    multiple=True,
-    default=("polite", "headed"),
-    show_default=True,
-    help="A paraphrase of the questions; may be given several times.",
-)
-@click.option(
-    "--set",
-    "fixed",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter that is the same in all runs; may be given several times.",
-)
+@option("--outcome", "outcomes", multiple=True, required=True, help="What is measured in each run.")
+@option("--model", "models", multiple=True, default=("embedded",), help="A model.")
+@option("--wording", "wordings", multiple=True, default=("polite", "headed"), help="A paraphrase of the questions.")
+@option("--set", "fixed", multiple=True, metavar="NAME=VALUE", help="A parameter that is the same in all runs.")
 @click.option("--swaps/--no-swaps", default=True, help="Also exchange the names of options.")
 @click.option("--orders/--no-orders", default=True, help="Also reverse the options.")
 @click.option("--twin/--no-twin", default=True, help="Also run the rule twin.")
-@click.option(
-    "--replicates", type=click.IntRange(min=2), default=20, show_default=True, help="Runs of each arm for each model."
-)
+@option("--replicates", type=click.IntRange(min=2), default=20, help="Runs of each arm for each model.")
 @click.option("--margin", type=float, help="The largest difference between models that does not matter.")
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="The seed from which the seeds of all runs are made."
-)
-@click.option("--name", default="structure", show_default=True, help="The name of the experiment.")
-@click.option("--workers", type=click.IntRange(min=1), help="How many processes.")
-@click.option("--max-calls", type=click.IntRange(min=1), help="Stop after this many calls; it can be continued later.")
+@option("--seed", type=int, default=0, help="The seed from which the seeds of all runs are made.")
+@option("--name", default="structure", help="The name of the experiment.")
+@option("--workers", type=COUNT, help="How many processes.")
+@option("--max-calls", type=COUNT, help="Stop after this many calls; it can be continued later.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs and calls it takes, and run nothing.")
 def structure_command(
     scenario: str,

@@ -74,14 +74,8 @@ class Run(RunReader):
             journal.set_status(state="running", reason="", stop=None)
             for step in journal.steps():
                 journal.verify(step)
-            simulation = Simulation(
-                build_scenario(journal.manifest),
-                journal,
-                session,
-                source=journal,
-                recording=_recording(journal),
-                observer=observer,
-            )
+            scenario, recording = build_scenario(journal.manifest), _recording(journal)
+            simulation = Simulation(scenario, journal, session, source=journal, recording=recording, observer=observer)
             session.finish(_run_until_stopped(simulation))
         return self
 
@@ -103,14 +97,8 @@ class Run(RunReader):
         if into is not None:
             record = Journal.create(Path(into), manifest.model_copy(update={"run": Path(into).name, "parent": None}))
         session = Session()
-        simulation = Simulation(
-            build_scenario(manifest),
-            record,
-            session,
-            source=self.record,
-            verify=verify,
-            observer=observer,
-        )
+        scenario = build_scenario(manifest)
+        simulation = Simulation(scenario, record, session, source=self.record, verify=verify, observer=observer)
         session.finish(_run_until_stopped(simulation, until=self.steps[-1]))
         status = self.manifest.status
         record.set_status(state=status.state, reason=status.reason, stop=status.stop)
@@ -267,14 +255,8 @@ def _start(
             manifest.models = {model.spec: model.fingerprint}
         record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
         with _locked(record):
-            simulation = Simulation(
-                scenario,
-                record,
-                session,
-                source=record if manifest.parent is not None else None,
-                recording=recording,
-                observer=observer,
-            )
+            source = record if manifest.parent is not None else None
+            simulation = Simulation(scenario, record, session, source=source, recording=recording, observer=observer)
             await _run_until_stopped(simulation)
         return Run(record)
 

@@ -39,7 +39,7 @@ from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.people import People
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
-from populace.questions import VALID, Answers
+from populace.questions import Answers
 
 _PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
@@ -386,9 +386,3 @@ def _stop(error: StoppedError) -> Stop:
     if isinstance(error, TooManyFailuresError):
         return Stop(kind="failures")
     return Stop(kind="interrupted" if isinstance(error, InterruptedRunError) else "error")
-
-
-def invalid_share(statuses: Mapping[str, int]) -> float:
-    """The share of invalid answers."""
-    total = sum(statuses.values())
-    return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0

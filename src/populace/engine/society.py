@@ -86,16 +86,8 @@ class Society:
             everybody = simulation.scenario.people
             some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
             situation = Situation(question, Template(given), fields, {})
-            inquiry = Inquiry(
-                path,
-                some,
-                simulation.scenario.mind,
-                situation,
-                regime.seed,
-                regime.temperature,
-                spec,
-                purpose="interview",
-            )
+            mind, seed, temperature = simulation.scenario.mind, regime.seed, regime.temperature
+            inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
             return (await session.decide(inquiry)).answers
 
         answers = session.finish(ask())

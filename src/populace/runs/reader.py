@@ -185,9 +185,7 @@ class RunReader:
     @property
     def invalid_share(self) -> float:
         """The share of invalid answers; 0 where nothing was asked."""
-        counts = self.statuses
-        total = sum(counts.values())
-        return 1 - sum(counts[status] for status in VALID) / total if total else 0.0
+        return invalid_share(self.statuses)
 
     def usage(self, *, until: int | None = None) -> Usage:
         """What this run itself used; what a fork shares with its parent cost it nothing."""
@@ -255,6 +253,12 @@ class RunReader:
         """The rows of a table of one step, or of all steps before one."""
         last = None if until is None else until - 1
         return self.rows(name, until=last) if at is None else self.rows(name, since=self._step(at), until=at)
+
+
+def invalid_share(statuses: Mapping[str, int]) -> float:
+    """The share of invalid answers among those counted by status; 0 where there are none."""
+    total = sum(statuses.values())
+    return 1 - sum(statuses.get(status, 0) for status in VALID) / total if total else 0.0
 
 
 def usage_of_step(line: Mapping[str, Any]) -> Usage:

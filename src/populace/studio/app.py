@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
-from nicegui import core, ui
+from nicegui import ui
 
 from populace.base.errors import JournalError, PopulaceError
 from populace.base.formatting import json_data
@@ -69,8 +69,3 @@ def install(studio: Studio, app: FastAPI) -> None:
 async def _as_json(request: Request, error: Exception) -> JSONResponse:
     what, hint = (error.what, error.hint) if isinstance(error, PopulaceError) else (str(error), None)
     return JSONResponse({"error": what, "hint": hint}, 404 if isinstance(error, JournalError) else 400)
-
-
-def install_simulated(studio: Studio) -> None:
-    """Install into NiceGUI's own application, as its simulated user needs it."""
-    install(studio, core.app)

@@ -162,30 +162,24 @@ def error_card(error: PopulaceError) -> None:
 
 def notify_errors(handler: Callable[..., Any]) -> Callable[..., Any]:
     """An event handler that shows a PopulaceError as a notification instead of failing silently."""
-    if inspect.iscoroutinefunction(handler):
-
-        @functools.wraps(handler)
-        async def async_handler(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return await handler(*args, **kwargs)
-            except PopulaceError as error:
-                notify_error(error)
-
-        return async_handler
+    if not inspect.iscoroutinefunction(handler):
+        return error_notification()(handler)
 
     @functools.wraps(handler)
-    def sync_handler(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return handler(*args, **kwargs)
-        except PopulaceError as error:
-            notify_error(error)
+    async def async_handler(*args: Any, **kwargs: Any) -> Any:
+        with error_notification():
+            return await handler(*args, **kwargs)
 
-    return sync_handler
+    return async_handler
 
 
-def notify_error(error: PopulaceError) -> None:
-    """Show an error as a notification that stays until it is closed."""
-    ui.notify(display_text(str(error), 600), type="negative", multi_line=True, close_button="Close", timeout=0)
+@contextmanager
+def error_notification() -> Iterator[None]:
+    """Show a PopulaceError of the body as a notification that stays until it is closed."""
+    try:
+        yield
+    except PopulaceError as error:
+        ui.notify(display_text(str(error), 600), type="negative", multi_line=True, close_button="Close", timeout=0)
 
 
 @contextmanager

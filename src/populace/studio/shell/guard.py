@@ -10,6 +10,7 @@ import hmac
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "populace-token"
@@ -19,11 +20,7 @@ _POLICY = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss:; object-src 'none'; "
     "base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
-_HEADERS = (
-    (b"content-security-policy", _POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
+_HEADERS = {"content-security-policy": _POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
 class Guard:
@@ -51,7 +48,7 @@ class Guard:
         if self.token is not None and not self._has_token(headers):
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             if scope["type"] == "http" and self._is_token(query.pop("token", "")):
-                await _admit(scope, send, self.token, query)
+                await _admit(scope, receive, send, self.token, query)
                 return
             message = "This Studio needs a token: open the address that `populace studio` printed.\n"
             await _refuse(scope, receive, send, 401, message)
@@ -92,21 +89,22 @@ def _host_name(host: str) -> str:
 def _with_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *_HEADERS]
+            # Beside the headers of the response: a report has a stricter policy of its own, and both must hold.
+            own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+            message["headers"] = [*message.get("headers", []), *own]
         await send(message)
 
     return send_with_headers
 
 
-async def _admit(scope: Scope, send: Send, token: str, query: dict[str, str]) -> None:
+async def _admit(scope: Scope, receive: Receive, send: Send, token: str, query: dict[str, str]) -> None:
     """Store the token in a cookie, and redirect to the address without it."""
     target = scope["path"] + (f"?{urlencode(query)}" if query else "")
     # A path that begins with two slashes would name another host.
     target = "/" + target.lstrip("/")
-    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
-    headers = [(b"location", target.encode("latin-1", "replace")), (b"set-cookie", cookie.encode()), *_HEADERS]
-    await send({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+    response = RedirectResponse(target, 303, _HEADERS)
+    response.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+    await response(scope, receive, send)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, text: str) -> None:
@@ -114,6 +112,4 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, text:
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode()})
+    await PlainTextResponse(text, status, _HEADERS)(scope, receive, send)

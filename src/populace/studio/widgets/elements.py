@@ -144,6 +144,8 @@ def count_text(count: int, noun: str, plural: str = "") -> str:
 def _cell(value: Any) -> Any:
     if value is None or value != value:
         return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return float(f"{value:.4g}")
     return value if isinstance(value, int) else display_text(value, 300)

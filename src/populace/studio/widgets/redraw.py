@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import Client, context
 
-from populace.base.errors import PopulaceError
-from populace.studio.shell.frame import notify_error
+from populace.studio.shell.frame import error_notification
 
 
 class Redrawer:
@@ -42,10 +41,7 @@ class Redrawer:
         try:
             while self._stale and not self.gone:
                 self._stale = False
-                with self._client:
-                    try:
-                        await self._draw()
-                    except PopulaceError as error:
-                        notify_error(error)
+                with self._client, error_notification():
+                    await self._draw()
         finally:
             self.busy = False

@@ -11,6 +11,7 @@ from nicegui import events, ui
 
 from populace.studio.shell.frame import empty_state, notify_errors, test_id
 from populace.studio.shell.text import display_text
+from populace.studio.widgets.elements import table_cells
 
 PAGE_SIZE = 25
 
@@ -35,6 +36,7 @@ class TableQuery:
 
 
 Source = Callable[[TableQuery], tuple[pl.DataFrame, int]]
+Columns = Sequence[str | tuple[str, str]]
 
 
 def page_rows(frame: pl.DataFrame, query: TableQuery) -> tuple[pl.DataFrame, int]:
@@ -86,7 +88,7 @@ class PagedTable:
     def __init__(
         self,
         source: Source,
-        columns: Sequence[str | tuple[str, str]],
+        columns: Columns,
         *,
         key: str,
         link: Callable[[dict[str, Any]], str] | None = None,
@@ -113,7 +115,7 @@ class PagedTable:
                 )
         self.refresh()
 
-    def columns(self, columns: Sequence[str | tuple[str, str]]) -> None:
+    def columns(self, columns: Columns) -> None:
         """Show other columns."""
         headings = self._headings(columns)
         if headings != self.table.columns:
@@ -122,7 +124,7 @@ class PagedTable:
     def refresh(self) -> None:
         """Read the source again and show its rows."""
         frame, count = self.source(self.query)
-        rows = [{name: _cell(value) for name, value in row.items()} for row in frame.iter_rows(named=True)]
+        rows = table_cells(frame)
         if self.link is not None:
             for row, values in zip(rows, frame.iter_rows(named=True), strict=True):
                 row["__link"] = self.link(values)
@@ -134,7 +136,7 @@ class PagedTable:
         paging = {"page": query.page, "rowsPerPage": query.size, "rowsNumber": count}
         return paging | {"sortBy": query.sort, "descending": query.descending}
 
-    def _headings(self, columns: Sequence[str | tuple[str, str]]) -> list[dict[str, Any]]:
+    def _headings(self, columns: Columns) -> list[dict[str, Any]]:
         pairs = [(each, each.replace("_", " ")) if isinstance(each, str) else each for each in columns]
         return [
             {"name": n, "label": display_text(h, 60), "field": n, "sortable": True, "align": "left"} for n, h in pairs
@@ -167,7 +169,7 @@ class FrameTable(PagedTable):
 
     def __init__(
         self,
-        columns: Sequence[str | tuple[str, str]],
+        columns: Columns,
         *,
         key: str,
         link: Callable[[dict[str, Any]], str] | None = None,
@@ -195,13 +197,3 @@ class FrameTable(PagedTable):
 
     def _page(self, query: TableQuery) -> tuple[pl.DataFrame, int]:
         return page_rows(self.frame, query)
-
-
-def _cell(value: Any) -> Any:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return value if isinstance(value, int) else display_text(value, 300)

@@ -44,7 +44,4 @@ def overlay_data(overlay: data.Overlay) -> dict[str, Any]:
     }
 
 
-ROUTES = {
-    "/compare": get_comparison,
-}
-"""The functions behind the paths below `/api`."""
+ROUTES = {"/compare": get_comparison}

@@ -39,7 +39,6 @@ def show_differences(
 
 
 def _place(run: RunReader, difference: DecisionDifference) -> str:
-    """Step, path and person of a difference."""
     who = ""
     if difference.person is not None:
         try:

@@ -41,7 +41,6 @@ def register(studio: Studio) -> None:
 
 
 def _open(names: list[str]) -> None:
-    """Go to another comparison."""
     ui.navigate.to(f"/compare?runs={','.join(quote(name, safe='') for name in names)}")
 
 

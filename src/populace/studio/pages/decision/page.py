@@ -25,7 +25,16 @@ from populace.studio.pages.decision.panels import (
     show_situation,
 )
 from populace.studio.pages.person.page import STYLE
-from populace.studio.shell.frame import empty_state, frame, page_at, parse_number, run_address, section, test_id
+from populace.studio.shell.frame import (
+    empty_state,
+    error_card,
+    frame,
+    page_at,
+    parse_number,
+    run_address,
+    section,
+    test_id,
+)
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 
@@ -36,15 +45,12 @@ def register(studio: Studio) -> None:
     @page_at("/run/{name}/decision")
     async def decision(name: str, step: str = "", person: str = "", path: str = "") -> None:
         ui.add_head_html(STYLE)
-        view: _DecisionView | PopulaceError
+        crumbs = [("Runs", "/"), (name, run_address(name))]
         try:
             view = await asyncio.to_thread(_read, studio, name, step, person, path)
         except PopulaceError as error:
-            view = error
-        crumbs = [("Runs", "/"), (name, run_address(name))]
-        if isinstance(view, PopulaceError):
             with frame("Decision", crumbs=crumbs):
-                raise view
+                error_card(error)
             return
         if view.decision is not None:
             crumbs.append((view.decision.who, run_address(name, "person", view.person, step=view.step)))

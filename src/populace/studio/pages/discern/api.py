@@ -32,4 +32,3 @@ ROUTES = {
     "/discern/{name}": get_task,
     "/discern/{name}/results": get_results,
 }
-"""The functions behind the paths below `/api`."""

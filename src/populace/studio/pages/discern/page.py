@@ -85,7 +85,6 @@ def register(studio: Studio) -> None:
 
 
 async def _show_form(studio: Studio) -> None:
-    """The form that makes a study."""
     runs = await asyncio.to_thread(generated_runs, studio.library)
     files = await asyncio.to_thread(real_files, studio.workspace)
     with section("A new study"):
@@ -138,8 +137,6 @@ async def _show_form(studio: Studio) -> None:
 
 
 class _RaterPage:
-    """One study for one rater."""
-
     def __init__(self, study: Study, page: Page) -> None:
         self.study, self.page = study, page
         self.session: DiscernSession | None = None

@@ -49,4 +49,3 @@ ROUTES = {
     "/experiments/{name}": get_experiment,
     "/experiments/{name}/report": get_report,
 }
-"""The functions behind the paths below `/api`."""

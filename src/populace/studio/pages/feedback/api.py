@@ -16,7 +16,4 @@ def get_feedback(studio: Studio) -> dict[str, Any]:
     return {"raters": feedback.counts().to_dicts(), "agreement": measures, "note": agreement.note}
 
 
-ROUTES = {
-    "/feedback": get_feedback,
-}
-"""The functions behind the paths below `/api`."""
+ROUTES = {"/feedback": get_feedback}

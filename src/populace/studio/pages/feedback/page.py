@@ -77,8 +77,6 @@ def _show_rater_form(queue: str, seed: int) -> None:
 
 
 class _QueueForm:
-    """The form that makes a queue of answers."""
-
     def __init__(self, studio: Studio, page: Page, names: list[str], kind: str, seed: int) -> None:
         self.studio, self.page = studio, page
         offered = [*studio.library.names()[:_MAX_OFFERED], *experiment_names(studio.workspace)]
@@ -115,7 +113,6 @@ class _QueueForm:
         return "" if self.purpose.value in (None, "any") else str(self.purpose.value)
 
     def _update_command(self) -> None:
-        """Let the command and the address follow the form."""
         names, seed = list(self.runs.value or []), f"{self.seed.value or 0:.0f}"
         options = ["--kind", str(self.kind.value), "--size", f"{self.size.value or 0:.0f}", "--seed", seed]
         options += ["--purpose", self._purpose()] if self._purpose() else []
@@ -123,7 +120,6 @@ class _QueueForm:
         self.page.update_address(run=",".join(names), kind=self.kind.value, seed=seed)
 
     async def _update_purposes(self) -> None:
-        """Offer the purposes of the first chosen run."""
         names = await asyncio.to_thread(_purposes, self.studio, list(self.runs.value or []), str(self.kind.value))
         self.purpose.set_options(["any", *names], value=self.purpose.value if self.purpose.value in names else "any")
         self._update_command()

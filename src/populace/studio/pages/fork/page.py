@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from nicegui import context, ui
 
@@ -12,6 +11,7 @@ from populace.runs.clock import step_time
 from populace.runs.reader import RunReader
 from populace.studio.catalogue import Catalogue
 from populace.studio.jobs import command
+from populace.studio.metrics import metric_text
 from populace.studio.pages.fork.change_forms import KINDS, FormReader, change_form
 from populace.studio.pages.fork.data import SETTINGS, Fork, ForkPoint, check_changes, fork_point
 from populace.studio.shell.frame import (
@@ -56,13 +56,11 @@ def register(studio: Studio) -> None:
 
 
 class _ForkPage:
-    """The form of one fork."""
-
     def __init__(self, studio: Studio, page: Page, fork: Fork, point: ForkPoint) -> None:
         self.studio, self.page, self.fork, self.point = studio, page, fork, point
         self.parameters: tuple[Parameter, ...] = infer_parameters(point.parameters)
         self._read_form: FormReader | None = None
-        self._change_step = ""
+        self._step_text: dict[str, str] = {}
 
     @property
     def _parent(self) -> RunReader:
@@ -111,28 +109,24 @@ class _ForkPage:
         self.studio.changes.listen(self.fork.run, self._on_growth)
 
     def _open_form(self, kind: str | None) -> None:
-        self._read_form, self._change_step = None, ""
+        self._read_form, self._step_text = None, {}
         with refill(self._form):
             if kind is None:
                 return
             self._read_form = change_form(kind, self.point, self.parameters)
             step = Parameter("at", "int", self.fork.at, ge=self.fork.at, help="The step at whose beginning it happens.")
             with field_grid():
-                field(step, None, self._on_change_step, name="change-at")
+                field(step, None, self._step_text.__setitem__, name="change-at")
             self._form_error = ui.column().classes("w-full")
             action("Add this change", self._add_change, "change-add")
 
-    def _on_change_step(self, name: str, text: str) -> None:
-        self._change_step = text
-
     async def _add_change(self) -> None:
-        """Try the change; where it is valid, add it to the fork."""
         if self._read_form is None:
             return
         refill(self._form_error)
         parent = self._parent
         try:
-            step = parse_number(self._change_step.strip(), "step")
+            step = parse_number(self._step_text.get("at", "").strip(), "step")
             people = await asyncio.to_thread(parent.people, self.fork.at - 1)
             change = {"at": self.fork.at if step is None else step, **self._read_form(people)}
             trial = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
@@ -181,12 +175,11 @@ class _ForkPage:
             with ui.row().classes("gap-6"):
                 figure(f"{point.people:,}", "people")
                 for name, value in list(point.metrics.items())[:6]:
-                    figure(_metric_text(value), display_text(name.replace("_", " "), 60))
+                    figure(display_text(metric_text(value), 60), display_text(name.replace("_", " "), 60))
             settings = f"seed {regime.seed} · temperature {regime.temperature:g}"
             note(f"{regime.model} decides · {settings} · can be forked at step 1 to {point.last}", 300)
 
     async def _update(self) -> None:
-        """Update the list of changes, the command and the address."""
         self._update_command()
         sentences = [str(change.get("kind")) for change in self.fork.changes]
         problem = None
@@ -233,14 +226,5 @@ class _ForkPage:
                 error_card(error)
             return
         with disable_during(self._start):
-            await show_start(self.studio.jobs.start(*self.fork.command()), self._comparison_address)
-
-    def _comparison_address(self, name: str) -> str:
-        """The address where parent and fork are side by side."""
-        return page_address("compare", runs=f"{self.fork.run},{name}", at=self.fork.at)
-
-
-def _metric_text(value: Any) -> str:
-    if value is None:
-        return "–"
-    return display_text(value, 60) if isinstance(value, str) else f"{value:,.4g}"
+            job = self.studio.jobs.start(*self.fork.command())
+            await show_start(job, lambda name: page_address("compare", runs=f"{self.fork.run},{name}", at=self.fork.at))

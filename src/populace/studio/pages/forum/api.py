@@ -57,4 +57,3 @@ ROUTES = {
     "/runs/{name}/forum/threads/{post}": get_thread,
     "/runs/{name}/forum/members/{who}": get_member,
 }
-"""The functions behind the paths below `/api`."""

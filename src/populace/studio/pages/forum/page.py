@@ -124,7 +124,6 @@ class _ForumPage:
 
     @property
     def _last(self) -> int:
-        """The last step that was read."""
         return self.last_step[-1] if self.last_step else 0
 
     def _show_controls(self) -> None:
@@ -253,7 +252,6 @@ class _ForumPage:
         self.draw()
 
     def _set(self, *, sort: Sorting | None = None, flagged: bool | None = None) -> None:
-        """Sort in another way, or show other threads."""
         self.query.sort = sort or self.query.sort
         self.query.flagged = self.query.flagged if flagged is None else flagged
         self.page.update_address(sort=self.query.sort, flagged="yes" if self.query.flagged else None)

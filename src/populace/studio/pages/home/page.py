@@ -169,7 +169,6 @@ def _experiments(cards: list[ExperimentCard]) -> None:
 
 
 def _removed(studio: Studio, refresh: Refresh) -> None:
-    """The deleted runs, each with a button that restores it."""
     names = studio.workspace.removed_names()
     if not names:
         return

@@ -68,7 +68,7 @@ class RunForm:
             errors["recording"] = "needs the name of a recorded run"
         return errors
 
-    def setting(self, name: str) -> str:
+    def setting_text(self, name: str) -> str:
         """The text of a setting, or its default."""
         default = next(each.default for each in FIELDS if each.name == name)
         return self.settings.get(name, "").strip() or ("" if default is None else str(default))
@@ -94,7 +94,7 @@ class EstimateRow(NamedTuple):
 
 def estimate_rows(estimate: Mapping[str, Any], form: RunForm) -> list[EstimateRow]:
     """An estimate in words; what is not known is stated as unknown."""
-    model, decider = form.setting("model"), form.setting("decider")
+    model, decider = form.setting_text("model"), form.setting_text("decider")
     decisions = EstimateRow("Decisions", f"{_span(estimate['decisions'])} decisions", "answers that people give")
     if decider != "model":
         who = "a rule decides" if decider == "rule" else "people answer from a recording"

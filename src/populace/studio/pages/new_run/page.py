@@ -95,8 +95,6 @@ def _models(studio: Studio) -> list[str]:
 
 
 class _NewRun:
-    """The form of one scenario, on one page."""
-
     def __init__(self, studio: Studio, page: Page, form: RunForm) -> None:
         self.studio, self.page, self.form = studio, page, form
         self._estimate_task: asyncio.Task[Any] | None = None
@@ -171,14 +169,13 @@ class _NewRun:
         self._update()
 
     def _update(self) -> None:
-        """Update the command, the address and the estimate after an input."""
         self.page.show_command(command(*self.form.run()))
         query = self.form.query()
         defaults: dict[str, None] = dict.fromkeys(context.client.request.query_params)
         defaults |= dict.fromkeys(each.name for each in (*self.form.parameters, *FIELDS))
         defaults |= dict.fromkeys(f"scenario_{each.name}" for each in self.form.parameters)
         self.page.update_address(**defaults | query)
-        self._recording.set_visibility(self.form.setting("decider") == "replay")
+        self._recording.set_visibility(self.form.setting_text("decider") == "replay")
         self._refusal.clear()
         self._estimate_soon(_PAUSE_S)
 

@@ -15,6 +15,7 @@ from populace.studio.pages.person.panels import Panel, panels
 from populace.studio.shell.frame import (
     Page,
     empty_state,
+    error_card,
     frame,
     notify_errors,
     page_at,
@@ -34,15 +35,14 @@ def register(studio: Studio) -> None:
     @page_at("/run/{name}/person/{who:path}")
     async def person(name: str, who: str, step: str = "") -> None:
         ui.add_head_html(STYLE)
-        life: Biography | PopulaceError
+        crumbs = [("Runs", "/"), (name, run_address(name))]
         try:
             life = await asyncio.to_thread(biography, studio.library.run(name), who)
         except PopulaceError as error:
-            life = error
-        title = who if isinstance(life, PopulaceError) else life.name
-        with frame(title, crumbs=[("Runs", "/"), (name, run_address(name))]) as page:
-            if isinstance(life, PopulaceError):
-                raise life
+            with frame(who, crumbs=crumbs):
+                error_card(error)
+            return
+        with frame(life.name, crumbs=crumbs) as page:
             _PersonView(studio, page, name, life).build(parse_number(step, "step"))
 
 

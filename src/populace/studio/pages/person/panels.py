@@ -18,7 +18,7 @@ from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_options, mark_line
 from populace.studio.widgets.elements import action, fact_list, note, refill
-from populace.studio.widgets.tables import FrameTable
+from populace.studio.widgets.tables import Columns, FrameTable
 
 Panel = Callable[[Biography, int], None]
 """Shows a person at a step."""
@@ -131,7 +131,7 @@ def _decisions(studio: Studio, name: str) -> Panel:
         return run_address(name, "decision", step=row["step"], person=person_id, path=row["path"])
 
     with section("Decisions", note="up to the step, the latest first; open one by its path"):
-        columns: list[str | tuple[str, str]] = ["path", ("clock", "when"), "question", ("value", "answer"), "status"]
+        columns: Columns = ["path", ("clock", "when"), "question", ("value", "answer"), "status"]
         table = FrameTable(columns, key="path", link=link, search="Search", size=10)
         test_id(table.element.classes("decisions"), "decisions")
 
@@ -152,7 +152,7 @@ def _with_clock(run: RunReader, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _events(studio: Studio, name: str) -> Panel:
     with section("Plans and actions", note="up to the step, the latest first"):
-        columns: list[str | tuple[str, str]] = ["step", ("clock", "when"), "what", "detail"]
+        columns: Columns = ["step", ("clock", "when"), "what", "detail"]
         empty = "No event is about this person up to this step."
         table = FrameTable(columns, key="row", search="Search", size=10, empty=empty)
         test_id(table.element.classes("events"), "events")
@@ -166,13 +166,11 @@ def _events(studio: Studio, name: str) -> Panel:
 
 def _memories(studio: Studio, name: str) -> Panel:
     with section("Memory stream", note="what they remember after the step; scores of the memories recalled in it"):
-        with ui.column().classes("w-full") as content:
-            kinds = ui.select([], multiple=True, label="Kinds", value=[]).props("dense outlined use-chips clearable")
-            test_id(kinds.classes("w-full max-w-xs"), "memory-kinds")
-            table = FrameTable(["memory"], key="memory", search="Search what they remember", size=10)
-            test_id(table.element.classes("memories"), "memories")
-        with ui.column() as nothing:
-            empty_state("There are no memories: the scenario has none, or nothing has happened yet.")
+        kinds = ui.select([], multiple=True, label="Kinds", value=[]).props("dense outlined use-chips clearable")
+        test_id(kinds.classes("w-full max-w-xs"), "memory-kinds")
+        empty = "There are no memories: the scenario has none, or nothing has happened yet."
+        table = FrameTable(["memory"], key="memory", search="Search what they remember", size=10, empty=empty)
+        test_id(table.element.classes("memories"), "memories")
     memories = pl.DataFrame()
 
     def filter_kinds() -> None:
@@ -183,9 +181,9 @@ def _memories(studio: Studio, name: str) -> Panel:
     def show(person: Biography, step: int) -> None:
         nonlocal memories
         memories = memory_stream(studio.library.run(name), person, step)
-        content.set_visibility(memories.height > 0)
-        nothing.set_visibility(not memories.height)
+        kinds.set_visibility(memories.height > 0)
         if not memories.height:
+            table.show(memories)
             return
         all_kinds = memories["kind"].unique(maintain_order=True).to_list()
         if kinds.options != all_kinds:

@@ -18,14 +18,13 @@ from populace.studio.shell.frame import empty_state, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.charts import bar_chart, bar_options, line_chart, line_options
 from populace.studio.widgets.elements import heading, note, refill
-from populace.studio.widgets.tables import FrameTable
+from populace.studio.widgets.tables import Columns, FrameTable
 
 _BARS = ["share", "predicted"]
 _MAX_CHARTS = 6
 """The most questions with a chart; the others have a table only."""
 
 Link = Callable[[dict[str, Any]], str]
-Columns = list[str | tuple[str, str]]
 
 
 class AnswersPanel(Panel):
@@ -60,8 +59,6 @@ class AnswersPanel(Panel):
 
 
 class _Question:
-    """One question with its answers."""
-
     def __init__(self, question: step_answers.QuestionSummary, link: Link, with_chart: bool) -> None:
         self._bars = [name for name in _BARS if name == "share" or question.values["predicted"].null_count() == 0]
         with ui.column().classes("w-full gap-1 min-w-0"):
@@ -146,8 +143,8 @@ class UsagePanel(Panel):
     def _build(self) -> None:
         self._summary = test_id(ui.label().classes("foreign"), "usage-told")
         columns: Columns = ["purpose", "questions", "answers", ("prompts", "distinct prompts"), "calls"]
-        columns += [("prompt_tokens", "tokens read"), ("completion_tokens", "tokens written")]
-        self._table = FrameTable([*columns, ("worth", "at list price")], key="purpose", name="usage")
+        tokens = [("prompt_tokens", "tokens read"), ("completion_tokens", "tokens written")]
+        self._table = FrameTable([*columns, *tokens, ("worth", "at list price")], key="purpose", name="usage")
         note(
             "Tokens and list price count all prompts behind the answers. Calls are those that this run made; the "
             "other replies came from the call store."

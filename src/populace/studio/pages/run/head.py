@@ -113,7 +113,6 @@ class RunHead:
             self._show_links(facts)
 
     def _show_actions(self, facts: RunOverview) -> None:
-        """The actions that the state of the run allows."""
         if facts.state == "complete":
             note(f"Complete: {facts.reason}.", 300, classes="foreign")
             return

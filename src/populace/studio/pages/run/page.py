@@ -141,7 +141,6 @@ class RunView:
         self._charts.show(run, table, self._time.step)
 
     async def _move(self) -> None:
-        """Show another step or another panel."""
         if not self._gone:
             await self._with_alert(self._show_step)
 

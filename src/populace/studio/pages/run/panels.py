@@ -16,7 +16,7 @@ from populace.runs.reader import RunReader
 from populace.studio.metrics import metric_info, metrics_at
 from populace.studio.shell.frame import Page, run_address, test_id
 from populace.studio.shell.text import display_text
-from populace.studio.widgets.tables import FrameTable, PagedTable, TableQuery
+from populace.studio.widgets.tables import Columns, FrameTable, PagedTable, TableQuery
 
 _CELL_LENGTH = 60
 """The most characters of a text in a row of people."""
@@ -61,7 +61,6 @@ class Panel:
         raise NotImplementedError
 
     def _decision(self, row: dict[str, Any]) -> str:
-        """The address of the decision of a row."""
         if row["person"] is None:
             return "#"
         return run_address(self.name, "decision", step=self.step, person=row["person"], path=row["path"])
@@ -141,9 +140,7 @@ class EventsPanel(Panel):
 
     title = "Events"
 
-    def __init__(
-        self, name: str, page: Page, reload: Reload, kind: str = "", person: str = "", until: bool = False
-    ) -> None:
+    def __init__(self, name: str, page: Page, reload: Reload, kind: str, person: str, until: bool) -> None:
         super().__init__(name, page, reload)
         self.kind, self.person, self.until = kind, person, until
         self._query = TableQuery()
@@ -217,12 +214,7 @@ class MetricsPanel(Panel):
     title = "Metrics"
 
     def _build(self) -> None:
-        columns: list[str | tuple[str, str]] = [
-            "metric",
-            "value",
-            ("change", "change since the step before"),
-            ("about", "what"),
-        ]
+        columns: Columns = ["metric", "value", ("change", "change since the step before"), ("about", "what")]
         empty = "This scenario has no metrics. A method with @metric is computed after every step."
         self._table = FrameTable(columns, key="metric", name="metrics", empty=empty)
 

@@ -66,4 +66,3 @@ ROUTES = {
     "/runs/{name}/town/news": get_news,
     "/runs/{name}/town/heat": get_heat,
 }
-"""The functions behind the paths below `/api`."""

@@ -72,7 +72,6 @@ def heat(town: TownRun, first: int, last: int) -> Heat:
 
 
 def _add(town: TownRun, first: int, last: int, inside: Floats, cells: list[pl.DataFrame]) -> None:
-    """Add the time between these steps."""
     window = town.window(first, last)
     at = town.building(window.place[:-1])
     spans = np.diff(window.times)

@@ -77,8 +77,6 @@ class _Selection:
 
 
 class _TownPage:
-    """The page of one town."""
-
     def __init__(self, studio: Studio, town: TownRun, page: Page, selection: _Selection) -> None:
         self.studio, self.town, self.page, self.selection = studio, town, page, selection
         self.name = town.run.name
@@ -159,7 +157,6 @@ class _TownPage:
         return self.town.run.manifest.status.state == "running"
 
     async def _on_ready(self, _: Any = None) -> None:
-        """The map is loaded; the layer is sent to it."""
         self._heat_span = None
         await self._update_layer()
 
@@ -177,7 +174,6 @@ class _TownPage:
         self.page.show_command(command("show", self.name, "--step", str(self.town.step_at(self.selection.time))))
 
     async def _draw_panels(self) -> None:
-        """The latest speech, and the person followed."""
         time, follow = self.selection.time, self.selection.follow
         speech = await asyncio.to_thread(latest_speech, self.town, time, LINES)
         person = await asyncio.to_thread(resident, self.town, follow, time) if follow >= 0 else None
@@ -235,7 +231,6 @@ class _TownPage:
         return self.town.step_at(midnight), self.town.step_at(midnight + DAY - 1)
 
     async def _on_change(self) -> None:
-        """The run went on, or has ended."""
         self.town = await asyncio.to_thread(town_of, self.studio.library.run(self.name))
         last = self.town.steps[-1]
         self.map.set_live(self._live())

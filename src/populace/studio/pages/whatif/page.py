@@ -115,10 +115,6 @@ class _ThreadComparison:
     """The thread of a post in a run and in forks of it.
 
     Args:
-        studio: The Studio.
-        page: The page it is shown on.
-        name: The run.
-        post: The post.
         names: The forks to show; None for all that continue the post and fit `draws`.
         draws: Whether forks of a multiverse are shown, or those of what-ifs.
         job: The command that still makes some of them.
@@ -203,7 +199,8 @@ class _ThreadComparison:
         with refill(self.place):
             self._show_head(sides)
             if table is None:
-                self._show_empty_state()
+                others = "There is no other continuation of this post yet. The buttons above make one."
+                empty_state("The first continuation is being started." if self._active else others)
                 return
             with ui.element("div").classes("sides").props('tabindex=0 aria-label="Threads side by side"'):
                 for each in sides:
@@ -227,12 +224,6 @@ class _ThreadComparison:
                 done = sum(each.state == "complete" for each in sides[1:])
                 line = display_text(command(*self.job.arguments), 300)
                 ui.label(f"{done} done, {len(sides) - 1 - done} in progress: {line}")
-
-    def _show_empty_state(self) -> None:
-        if self._active:
-            empty_state("The first continuation is being started.")
-        else:
-            empty_state("There is no other continuation of this post yet. The buttons above make one.")
 
     def _show_side(self, side: ThreadSide, sides: Sequence[ThreadSide]) -> None:
         original = side.run == self.name
