@@ -4,8 +4,6 @@
 listed once, in `__init__.pyi`, and resolved on first use, so that the import stays quick.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 from pathlib import Path

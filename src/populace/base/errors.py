@@ -35,8 +35,6 @@ The text of an error says what happened, where, and what to do next. `code` neve
 `exit_code` is what the command line ends with.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Numbers and data as text, for people and for other programs."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

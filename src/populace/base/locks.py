@@ -3,8 +3,6 @@
 The process that writes a folder holds its lock; a process that only asks whether it is held must not disturb it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import time
 from pathlib import Path

@@ -5,8 +5,6 @@ Every draw is a function of (seed, path, person): the path names the place in th
 workers and the way a population is cut into chunks cannot change a result.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

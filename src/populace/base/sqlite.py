@@ -3,8 +3,6 @@
 The first row of a key stays: rows are added and never replaced, so all processes read the same value for a key.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ A template may hold plain names and format specifications only: no attribute, in
 can be written in it, so a template read from a file is as harmless as its text.
 """
 
-from __future__ import annotations
-
 import functools
 import string
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """How models are called and what may be spent: the source of parameters, options and forms alike."""
 
-from __future__ import annotations
-
 import pydantic
 
 from populace.base.errors import BudgetError

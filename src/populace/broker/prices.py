@@ -1,7 +1,5 @@
 """Prices of models, in money for a million tokens."""
 
-from __future__ import annotations
-
 import fnmatch
 import math
 import os

@@ -4,8 +4,6 @@ A reply is in the store before anybody sees it. The first reply to a request is 
 second process that asked the same thing at the same time reads back the first one's.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

@@ -5,8 +5,6 @@ a command writes one document to standard output, `{"status", "data", "warnings"
 to standard error.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

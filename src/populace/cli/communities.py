@@ -1,7 +1,5 @@
 """Commands about communities: what else could have happened, what judges say, and what stands out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

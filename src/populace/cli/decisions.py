@@ -1,7 +1,5 @@
 """Commands about single decisions: why one came about, the same one asked again, and interviews."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """experiment: arms, seeds, effects."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Commands about this machine: Studio, models and the check of what is installed."""
 
-from __future__ import annotations
-
 import importlib.util
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """Options that several commands share, and those that a scenario's parameters become."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Container
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """How a command reports: text for a person, or one JSON document for a program."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

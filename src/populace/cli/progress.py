@@ -1,7 +1,5 @@
 """Progress in the terminal: of runs, and of files that are fetched."""
 
-from __future__ import annotations
-
 import time
 
 from rich.console import Console, Group

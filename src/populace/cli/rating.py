@@ -1,7 +1,5 @@
 """Commands about ratings: real against generated conversations, and feedback on answers."""
 
-from __future__ import annotations
-
 import getpass
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Commands that read runs: list, show, compare and export."""
 
-from __future__ import annotations
-
 import difflib
 import shlex
 from pathlib import Path

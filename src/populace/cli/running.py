@@ -1,7 +1,5 @@
 """Commands that run: run, resume, replay and fork, and those that pause or stop a run in progress."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands about scenarios before they run: list, describe, begin, estimate and probe."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import closing

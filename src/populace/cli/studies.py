@@ -1,7 +1,5 @@
 """Commands that draw conclusions from several runs: report, robust and structure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

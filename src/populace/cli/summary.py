@@ -1,7 +1,5 @@
 """What a command says about a run: when it is over, and when it is shown again."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

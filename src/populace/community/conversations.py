@@ -10,8 +10,6 @@ The format is one thread on each line, as JSON:
 ignored.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The effect of a change of design: runs with the same seeds before and after it, judged by the same judges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """A digest of a community: the posts that its designer should look at first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

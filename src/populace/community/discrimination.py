@@ -5,8 +5,6 @@ and which of the two comes first is drawn for each rater and pair. Every answer 
 JSONL file at once, so a rater can stop and continue later.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

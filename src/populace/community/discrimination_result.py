@@ -1,7 +1,5 @@
 """The result of the discrimination test, beside the published one."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

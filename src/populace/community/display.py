@@ -1,7 +1,5 @@
 """Untrusted text made safe to show: nothing in it may act on the terminal or the page."""
 
-from __future__ import annotations
-
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")

@@ -1,7 +1,5 @@
 """Text files and JSONL files of a community."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,8 +6,6 @@ and `body`. For other sources, write a CSV with the columns community, thread, p
 author, text and, for the post that opens a thread, title.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

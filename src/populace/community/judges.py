@@ -6,8 +6,6 @@ A post may contain instructions to the judge, and nothing prevents a model from 
 at the check by people before you believe a rate.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Put one question about many rows to a model, in one batch and outside any run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

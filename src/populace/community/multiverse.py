@@ -1,7 +1,5 @@
 """What else could have happened: the same community again, or one post continued in other ways."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

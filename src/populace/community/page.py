@@ -4,8 +4,6 @@ The page contains no script and loads nothing: its own content security policy f
 of people is shown as text, whatever characters it contains: the template escapes every expression.
 """
 
-from __future__ import annotations
-
 import functools
 import zlib
 from collections.abc import Iterator

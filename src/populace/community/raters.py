@@ -1,7 +1,5 @@
 """Models as raters of the discrimination test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

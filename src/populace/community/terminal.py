@@ -1,7 +1,5 @@
 """A thread as lines for a terminal."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

@@ -4,8 +4,6 @@ It counts words and does not understand irony, negation or context. Use it to co
 community, not to rate a single post.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

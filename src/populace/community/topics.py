@@ -5,8 +5,6 @@ scipy's `kmeans2` could replace half of it, but scipy is an optional dependency,
 of a forum must work without it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

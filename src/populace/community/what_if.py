@@ -1,7 +1,5 @@
 """What if somebody had replied here: a fork of a run in which a chosen person replies to a post."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Answers an inquiry by the decider of each person."""
 
-from __future__ import annotations
-
 from populace.base.errors import InvalidAnswerError, QuestionError
 from populace.broker import Broker
 from populace.deciders.decision import InquiryResult, merge

@@ -3,8 +3,6 @@
 The columns of `PROMPT_SCHEMA` are part of the journal's format: an old folder must stay readable.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from dataclasses import dataclass, field

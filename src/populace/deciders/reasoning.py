@@ -1,7 +1,5 @@
 """Reasoning in words before the answer, in a turn of its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from populace.broker import Broker

@@ -4,8 +4,6 @@ The first difference between what is asked now and what was asked then stops the
 step, the person and the texts that differ.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Deciding by rule: a Python function over the columns of the people takes the place of a model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A reply that cannot be read is put back to the same model, at most twice, with a
 nothing of an error enters a prompt. A refusal is respected and recorded.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

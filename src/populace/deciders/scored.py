@@ -1,7 +1,5 @@
 """Deciding by distribution: the model is asked once for the probability of every option."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any

@@ -4,8 +4,6 @@ The run is replayed up to the decision, so the question is put as the scenario's
 is named differs. The run never changes; replies come from the call store where they are known.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

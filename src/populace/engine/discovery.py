@@ -4,8 +4,6 @@ Loading a scenario runs its file, like any import of Python does. Only files tha
 are loaded.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib

@@ -1,7 +1,5 @@
 """A recorded run, run again on its own answers up to a step."""
 
-from __future__ import annotations
-
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session

@@ -4,8 +4,6 @@ The two processes share only the run folder: the process that writes a run holds
 whether it should pause.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -5,8 +5,6 @@ through `ask`; everything random through `self.rng`; time is `self.now`. That is
 for a run to repeat.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

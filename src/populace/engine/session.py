@@ -4,8 +4,6 @@ A run, an interview, a probe, an estimate, a question asked again, a judge and a
 models through a session, so each of them pays once, keeps replies and respects limits.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Signatures that are derived from settings: a field of the settings is a parameter of the function."""
 
-from __future__ import annotations
-
 import inspect
 import typing
 from collections.abc import Callable

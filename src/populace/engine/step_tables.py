@@ -1,7 +1,5 @@
 """The tables of a step as the journal keeps them."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A scenario run on a stand-in model and kept in memory, to learn about it before anything is spent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from populace.broker import Usage

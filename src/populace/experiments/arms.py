@@ -1,7 +1,5 @@
 """An arm of an experiment: one combination of levels, as plain data."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ same seeds, so that points differ by their knobs and not by chance. The fit is t
 held-out targets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 A point holds for every factor the index of a level, or, if the factor is a range, a number from 0 (low) to 1 (high).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal

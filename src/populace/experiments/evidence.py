@@ -4,8 +4,6 @@ Every run stores counts, and the values of its outcomes' metrics step by step. A
 also store what their questions, prompts and answers show.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

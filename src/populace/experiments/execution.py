@@ -1,7 +1,5 @@
 """Execution of an experiment: the remaining runs, in several processes, until the stop rule holds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An experiment that can be run: its plan, and the command that executes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

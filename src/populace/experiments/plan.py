@@ -1,7 +1,5 @@
 """The plan of an experiment as data: its question, factors, outcomes and stop rule."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The pool of worker processes that execute the runs of an experiment."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import os

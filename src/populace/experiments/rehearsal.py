@@ -1,7 +1,5 @@
 """Checks of an experiment before it runs: arms with equal prompts, outcomes that no run reaches."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The results of an experiment, read from its folder."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A finished study is repeated with the same seeds under one variation at a time, 
 for an experiment the direction of its effects, for a run the final values of its metrics.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A scenario is run with several levels of its structure parameters, under several
 rule twin is run too. The variance of the outcome is then attributed to each of them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The design of a structure-or-data study: which runs, how many, and how many calls they take."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

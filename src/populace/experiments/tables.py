@@ -1,7 +1,5 @@
 """Tables of runs, arms and comparisons between them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Ways of asking the same question, and which of them change a prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A worker: executes runs of an experiment one after the other, in this process or in one of a pool."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -4,8 +4,6 @@ A line holds everything needed for training, so it stays useful after its run is
 and flushed before the next answer is shown. Of several lines by one rater about one answer the last one counts.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import math

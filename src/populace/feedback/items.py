@@ -1,7 +1,5 @@
 """Items of feedback: one answer of one simulated person, with its prompt."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

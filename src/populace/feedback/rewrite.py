@@ -1,7 +1,5 @@
 """A better answer by the rater, checked against the question."""
 
-from __future__ import annotations
-
 import json
 import math
 import unicodedata

@@ -1,7 +1,5 @@
 """Sources of answers to judge: runs of the workspace, and runs kept by an experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

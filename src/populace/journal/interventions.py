@@ -5,8 +5,6 @@ other. An intervention acts at the beginning of its step, before anybody decides
 checks and describes itself.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

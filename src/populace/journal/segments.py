@@ -5,8 +5,6 @@ hash of every file and the digest of the segment before, so the digest of the la
 for the whole journal, and whatever was truncated or edited is found and named.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

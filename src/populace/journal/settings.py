@@ -4,8 +4,6 @@ The signatures of `simulate` and `Run.fork`, the options of the command line, St
 experiments and the manifest are derived from `RunSettings`. A new setting is one field here, and its use.
 """
 
-from __future__ import annotations
-
 import typing
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Timed actions: what everybody is doing now, until when, and what they plan to do next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

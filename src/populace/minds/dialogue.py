@@ -1,7 +1,5 @@
 """Dialogue: people take turns to speak until one of them leaves, and each remembers the conversation."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

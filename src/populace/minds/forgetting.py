@@ -4,8 +4,6 @@ A policy only selects; `stream.forget(policy.select(stream, now))` drops. `Summa
 caller gets the summaries present, and `replace_with_summaries` puts them in the place of the memories.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

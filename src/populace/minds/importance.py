@@ -4,8 +4,6 @@ There are two raters: a rule over words, which is fast and the same for everybod
 a model gives no number, the importance stays empty, and the answer counts as invalid.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@
 what a person had in mind when they decided.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal

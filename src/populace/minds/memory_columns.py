@@ -1,7 +1,5 @@
 """The columns of all memories: a memory is one slot in every column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 A memory has an id that is never used again. Time is simulated time, in seconds since the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

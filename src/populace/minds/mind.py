@@ -1,7 +1,5 @@
 """A mind: who a person is, and the parts with which they remember, conclude, plan and talk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -4,8 +4,6 @@ Each is also a base class: derive from it and write its abstract methods, and th
 shipped one.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

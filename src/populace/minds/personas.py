@@ -1,7 +1,5 @@
 """Personas from a model: many people from a few seeds, or a few sentences for each row of a table."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The result is actions with a start and an end, so that nobody has to be asked in
 model is checked against the time and the known places; every repair is counted under its name.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

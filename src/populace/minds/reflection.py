@@ -1,7 +1,5 @@
 """Reflection: people to whom much has happened draw conclusions, and cite the memories that these rest on."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

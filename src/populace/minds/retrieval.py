@@ -4,8 +4,6 @@ The presets are those of well-known projects. Where a paper and its code differ,
 what it says, the description of the preset says which of the two it follows.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from dataclasses import KW_ONLY, dataclass

@@ -6,8 +6,6 @@ in a batch, with the `fast` extra or without it, and on any machine. The roundin
 at 384 dimensions.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

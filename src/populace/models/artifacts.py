@@ -3,8 +3,6 @@
 A file that does not match its hash is not used, whatever its source.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import hashlib
 import os

@@ -5,8 +5,6 @@ Unpacked, the numbers are the same and prompts are computed about a third faster
 The unpacked file is written once, to the cache.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -7,8 +7,6 @@ attention, prompts computed in one batch, and as long as a prompt never continue
 longest prefixes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -3,8 +3,6 @@
 A vector depends on its text alone, bit for bit: not on which other texts were embedded with it, nor on when.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

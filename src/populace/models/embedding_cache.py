@@ -1,7 +1,5 @@
 """A cache of vectors by text: each distinct text is embedded once, in this process or, with a file, in any."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 One table holds every form; the help, `model_traits` and `open_model` are made from it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A script takes a request and returns a distribution over first words, a text, or
 and nonsense can be added. Which requests they affect depends on the request alone, so a scripted run is repeatable.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import hashlib

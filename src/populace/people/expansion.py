@@ -4,8 +4,6 @@ No model is called here. Texts and their vectors are the input; the result is th
 seeds as evenly as whole people allow, each with its provenance.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

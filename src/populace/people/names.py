@@ -4,8 +4,6 @@ Names are drawn without repetition, so that no two people of a population have t
 there are enough, then first and family names, then with initials between them.
 """
 
-from __future__ import annotations
-
 import string
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Networks: ties between people, as an edge table that is joined with the population."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import polars as pl

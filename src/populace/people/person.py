@@ -1,7 +1,5 @@
 """One person: a read-only view of a row of the population."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

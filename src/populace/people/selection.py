@@ -4,8 +4,6 @@ Keyword arguments in a scenario and JSON in an intervention have the same form, 
 back. Values are compared; nothing is evaluated as code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

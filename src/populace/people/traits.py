@@ -1,7 +1,5 @@
 """Traits distributed over a population in given proportions."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from collections.abc import Mapping

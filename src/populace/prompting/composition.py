@@ -6,8 +6,6 @@ character of it is the same. Two combinations that happen to read the same are a
 because the broker asks equal requests once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

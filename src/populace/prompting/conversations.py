@@ -4,8 +4,6 @@ A row is one conversation. Where only distributions are read, a row serves every
 prompt; where words are sampled, each person has a row of their own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

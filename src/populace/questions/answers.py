@@ -1,7 +1,5 @@
 """The answers of many people to one question, as columns."""
 
-from __future__ import annotations
-
 import functools
 import json
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Parsing never guesses: a reply that is not clearly an answer is `unparseable` and stays so.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, fields

@@ -5,8 +5,6 @@ Each rule removes one of these and never adds a word. The rules are applied unti
 cleaning a clean text changes nothing. If a rule leaves no usable part, the post is invalid and the rule is the reason.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Detects texts that repeat the prompt."""
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ An arrangement is the order in which options are shown: a permutation of their i
 results always list options in their declared order, whatever was shown.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import string

@@ -1,7 +1,5 @@
 """Several questions in one prompt, answered with one JSON object."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Questions answered with a number."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -3,8 +3,6 @@
 Parsing is conservative on purpose: whatever is not clearly an answer is not read as one.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

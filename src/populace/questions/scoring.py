@@ -4,8 +4,6 @@ Only tokens that belong to exactly one option count. Probability on other tokens
 fell on any option, the mass, is recorded with the distribution.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence

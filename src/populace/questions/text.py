@@ -1,7 +1,5 @@
 """Questions answered with free text."""
 
-from __future__ import annotations
-
 import unicodedata
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Posts, replies and spoken lines: one person's words, without anything else that a model may write."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

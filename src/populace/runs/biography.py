@@ -4,8 +4,6 @@ Of a population only the person's own rows are read, once for all steps; a step 
 here needs a name, a memory or a plan: what a run does not have is empty.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What weakens the results of runs: one list of checks for summaries, validity cards and reports."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

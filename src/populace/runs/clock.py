@@ -1,7 +1,5 @@
 """Simulated times in words."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from populace.runs.reader import RunReader

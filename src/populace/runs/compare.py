@@ -1,7 +1,5 @@
 """Two runs compared: the first decision that differs, and by how much their metrics differ."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from itertools import zip_longest

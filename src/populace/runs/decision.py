@@ -1,7 +1,5 @@
 """One recorded decision: who was asked what, the prompts, the distribution, the draw and the answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

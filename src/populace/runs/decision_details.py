@@ -1,7 +1,5 @@
 """What led to a decision: the situation, recalled memories, the prompts, the calls and the cleaning of replies."""
 
-from __future__ import annotations
-
 import json
 import string
 from collections.abc import Callable, Mapping

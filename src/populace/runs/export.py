@@ -1,7 +1,5 @@
 """A run as one set of files for other tools: Parquet, CSV, or one SQLite file."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 from typing import Literal

@@ -3,8 +3,6 @@
 What the command line, reports and Studio say about a run comes from here, so that they say the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

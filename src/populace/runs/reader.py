@@ -3,8 +3,6 @@
 Reading never needs a model, and never changes anything.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from collections import Counter

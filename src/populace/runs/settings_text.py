@@ -1,7 +1,5 @@
 """What was set for a run, as values and in words: who decides, parameters, interventions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from populace.journal import RunSettings

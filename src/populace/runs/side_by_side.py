@@ -1,7 +1,5 @@
 """Several runs side by side: which belong together, their metrics, where they differ, what cannot be compared."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections import Counter

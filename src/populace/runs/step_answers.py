@@ -1,7 +1,5 @@
 """What people answered at a step, question by question, and which answers are invalid."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A committed step never changes, and its digest names what it holds: no run that 
 anew can make a cached column stale.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The events of a run up to a step, newest first, with their details in words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

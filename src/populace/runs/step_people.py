@@ -1,7 +1,5 @@
 """The people of a run at a step: searched, filtered, sorted and paged without reading more than is shown."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a run used, by what it was used for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

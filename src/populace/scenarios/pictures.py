@@ -1,7 +1,5 @@
 """Pictures of cells on a grid, one beside the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

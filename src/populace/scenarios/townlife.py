@@ -4,8 +4,6 @@ A step is ten minutes. Nobody is asked while an action lasts; there are question
 people meet, and when much has happened to somebody.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta

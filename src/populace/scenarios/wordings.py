@@ -1,7 +1,5 @@
 """Wordings of prompts, from the file `wordings.toml` beside a scenario."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """Estimates with their intervals, from tables to tables, independent of runs and scenarios."""
 
-from __future__ import annotations
-
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
 from populace.statistics.decomposition import Decomposition, decompose

@@ -1,7 +1,5 @@
 """Several groups at once: whether their means differ, and which do."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping

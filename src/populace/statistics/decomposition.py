@@ -1,7 +1,5 @@
 """The variance of an outcome by source: the factors of a study, their interactions, and chance."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The difference between two arms, and the correction for many comparisons made at once."""
 
-from __future__ import annotations
-
 import html
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Statistics of many runs of one scenario: how the spread depends on size, and the end of a run on its start."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

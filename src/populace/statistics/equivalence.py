@@ -1,7 +1,5 @@
 """Whether two arms are equivalent within a margin."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Estimates: a value with its confidence interval and its n."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import statistics

@@ -1,7 +1,5 @@
 """Linear mixed models: fixed effects with runs, models, raters or communities as random ones."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How many replicates a study needs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

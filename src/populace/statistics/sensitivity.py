@@ -1,7 +1,5 @@
 """How much each continuous factor matters, alone and with the others (Sobol indices)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Validation of input: missing values are dropped and counted; other unusable values raise an error."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """The application: pages, routes and files, put together over one workspace."""
 
-from __future__ import annotations
-
 import pkgutil
 from functools import partial
 from importlib import import_module

@@ -4,8 +4,6 @@ Loading a file runs it, so this happens in a child process: edits take effect at
 comes back as a message.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from pathlib import Path

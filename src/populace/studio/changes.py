@@ -4,8 +4,6 @@ A run replaces its manifest with every step, so a watch on its folder reports ev
 changes no file: the locks of the runs that are under way or on an open page are therefore checked regularly.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import time

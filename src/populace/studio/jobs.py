@@ -1,7 +1,5 @@
 """The commands that Studio starts, each in a process of its own that goes on when Studio is closed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The runs and experiments of a workspace: listed, opened, tagged and removed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The metrics of a run: which are drawn, their values at a step, and what the scenario says about them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Serves Studio: one process on one address, until Ctrl-C."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

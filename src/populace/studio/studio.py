@@ -1,7 +1,5 @@
 """What all pages share: the workspace, its runs, the commands that were started, and change notifications."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from populace.engine.workspace import Workspace

@@ -3,8 +3,6 @@
 Forms, options and listings are built from this, so they say the same.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import inspect

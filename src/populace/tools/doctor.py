@@ -5,8 +5,6 @@ the order in which replies arrive, the hash seed and the time zone. Then the jou
 The source is read for the usual suspects, so that a difference comes with a cause.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -4,8 +4,6 @@ The scenario is run on a scripted model that answers at random, which shows how 
 prompts it asks and how long they are. Real answers lead elsewhere, so the result is a range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

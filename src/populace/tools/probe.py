@@ -4,8 +4,6 @@ A probe maps the response function itself. It takes the first question that a sc
 the scenario's own code puts it, under every combination of what is varied.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

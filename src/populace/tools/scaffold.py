@@ -1,7 +1,5 @@
 """The scenario that `populace new` writes: small, complete, and ready to be changed."""
 
-from __future__ import annotations
-
 import string
 from pathlib import Path
 

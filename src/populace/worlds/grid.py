@@ -1,7 +1,5 @@
 """A grid of cells with their neighbours, with edges or closed to a torus."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

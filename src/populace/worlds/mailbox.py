@@ -4,8 +4,6 @@ All people woken in a wave act at the same time on the messages sent before it; 
 wave. So the result does not depend on whose answer came first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 

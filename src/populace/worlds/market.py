@@ -5,8 +5,6 @@ sellers and some altogether. Two prices are known: the competitive one, from whi
 alone, and the joint one, at which all sellers together earn most.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

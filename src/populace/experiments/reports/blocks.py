@@ -1,7 +1,5 @@
 """The parts of a report, as data. The templates beside this module turn them into HTML and Markdown."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

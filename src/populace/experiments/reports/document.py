@@ -1,7 +1,5 @@
 """A report as one HTML page and as Markdown, through the templates in `templates/`."""
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The content of the report of an experiment."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The content of the report of a single run."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

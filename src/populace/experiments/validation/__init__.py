@@ -1,7 +1,5 @@
 """The validity card: how far a result can be trusted, on one page."""
 
-from __future__ import annotations
-
 from populace.experiments.results import Results
 from populace.experiments.validation import checks
 from populace.experiments.validation.basis import ValidityBasis, validity_basis

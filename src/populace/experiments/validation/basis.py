@@ -1,7 +1,5 @@
 """What a validity card is computed from, for a run or an experiment."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A validity card and the checks that it lists."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 Thresholds are conventions; a card always shows the value beside its threshold.
 """
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

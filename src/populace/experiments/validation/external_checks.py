@@ -1,7 +1,5 @@
 """Checks against a reference, and of the same experiment under other models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

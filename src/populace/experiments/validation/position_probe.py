@@ -1,7 +1,5 @@
 """A probe of position bias for runs that show options in one order: the first question, asked in every order."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ The rule twin copies the most successful of oneself and the neighbours. Nobody r
 whether cooperation lasts depends on the geometry.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar, Literal
 

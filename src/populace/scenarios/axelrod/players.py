@@ -1,7 +1,5 @@
 """Players of the `axelrod` package, which takes seconds to import and is imported only when a tournament begins."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -4,8 +4,6 @@ A person here is a seat in a match: a player against ten others has ten seats, a
 there. All matches are played at the same time, so a round is one question.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 from typing import ClassVar, Literal

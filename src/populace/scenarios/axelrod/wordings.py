@@ -1,7 +1,5 @@
 """What players are told and asked, in several wordings and with several words for the two moves."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

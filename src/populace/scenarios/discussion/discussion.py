@@ -3,8 +3,6 @@
 In script mode the scenario says who speaks. In agent mode an utterance wakes the others, who reply or stay silent.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal

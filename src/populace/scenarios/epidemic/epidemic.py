@@ -4,8 +4,6 @@ The disease spreads by mechanics; whether people stay at home is their own decis
 arm: nothing, how they feel, or how they feel and the news.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 

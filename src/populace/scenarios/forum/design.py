@@ -4,8 +4,6 @@ A design is a small YAML file or a mapping. It becomes part of the run's manifes
 designs can be compared later.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Mapping

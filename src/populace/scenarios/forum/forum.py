@@ -5,8 +5,6 @@ number of a thread is keyed by the thread and its turn, so that a change in one 
 nothing in another.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any, ClassVar
 

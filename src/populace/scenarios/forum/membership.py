@@ -1,7 +1,5 @@
 """The members of the community: their roles, and who may write."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The acts of moderators on new posts, and their consequences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tables that a run of a forum shows at its end."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from populace.engine.scenario import ReportTable

@@ -1,7 +1,5 @@
 """A what-if: a post from which its thread continues in another way."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The texts of all questions: the community, its rules, what people have read, and what they are asked."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from populace.scenarios.forum.design import ForumDesign

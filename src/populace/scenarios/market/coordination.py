@@ -1,7 +1,5 @@
 """Coordination: whether the prices of a run lie above those of competition."""
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ The price of competition and the price of a cartel are known, so coordination ca
 take the place of the model: coordination that they show too comes from the structure.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Sellers by rule: best response, trial and error, learning, random, or a cartel."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

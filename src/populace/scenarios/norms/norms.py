@@ -3,8 +3,6 @@
 Nobody follows a rule: every morning each worker is told what was worn yesterday and chooses.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -4,8 +4,6 @@ A person knows the news from the time at which somebody who knew it said it to t
 without having heard it makes a claim without evidence, through which nobody comes to know.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The run takes two simulated days. Who comes to know, from whom, and who comes to
 and from where people were.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The threshold is a parameter, or everybody is asked for theirs once, or there is
 step between staying and moving.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """What every page has: the bar at the top, the command that does the same, errors as messages."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ Every request and every web socket passes here first. A page of another site tha
 reach a local server too; its requests are recognised by their Host and Origin headers.
 """
 
-from __future__ import annotations
-
 import hmac
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit

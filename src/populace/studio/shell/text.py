@@ -1,7 +1,5 @@
 """Text from models, users and files on a page: always text, never markup."""
 
-from __future__ import annotations
-
 from nicegui import ui
 
 from populace.community.display import safe_text

@@ -1,7 +1,5 @@
 """Charts that can be saved: as SVG, as PNG, and their data as CSV."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

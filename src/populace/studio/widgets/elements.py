@@ -1,7 +1,5 @@
 """Small parts that most pages have: notes, buttons, fields, plain tables, grids, containers that are drawn again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar

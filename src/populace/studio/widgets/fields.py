@@ -1,7 +1,5 @@
 """The field of a parameter in a form: an input of its kind, with its help and what is wrong with the input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 A form keeps texts and not values, so that its address can hold them and incomplete input is not lost.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Redraws a part of a page when something changed, never twice at once."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from nicegui import Client, context

@@ -1,7 +1,5 @@
 """A form that asks a model outside of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

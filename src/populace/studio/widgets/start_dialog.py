@@ -1,7 +1,5 @@
 """The dialog after a command was started, until its run has a folder."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

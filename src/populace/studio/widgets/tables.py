@@ -1,7 +1,5 @@
 """Tables that are paged, sorted and searched on the server, whatever their size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

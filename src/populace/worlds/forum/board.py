@@ -1,7 +1,5 @@
 """The posts of a forum as columns, and the parts of them that a reader is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

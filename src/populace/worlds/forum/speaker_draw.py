@@ -4,8 +4,6 @@ People are whole numbers from 0 here. Where a draw falls on a person who may not
 repeated, so that one person more or less changes only the threads that drew that person.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Threads as columns: a row for each planned thread, with its state."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

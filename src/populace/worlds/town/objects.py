@@ -1,7 +1,5 @@
 """The states of the objects of a town, and the list of their changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

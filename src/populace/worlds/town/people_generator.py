@@ -1,7 +1,5 @@
 """Generated residents for a town of any size, and their relations."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

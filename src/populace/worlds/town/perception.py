@@ -4,8 +4,6 @@ People on the same spot are handled together, rooms are groups and the outdoors 
 number of people and of what they notice, not with the number of all pairs.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The places of a town in columns, as a tree: the town, its buildings, their rooms, the objects in these."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Presence: where the people of a town are, at a place or on the way, in columns."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The residents of a town from a TOML file: who they are, who knows whom, and what they do on an ordinary day."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ never longer than a detour. The distances of all pairs of junctions are computed
 few array lookups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """The tables of a TOML file written by hand: every value is checked, and an error names the file and the table."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The file of a town: a map in TOML, read and checked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generated towns of any size, on a grid of streets."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The map of a town: as plain text for the terminal, and as tables for other drawings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

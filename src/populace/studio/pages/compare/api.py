@@ -1,7 +1,5 @@
 """Runs side by side, as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where two runs first differ: who, when, and both texts, beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from nicegui import ui

@@ -1,7 +1,5 @@
 """Compare: two or more runs side by side, live while they go."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Asks the question of a decision again with changes, and shows the result beside the recorded one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The page of a decision: everything behind one answer, and the same question asked again with changes."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, NamedTuple
 

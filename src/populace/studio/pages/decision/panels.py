@@ -1,7 +1,5 @@
 """The panels of one decision."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The discrimination test as JSON; which conversation is real is not in it before all pairs are answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from populace.community.study import Study, rater_name

@@ -1,7 +1,5 @@
 """The discrimination test for one rater; which conversation is real is not shown before all pairs are answered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Real or generated? The list of studies, the pairs of one for a rater, and the results."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from functools import partial

@@ -1,7 +1,5 @@
 """Experiments as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An experiment as its page shows it: state, arms, effects, distributions and validity."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The findings of an experiment: effects, distributions, metrics over time, replicates needed, validity."""
 
-from __future__ import annotations
-
 import polars as pl
 from nicegui import ui
 

@@ -1,7 +1,5 @@
 """Intervals as a chart: a row for each, a diamond for the estimate, a bar for its interval, dots for single runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

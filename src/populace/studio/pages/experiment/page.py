@@ -1,7 +1,5 @@
 """One experiment: its state, its findings, and their validity; live while it runs."""
 
-from __future__ import annotations
-
 import asyncio
 
 from nicegui import ui

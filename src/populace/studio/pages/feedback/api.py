@@ -1,7 +1,5 @@
 """Feedback as JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from populace.feedback import FeedbackStore

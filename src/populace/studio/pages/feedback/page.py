@@ -1,7 +1,5 @@
 """Feedback: make a queue of answers, judge them blind, see how far raters agree."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from urllib.parse import unquote

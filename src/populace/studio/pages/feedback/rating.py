@@ -1,7 +1,5 @@
 """Judging one answer after the other, with the keyboard."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Forms for changes, one for each kind of intervention."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

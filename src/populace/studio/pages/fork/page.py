@@ -1,7 +1,5 @@
 """Intervene and fork: continue a run from a step, with changes, and see the fork beside its parent."""
 
-from __future__ import annotations
-
 import asyncio
 
 from nicegui import context, ui

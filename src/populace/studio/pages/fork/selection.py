@@ -1,7 +1,5 @@
 """The people that a change concerns, and the columns of the population, as forms have them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Forums as JSON: the list of threads, one thread, one member."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

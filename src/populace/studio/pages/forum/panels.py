@@ -1,7 +1,5 @@
 """The panels of a forum: its name and goal, rules and figures, judges, members, and the profile of a member."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from nicegui import ui

@@ -1,7 +1,5 @@
 """One post of a forum as a card: author, time, the words or why they are hidden, verdicts and actions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The runs, experiments and scenarios of the workspace as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The home page: every run and experiment of the workspace, the newest first."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The page for a new run: choose a scenario, fill in its form, see an estimate, start it."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Asks a person questions at a step, outside of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

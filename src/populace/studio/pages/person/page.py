@@ -1,7 +1,5 @@
 """The page of a person: profile, state over time, decisions, memories, conversations, and side interviews."""
 
-from __future__ import annotations
-
 import asyncio
 
 from nicegui import ui

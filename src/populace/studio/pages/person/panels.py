@@ -1,7 +1,5 @@
 """The panels of a person; each is a function that shows the person at a step."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

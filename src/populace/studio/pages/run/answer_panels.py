@@ -1,7 +1,5 @@
 """The panels of a run about answers, invalid answers, usage and settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One run as JSON, with its people and their decisions."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The head of the page of a run: its state, its main numbers, and what can be done with it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial

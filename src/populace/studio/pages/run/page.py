@@ -1,7 +1,5 @@
 """The page of a run: metrics over time, people, events, answers, usage, settings, and what can be done with it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The panels of a run about people, events and metrics; they follow the time slider."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace

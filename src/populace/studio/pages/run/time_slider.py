@@ -1,7 +1,5 @@
 """The time slider, which chooses the step that a page shows."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from nicegui import events, ui

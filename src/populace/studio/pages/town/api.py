@@ -1,7 +1,5 @@
 """A town as JSON: its map, the film of a window of steps, what is said, where people are, who knows the news."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import polars as pl

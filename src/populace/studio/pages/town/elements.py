@@ -1,7 +1,5 @@
 """The two elements of the town page that are drawn in the browser: the map that plays, and the tree of the news."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The journal holds the positions at each step. In between they take the shortest 
 town's pace, as the town itself moves them; so the way is known, and the time of an arrival to half a minute.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

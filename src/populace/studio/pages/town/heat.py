@@ -1,7 +1,5 @@
 """Where people spend their time: person-hours by building and by cell of street."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

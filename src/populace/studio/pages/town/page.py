@@ -1,7 +1,5 @@
 """A town: its map, people moving through the day, what they say, where they are, and who knows the news."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

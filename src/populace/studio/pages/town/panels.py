@@ -1,7 +1,5 @@
 """The panels beside the map of a town: the person followed, the latest speech, where time is spent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What people of a town say and do, and how a piece of news spreads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Other continuations of a post: the forks that continue it, and where each differs from the original."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The dialog behind *What if…* and *Multiverse*: who answers a post, with which words, how many times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 

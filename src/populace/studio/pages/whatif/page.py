@@ -1,7 +1,5 @@
 """Threads side by side: a post as it was answered, and as it could have been."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

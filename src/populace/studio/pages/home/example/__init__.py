@@ -3,8 +3,6 @@
 It is norms with default parameters on the embedded model, seed 1, recorded on 15 November 2026.
 """
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 
