@@ -34,9 +34,9 @@ class TimeSlider:
         self._moved, self._busy = moved, busy
         with test_id(ui.row().classes("panel timebar items-center gap-2"), "time"):
             self._button("skip_previous", "First step", lambda: self.go(0))
-            self._button("chevron_left", "One step back", lambda: self.go(self.step - 1), "step-back")
+            self._button("chevron_left", "One step back", lambda: self._move_by(-1), "step-back")
             self._play = self._button("play_arrow", "Play", self._toggle, "play")
-            self._button("chevron_right", "One step on", lambda: self.go(self.step + 1), "step-on")
+            self._button("chevron_right", "One step on", lambda: self._move_by(1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
             self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._on_slide)
             self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
@@ -77,6 +77,10 @@ class TimeSlider:
         if self.slider.value != step:
             self.slider.set_value(step)
         await self._moved()
+
+    async def _move_by(self, steps: int) -> None:
+        # The step is read when this runs, not when the button is pressed, so that two quick presses are two steps.
+        await self.go(self.step + steps)
 
     async def _on_slide(self, event: events.ValueChangeEventArguments[float | None]) -> None:
         if event.value is not None:
