@@ -37,7 +37,7 @@ class Held(Observer):
 
     def on_start(self, simulation: Simulation) -> None:
         # SQLite's page cache is bounded, but fills for days; a small one is full from the first day on.
-        simulation.broker.store._db.execute("PRAGMA cache_size=-1000")
+        simulation.broker.store._db.connection.execute("PRAGMA cache_size=-1000")
 
     def on_step(self, simulation: Simulation) -> None:
         if simulation.scenario.now.hour == simulation.scenario.now.minute == 0:
