@@ -59,7 +59,7 @@ def main() -> None:
     spent = steps.seconds[1:]
     busiest = max(sum(spent[at : at + HOUR]) for at in range(len(spent) - HOUR))
     memories = len(town.mind.memory.stream) if isinstance(town.mind.memory, Memory) else 0
-    detail = f"{town.held:,} conversations, {memories:,} memories"
+    detail = f"{town.conversation_count:,} conversations, {memories:,} memories"
     report(
         [
             Result("town of 1,000, its busiest hour", PEOPLE * HOUR / busiest, "person-ticks/s", 2000.0),
