@@ -6,7 +6,6 @@ changes no file: the locks of the runs that are under way or on an open page are
 
 import asyncio
 import inspect
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ PAGE_TIMEOUT_S = 60.0
 """How long a page may take to be built before the browser gets an error."""
 
 _CHECK_MS = 1_000
+# File systems stamp files by a coarse clock, so a file may be stamped a little earlier than it was written.
+_CLOCK_MARGIN_S = 1.0
 _DEBOUNCE_MS = 100
 
 
@@ -49,7 +50,7 @@ class ChangeNotifier:
         client = context.client
         entry = (client, callback)
         # The page may have read an older state since it was begun: without a known state the next check notifies it.
-        if self._may_have_changed(name):
+        if self._may_have_changed(name, client.created):
             self._states.pop(name, None)
         else:
             self._states.setdefault(name, self._state(name))
@@ -136,10 +137,10 @@ class ChangeNotifier:
         self._states = {name: now[name] for name in names}
         return changed
 
-    def _may_have_changed(self, name: str) -> bool:
-        """Whether a run is under way, or was written since the oldest page that may still be being built was begun."""
+    def _may_have_changed(self, name: str, since_s: float) -> bool:
+        """Whether a run is under way, or was written since a page was begun (seconds since the epoch)."""
         busy, written = self._state(name)
-        return busy or time.time_ns() - written < PAGE_TIMEOUT_S * 1e9 or name in self._library.under_way()
+        return busy or written > (since_s - _CLOCK_MARGIN_S) * 1e9 or name in self._library.under_way()
 
     def _state(self, name: str) -> tuple[bool, int]:
         """Whether a process is writing a run or an experiment, and when it was last written, in nanoseconds."""
