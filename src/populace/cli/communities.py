@@ -241,7 +241,4 @@ def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
 
 
 def _readable(posts: pl.DataFrame) -> pl.DataFrame:
-    text = [for_terminal(" ".join(each.split()))[:160] for each in posts["text"]]
-    return posts.with_columns(
-        pl.Series("text", text), pl.Series("name", [for_terminal(each) for each in posts["name"]])
-    )
+    return posts.with_columns(pl.Series("text", [for_line(text)[:160] for text in posts["text"]]))
