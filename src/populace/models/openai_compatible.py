@@ -76,9 +76,9 @@ class OpenAICompatible(Model):
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         """Reach the server, determine the model's name and find out what it can do."""
+        check_key(self.spec, self.provider)
         import openai
 
-        check_key(self.spec, self.provider)
         self._client = openai.AsyncOpenAI(
             api_key=read_key(self._key_variables),
             base_url=self.base_url,
