@@ -40,6 +40,8 @@ import difflib
 from collections.abc import Iterable
 from typing import ClassVar
 
+from populace.base.foreign import for_terminal
+
 
 class PopulaceError(Exception):
     """Base of every error that Populace raises on purpose.
@@ -65,9 +67,11 @@ class PopulaceError(Exception):
         cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, what: str, hint: str | None = None) -> None:
+        # Errors quote servers, files and names, and are printed in many places, tracebacks among them.
+        what = for_terminal(what)
         super().__init__(what)
         self.what = what
-        self.hint = hint
+        self.hint = None if hint is None else for_terminal(hint)
 
     def __str__(self) -> str:
         return f"{self.what} {self.hint}" if self.hint else self.what
