@@ -282,7 +282,8 @@ class Simulation:
                 self._enter(regime)
                 self.planned = self.scenario.length()
         if self.planned is not None and self.step >= self.planned:
-            return f"all {self.planned} steps are done", "done"
+            text = "its only step is done" if self.planned == 1 else f"all {self.planned} steps are done"
+            return text, "done"
         reason = self.scenario.stop() if self.step else None
         return (reason, "scenario") if reason else None
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import plural
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.plan import StoppingRule
@@ -77,7 +78,7 @@ class Robustness:
         lines = [
             f"Of {len(verdicts)} conclusions of {self.study}, {counts['yes']} survive all of "
             f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
-            f"({self.seeds} seeds)."
+            f"({plural(self.seeds, 'seed')})."
         ]
         for conclusion, survives in self.survival.items():
             losses = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
