@@ -25,6 +25,7 @@ from populace.base.errors import (
     ScenarioError,
     StoppedError,
     TooManyFailuresError,
+    UsageError,
     line_in,
 )
 from populace.base.randomness import stream
@@ -159,6 +160,9 @@ class Simulation:
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
+            if isinstance(error, UsageError):
+                # Calls may have been made: "bad input; nothing was started" would be wrong.
+                error.exit_code = PopulaceError.exit_code
             raise
         finally:
             gc.set_threshold(*thresholds)
