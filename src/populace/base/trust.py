@@ -38,7 +38,7 @@ class Code:
         name: As the file names it.
         place: The files that would be imported, or the address that would be called.
         digest: The SHA-256 of their content.
-        act: What would happen: `import` or `call`.
+        act: What would happen: `import`, `call` or `fetch`.
     """
 
     name: str
@@ -87,6 +87,11 @@ def module_code(name: str, module: str) -> Code:
 def server_code(address: str) -> Code:
     """A server that a file names: what is asked, and the user's key, would be sent to it."""
     return Code(address, f"{address}, with your key for servers", _digest(address), "call")
+
+
+def download_code(name: str) -> Code:
+    """A model file that a file names, and that would be fetched and loaded."""
+    return Code(name, "the model file from its hub", _digest(name), "fetch")
 
 
 def allow(codes: Iterable[Code]) -> None:

@@ -14,7 +14,7 @@ from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Us
 from populace.deciders import InquiryResult, RecordedStep, decide
 from populace.engine.workspace import trusted_for
 from populace.journal import Record
-from populace.models import Embedder, Model, model_code, open_embedder, open_model
+from populace.models import Embedder, Model, check_model, model_code, open_embedder, open_model
 from populace.prompting import Inquiry
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ class Session:
     ) -> None:
         self._run = run
         if isinstance(model, str):
+            check_model(model)
             trust.allow(model_code(model))
         self.calls = calls or CallSettings()
         self._models = {model.spec: model} if isinstance(model, Model) else {}

@@ -9,7 +9,9 @@ from populace.models.scripted import BUILT_IN
 
 
 def model_code(spec: str) -> list[trust.Code]:
-    """The code that a scripted model would import, or the server that would be called; none for all other models.
+    """The code that a scripted model would import, the server that would be called or the file that would be fetched.
+
+    None for all other models, which are known.
 
     A server on this machine needs no trust: whoever can start one here needs no run folder to act.
 
@@ -19,7 +21,7 @@ def model_code(spec: str) -> list[trust.Code]:
     """
     scheme, _, rest = spec.partition(":")
     if scheme == "scripted":
-        module, _, function = rest.rpartition(":")
+        module, _, function = rest.partition(":")
         if rest in BUILT_IN or not function or not module:
             return []
         if module.endswith(".py"):
@@ -27,6 +29,8 @@ def model_code(spec: str) -> list[trust.Code]:
         return [trust.module_code(spec, module)]
     if scheme in ("http", "https") and not _is_this_machine(spec):
         return [trust.server_code(spec)]
+    if spec.startswith("embedded:hf:"):
+        return [trust.download_code(spec)]
     return []
 
 
