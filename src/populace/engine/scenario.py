@@ -218,7 +218,7 @@ class Scenario:
             path=stage.driver.here().next(),
             people=people,
             mind=self.mind if profile is None else Mind(profile),
-            situation=Situation.from_fields(question, given, fields, len(people)),
+            situation=Situation.from_fields(question, given, fields, people.ids),
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,

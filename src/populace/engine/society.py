@@ -9,7 +9,6 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from populace.base.templates import Template
 from populace.broker import CallSettings
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision, ask_again
 from populace.engine.replay import replay_to
@@ -85,7 +84,7 @@ class Society:
             simulation = await replay_to(run, self.step, session)
             everybody = simulation.scenario.people
             some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
-            situation = Situation(question, Template(given), fields, {})
+            situation = Situation.from_fields(question, given, fields, some.ids)
             mind, seed, temperature = simulation.scenario.mind, regime.seed, regime.temperature
             inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
             return (await session.decide(inquiry)).answers

@@ -16,6 +16,7 @@ import polars as pl
 
 from populace.base.errors import PeopleError, UnknownNameError
 from populace.base.templates import FEW
+from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person
 from populace.people.selection import filter_expression
@@ -151,7 +152,7 @@ class People:
             )
         if column == "id":
             raise PeopleError("ids never change.", "Put the new value into another column.")
-        if hasattr(values, "ids") and hasattr(values, "values"):
+        if not hasattr(values, "__await__") and hasattr(values, "ids") and hasattr(values, "values"):
             series = self._update(column, values.ids, values.values)
         else:
             series = self._series(column, values)
@@ -283,11 +284,8 @@ class People:
         return selection
 
     def _series(self, name: str, values: Any) -> pl.Series:
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-            return pl.repeat(values, len(self), eager=True).alias(name)
-        if len(values) != len(self):
-            raise PeopleError(f"column {name!r} got {len(values)} values for {len(self)} people.")
-        return pl.Series(name, values, strict=False)
+        column = to_column(name, values, self.ids, f"column {name!r}", PeopleError)
+        return column if isinstance(column, pl.Series) else pl.repeat(column, len(self), eager=True).alias(name)
 
     def _update(self, column: str, ids: pl.Series, values: pl.Series) -> pl.Series:
         """The column with new values for some people; where a new value is null the old one stays."""
