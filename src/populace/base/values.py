@@ -62,6 +62,8 @@ def refusal(value: Any, place: str, error: type[UsageError]) -> UsageError:
         'friends' is a set, which has no order. Write sorted(…).
     """
     kind = type(value).__name__
+    if hasattr(value, "missing_await"):
+        return value.missing_await()  # type: ignore[no-any-return]
     if inspect.isawaitable(value):
         if hasattr(value, "close"):
             value.close()
@@ -108,8 +110,8 @@ def kind_of(kind: type) -> str:
 
 def _writes_itself(value: Any) -> bool:
     """Whether the type of a value says how it is written, and the value is a single one."""
-    if isinstance(value, type) or hasattr(value, "__len__") or hasattr(value, "__iter__") or hasattr(value, "__await__"):
+    if isinstance(value, type) or any(hasattr(value, name) for name in ("__len__", "__iter__", "__await__")):
         return False
-    kind = type(value)
+    kind: Any = type(value)
     own = kind.__str__ is not object.__str__ or kind.__format__ is not object.__format__
     return own and " at 0x" not in str(value)

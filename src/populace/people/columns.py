@@ -14,7 +14,6 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.values import kind_of, plain_value, refusal
 
-
 _ONE_EACH = "Give one value for all of them, or one for each in their order."
 
 
@@ -91,7 +90,9 @@ def _series(name: str, values: Any, place: str, error: type[UsageError]) -> pl.S
 def _sized(column: pl.Series, count: int, place: str, error: type[UsageError]) -> pl.Series:
     """The column, where it has the right length and holds something that can be written."""
     if column.len() != count:
-        raise error(f"{place} holds {column.len()} value{'' if column.len() == 1 else 's'} for {count} people.", _ONE_EACH)
+        raise error(
+            f"{place} holds {column.len()} value{'' if column.len() == 1 else 's'} for {count} people.", _ONE_EACH
+        )
     if column.dtype == pl.Object or column.dtype == pl.Binary:
         first = next((value for value in column if value is not None), None)
         raise refusal(first, f"{place}: a value in it", error)
@@ -127,7 +128,7 @@ def _mapping(name: str, values: Mapping[Any, Any], ids: pl.Series, place: str, e
 
 
 def _pandas_column(name: str, values: Any, ids: pl.Series, place: str, error: type[UsageError]) -> pl.Series:
-    """A column of pandas: by its index where that holds the ids of the people, else by position where it is 0, 1, 2 …"""
+    """A column of pandas: by its index where that holds the ids of the people, by position where it is 0, 1, 2 …"""
     column = _sized(from_pandas(name, values), ids.len(), place, error)
     index = from_pandas("id", values.index.to_series())
     if index.dtype.is_integer():
