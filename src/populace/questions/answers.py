@@ -93,8 +93,8 @@ class Answers:
 
     def share(self, value: Any) -> float:
         """The share of valid answers with this value; 0 if none is valid."""
-        valid = len(self) - self.values.null_count()
-        return self.count(value) / valid if valid else 0.0
+        count, valid = self.count(value), len(self) - self.values.null_count()
+        return count / valid if valid else 0.0
 
     def statuses(self) -> dict[str, int]:
         """How many answers had each status that occurred."""
