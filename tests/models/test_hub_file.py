@@ -17,7 +17,7 @@ import pytest
 
 from populace import simulate
 from populace.base.errors import ModelError, ModelFileError, ModelKeyError, ModelUnreachableError
-from populace.models import SMOLLM2, HubFile, ModelTraits, check_model, model_traits
+from populace.models import EmbeddedModel, HubFile, ModelTraits, check_model, model_traits
 from populace.scenarios.norms import Norms
 from support.commands import populace
 from support.fake_hub import COMMIT, NEWER, FakeHub
@@ -223,15 +223,11 @@ def test_models_fetch_brings_the_file_and_a_changed_one_is_refused(hub, cache):
         simulate(Norms(workers=2, days=1), model=f"embedded:hf:{NAME}", keep="nothing")
 
 
-@pytest.mark.embedded
-def test_a_run_records_which_file_of_the_hub_answered(hub, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 10_000_000)
-    monkeypatch.delenv("POPULACE_CACHE")
-    model = SMOLLM2.fetch().read_bytes() + b"!"
-    digest = hashlib.sha256(model).hexdigest()
-    monkeypatch.setenv("POPULACE_CACHE", str(Path(os.environ["HF_HOME"]).parent / "cache"))
-    hub.files["acme/tiny-GGUF"][COMMIT]["smol.gguf"] = model
-    spec = "embedded:hf:acme/tiny-GGUF/smol.gguf"
-    run = simulate(Norms(workers=2, days=1), model=spec, seed=1, keep="nothing")
-    assert run.manifest.models[spec].startswith(f"gguf:{digest[:32]}/")
-    assert any(f"{spec}@{COMMIT}" in note and digest in note for note in run.manifest.status.notes)
+def test_the_hash_of_the_file_identifies_the_model_and_an_unpinned_revision_is_noted(hub):
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    model = EmbeddedModel(hub_file=HubFile.parse(NAME))
+    assert model._find_file()[1] == digest
+    assert any(f"embedded:hf:{NAME}@{COMMIT}" in note and digest in note for note in model.notes)
+    pinned = EmbeddedModel(hub_file=HubFile.parse(f"{NAME}@{COMMIT}"))
+    assert pinned._find_file()[1] == digest
+    assert (pinned.spec, pinned.notes) == (f"embedded:hf:{NAME}@{COMMIT}", ())
