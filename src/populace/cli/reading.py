@@ -24,9 +24,11 @@ from populace.cli.output import (
     row_table,
     show_changes,
     table,
+    warn,
     yellow,
 )
-from populace.cli.summary import report_tables, run_document, show_run
+from populace.cli.summary import report_tables, run_document, show_run, untrusted_notes
+from populace.cli.trust import trust_command
 from populace.runs import charts
 from populace.runs.biography import Biography, biography, has_memories
 from populace.runs.caveats import caveats
@@ -81,7 +83,7 @@ def _show_biography(run: RunReader, person: Biography) -> None:
     out.print_line("  ", dim("why did they decide so:"), f"  {command}")
 
 
-@command("show")
+@command("show", code="optional")
 @run_argument()
 @click.option("--step", type=click.IntRange(min=0), help="Show one step.")
 @click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
@@ -97,10 +99,13 @@ def show_command(run: RunReader, step: int | None, person: str | None, thread: i
         _show_step(run, step)
     elif as_json():
         tables = [{"title": each.title, "table": each.table, "note": each.note} for each in report_tables(run)]
-        report_json(run_document(run) | {"findings": tables}, caveats(run))
+        report_json(run_document(run) | {"findings": tables}, [*caveats(run), *untrusted_notes(run)])
     else:
         show_run(run)
         out.print_line("\n  ", dim("run"), f"  {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
+        for note in untrusted_notes(run):
+            warn(note)
+            out.print_line("  ", dim("show that too:"), f"  {trust_command()}")
 
 
 def _show_step(run: RunReader, step: int) -> None:

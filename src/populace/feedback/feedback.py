@@ -157,7 +157,8 @@ class FeedbackStore:
         if shared < 2:
             return RaterAgreement(
                 None,
-                f"{plural(shared, 'answer was', 'answers were')} scored by several raters; agreement needs at least two.",
+                f"{plural(shared, 'answer was', 'answers were')} scored by several raters; "
+                "agreement needs at least two.",
             )
         result = agreement(scored, item="item", rater="rater", value="score", level="ordinal")
         if math.isnan(result.alpha.value):
@@ -167,7 +168,8 @@ class FeedbackStore:
         few = " With fewer than 20 the interval is only a hint." if result.items < 20 else ""
         return RaterAgreement(
             result,
-            f"{plural(result.items, 'answer was', 'answers were')} scored by two or more of {plural(result.raters, 'rater')}.{few}",
+            f"{plural(result.items, 'answer was', 'answers were')} scored by two or more of "
+            f"{plural(result.raters, 'rater')}.{few}",
         )
 
     def _append(self, item: Item, rater: str, verdict: JudgementKind, queue: str, seed: int, **fields: Any) -> None:

@@ -93,7 +93,8 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
         )
         yield Caveat("low-mass", text, "defect")
     if sampled:
-        text = f"{plural(sampled, 'answer is a single sample', 'answers are single samples')} rather than draws from a known distribution."
+        count = plural(sampled, "answer is a single sample", "answers are single samples")
+        text = f"{count} rather than draws from a known distribution."
         yield Caveat("sampled", text, "defect")
     invalid = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
     if invalid:
