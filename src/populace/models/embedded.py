@@ -10,6 +10,7 @@ longest prefixes.
 import asyncio
 import json
 import os
+import re
 import secrets
 import urllib.request
 from collections import deque
@@ -19,10 +20,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
+from populace.models.vocabulary import special_tokens
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
@@ -69,6 +72,7 @@ class EmbeddedModel(Model):
         self._prefixes: set[int] = set()
         self._conversations: set[int] = set()
         self._uses_cache = False
+        self._tokens: re.Pattern[str] | None = None
         self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="embedded-model")
         self._under_way: set[asyncio.Future[ReplyOrFailure]] = set()
 
@@ -117,6 +121,7 @@ class EmbeddedModel(Model):
                 f"{path} could not be loaded as a model: {error}",
                 "The file may be cut short, or of a kind that this version of llama.cpp does not know.",
             ) from error
+        self._tokens = token_pattern(special_tokens(path))
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer one request after the other, sorted by text.
@@ -170,9 +175,13 @@ class EmbeddedModel(Model):
         pieces = [token["piece"] if isinstance(token["piece"], str) else bytes(token["piece"]) for token in tokens]
         return [piece if isinstance(piece, str) else piece.decode(errors="replace") for piece in pieces]
 
+    def _neutral(self, text: str) -> str:
+        """The text without special tokens that only this file knows; those of known forms are gone already."""
+        return text if self._tokens is None else neutralise_tokens(text, self._tokens)
+
     def _reply(self, request: Request, cached: bool) -> ReplyOrFailure:
         body: dict[str, Any] = {
-            "messages": [{"role": role, "content": text} for role, text in request.messages],
+            "messages": [{"role": role, "content": self._neutral(text)} for role, text in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "cache_prompt": cached,
