@@ -149,11 +149,32 @@ class TownRun:
 
     def _read(self, step: int) -> tuple[int, Ints, Floats, Floats]:
         if step not in self._positions:
-            table = self.run.table("positions", step)
+            table = self._with_everybody(self.run.table("positions", step), step)
             place, x, y = (table[name].to_numpy() for name in ("place", "x", "y"))
             self._check(place, x, y)
             self._positions[step] = int(table["time"][0]), place.astype(np.int32), x, y
         return self._positions[step]
+
+    def _with_everybody(self, table: pl.DataFrame, step: int) -> pl.DataFrame:
+        """A row for everybody who was ever there; people who have left or not come yet stand beside the map."""
+        if "person" in table.columns:
+            new = table.filter(~pl.col("person").is_in(pl.Series(self.ids).implode()))["person"].to_list()
+            if new:
+                people = self.run.people(step)
+                self.names += [str(people.person(who).name) for who in new]
+                self.ids += new
+                self.row = {who: row for row, who in enumerate(self.ids)}
+                self._positions.clear()
+        elif table.height >= len(self.ids):
+            return table
+        else:
+            table = table.with_columns(pl.Series(self.ids[: table.height]).alias("person"))
+        aside = {"place": -1, "x": float(self.town.places.x.min()), "y": float(self.town.places.y.min())}
+        everybody = pl.DataFrame({"person": self.ids}).join(table, on="person", how="left", maintain_order="left")
+        return everybody.with_columns(
+            *(pl.col(name).fill_null(value) for name, value in aside.items()),
+            pl.col("time").fill_null(table["time"][0]),
+        )
 
     def _check(self, place: Ints, x: Floats, y: Floats) -> None:
         """Raise an error where the map is not the one of the run; its file may have changed since."""
