@@ -18,6 +18,7 @@ from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.party import diffusion_of
+from populace.studio.pages.town.data import TownRun
 from populace.worlds.town import Town, read_relations, read_residents, read_routines
 from support.society import resident
 
@@ -254,6 +255,9 @@ def test_residents_may_join_and_leave(tmp_path: Path) -> None:
     run.replay(verify=True)
     assert len(run.fork(at=110, seed=2).people()) == 24
     assert Party.report(run)[0].table.height >= 1
+    town = TownRun(run)
+    assert town.window(15, 65).place.shape == (51, 27)
+    assert town.names[25:] == ["Ada Bell", "Bo Tarn"]
 
 
 def test_a_newcomer_must_not_share_a_name() -> None:

@@ -105,6 +105,8 @@ class TownRun:
     def window(self, first: int, last: int) -> Window:
         """The positions from one step to another, both included."""
         steps = np.arange(first, last + 1)
+        # The last step first: it names the people who joined, and every step has a row for each of them.
+        self._read(last)
         return Window(steps, *map(np.stack, zip(*map(self._read, steps.tolist()), strict=True)))
 
     def bounds(self, first: int | None, last: int | None) -> tuple[int, int]:
@@ -155,16 +157,23 @@ class TownRun:
             self._positions[step] = int(table["time"][0]), place.astype(np.int32), x, y
         return self._positions[step]
 
+    def _add_joined(self, last: int) -> None:
+        """Take up the people who joined until a step."""
+        joined = self.run.rows("events", pl.col("kind") == "joined", until=last)
+        if not joined.height:
+            return
+        names = joined["data"].str.json_path_match("$.name")
+        new = [(who, name) for who, name in zip(joined["person"], names, strict=True) if who not in self.row]
+        if new:
+            self.ids += [who for who, _ in new]
+            self.names += [name for _, name in new]
+            self.row = {who: row for row, who in enumerate(self.ids)}
+            self._positions.clear()
+
     def _with_everybody(self, table: pl.DataFrame, step: int) -> pl.DataFrame:
         """A row for everybody who was ever there; people who have left or not come yet stand beside the map."""
         if "person" in table.columns:
-            new = table.filter(~pl.col("person").is_in(pl.Series(self.ids).implode()))["person"].to_list()
-            if new:
-                people = self.run.people(step)
-                self.names += [str(people.person(who).name) for who in new]
-                self.ids += new
-                self.row = {who: row for row, who in enumerate(self.ids)}
-                self._positions.clear()
+            self._add_joined(step)
         elif table.height >= len(self.ids):
             return table
         else:
