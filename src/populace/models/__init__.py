@@ -2,9 +2,11 @@
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
 from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
+from populace.models.code import model_code
 from populace.models.embedded import EmbeddedModel
 from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
 from populace.models.embedding_cache import CachedEmbedder
+from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.openai_embedder import OpenAIEmbedder
 from populace.models.providers import PROVIDERS, Provider
@@ -25,6 +27,7 @@ __all__ = [
     "Embedder",
     "Failure",
     "HashingEmbedder",
+    "HubFile",
     "MiniLM",
     "Model",
     "ModelTraits",
@@ -37,6 +40,7 @@ __all__ = [
     "Scripted",
     "cache_folder",
     "check_model",
+    "model_code",
     "model_traits",
     "open_embedder",
     "open_model",
