@@ -13,6 +13,7 @@ from populace.cli.options import (
     call_options,
     chart_option,
     command,
+    command_line,
     current_workspace,
     interventions_option,
     parameter_value,
@@ -110,7 +111,7 @@ def _resumable_run() -> Iterator[RunDisplay]:
         yield display
     except StoppedError as error:
         if display.run_name:
-            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+            error.hint = f"Nothing that was paid for is lost. Continue with: {command_line('resume', display.run_name)}"
         raise
 
 
@@ -131,7 +132,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print_line(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
 @command("stop")
@@ -139,4 +140,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print_line(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")
