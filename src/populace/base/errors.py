@@ -17,7 +17,8 @@
     ├── ModelError               the model cannot be used
     │   ├── ModelFileError       a model file that is missing, damaged or not a model
     │   ├── ModelUnreachableError  no server answers
-    │   ├── ModelKeyError        the server refuses the key
+    │   ├── ModelKeyError        the server refuses the key, or wants one and none is set
+    │   ├── UnknownModelError    the server does not know the model; names the nearest that it lists
     │   └── EmbeddingError       vectors of another embedder or of another size
     ├── StoppedError             the run stopped before its end and can be resumed
     │   ├── BudgetError          a limit on calls, tokens, money or time was reached
@@ -39,6 +40,8 @@ The text of an error says what happened, where, and what to do next. `code` neve
 import difflib
 from collections.abc import Iterable
 from typing import ClassVar
+
+from populace.base.foreign import for_terminal
 
 
 class PopulaceError(Exception):
@@ -65,9 +68,11 @@ class PopulaceError(Exception):
         cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, what: str, hint: str | None = None) -> None:
+        # Errors quote servers, files and names, and are printed in many places, tracebacks among them.
+        what = for_terminal(what)
         super().__init__(what)
         self.what = what
-        self.hint = hint
+        self.hint = None if hint is None else for_terminal(hint)
 
     def __str__(self) -> str:
         return f"{self.what} {self.hint}" if self.hint else self.what
@@ -83,15 +88,28 @@ class UsageError(PopulaceError, code="P100", exit_code=2):
 
 
 class UnknownNameError(UsageError, code="P101"):
-    """A name that is not known, with the nearest one that is."""
+    """A name that is not known, with the nearest one that is.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
+    Args:
+        kind: What kind of thing was looked for.
+        name: The name that is not known.
+        known: The names that are.
+        hint: What else to do.
+        suggestion: What to write instead, where more is known than which name is nearest; the known names are then
+            not listed.
+    """
+
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], hint: str | None = None, *, suggestion: str | None = None
+    ) -> None:
         self.name = name
         self.known = sorted(known)
         self.nearest = nearest(name, self.known)
         names = ", ".join(self.known[:20]) + (", …" if len(self.known) > 20 else "")
         guess = f"Did you mean {self.nearest!r}? " if self.nearest else ""
         listing = f"Known: {names}." if self.known else "None are known."
+        if suggestion is not None:
+            guess, listing = "", f"Did you mean {suggestion}?"
         super().__init__(f"there is no {kind} named {name!r}.", f"{guess}{listing}" + (f" {hint}" if hint else ""))
 
 
@@ -152,7 +170,21 @@ class ModelUnreachableError(ModelError, code="P202"):
 
 
 class ModelKeyError(ModelError, code="P203"):
-    """The server refuses the key."""
+    """The server refuses the key, or wants one and none is set."""
+
+
+class UnknownModelError(ModelError, code="P205"):
+    """A server does not know a model.
+
+    Attributes:
+        name: The name that it does not know.
+        nearest: The name most like it among those that the server lists; None where none is close.
+    """
+
+    def __init__(self, what: str, hint: str | None = None, *, name: str, nearest: str | None = None) -> None:
+        super().__init__(what, hint)
+        self.name = name
+        self.nearest = nearest
 
 
 class EmbeddingError(ModelError, code="P204"):

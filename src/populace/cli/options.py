@@ -15,7 +15,7 @@ from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
 from populace.journal.interventions import read_interventions
-from populace.models import MODEL_FORMS
+from populace.models import MODEL_SUMMARY
 from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
@@ -85,7 +85,7 @@ def option(*names: str, help: str, **settings: Any) -> Callable[[CommandT], Comm
 def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
     """`--model`."""
     suffix = f"  [default: {default}]" if default else ""
-    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(MODEL_FORMS)}.{suffix}")
+    return click.option("--model", metavar="MODEL", default=default, help=f"{MODEL_SUMMARY}.{suffix}")
 
 
 def chart_option(command: CommandT) -> CommandT:
@@ -131,7 +131,7 @@ def _option(field: Parameter, inherit: bool) -> dict[str, Any]:
     help_text = f"{field.help.rstrip('.')}; as before by default." if inherit else field.help
     options: dict[str, Any] = {"default": default, "help": help_text, "show_default": default is not None}
     if field.name == "model":
-        return options | {"metavar": "MODEL", "help": f"{', '.join(MODEL_FORMS)}."}
+        return options | {"metavar": "MODEL", "help": f"{MODEL_SUMMARY}."}
     if field.kind == "choice":
         return options | {"type": click.Choice([str(choice) for choice in field.choices])}
     low, open_low = (field.gt, True) if field.gt is not None else (field.ge, False)

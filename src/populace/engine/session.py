@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Usage
 from populace.deciders import InquiryResult, RecordedStep, decide
-from populace.models import Embedder, Model, open_embedder, open_model
+from populace.models import Embedder, Model, check_model, open_embedder, open_model
 from populace.prompting import Inquiry
 
 T = TypeVar("T")
@@ -41,6 +41,8 @@ class Session:
         model: str | Model | None = None,
         stand_in: Model | None = None,
     ) -> None:
+        if isinstance(model, str):
+            check_model(model)
         self.calls = calls or CallSettings()
         self._models = {model.spec: model} if isinstance(model, Model) else {}
         self._stand_in = stand_in

@@ -7,12 +7,15 @@ from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder,
 from populace.models.embedding_cache import CachedEmbedder
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.openai_embedder import OpenAIEmbedder
-from populace.models.registry import MODEL_FORMS, model_traits, open_model
+from populace.models.providers import PROVIDERS, Provider
+from populace.models.registry import MODEL_FORMS, MODEL_SUMMARY, check_model, model_traits, open_model
 from populace.models.scripted import Scripted
 
 __all__ = [
     "EMBEDDER_FORMS",
     "MODEL_FORMS",
+    "MODEL_SUMMARY",
+    "PROVIDERS",
     "SMOLLM2",
     "Artifact",
     "CachedEmbedder",
@@ -27,11 +30,13 @@ __all__ = [
     "ModelTraits",
     "OpenAICompatible",
     "OpenAIEmbedder",
+    "Provider",
     "Reply",
     "ReplyOrFailure",
     "Request",
     "Scripted",
     "cache_folder",
+    "check_model",
     "model_traits",
     "open_embedder",
     "open_model",
