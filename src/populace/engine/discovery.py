@@ -28,6 +28,7 @@ SHIPPED = {
     "axelrod": "populace.scenarios.axelrod:Axelrod",
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
     "market": "populace.scenarios.market:Market",
+    "survey": "populace.surveys.scenario:SurveyScenario",
 }
 """The scenarios that ship, by name."""
 

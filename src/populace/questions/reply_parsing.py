@@ -113,6 +113,7 @@ def mentions(text: str, words: list[str]) -> set[int]:
             rest = pattern.sub(" ", rest)
     return indices
 
+
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
