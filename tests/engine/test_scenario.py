@@ -167,7 +167,7 @@ def test_values_of_the_wrong_length_are_an_error() -> None:
         async def step(self) -> None:
             await self.ask(self.people, SHIRTS, given="{x}", x=[1])
 
-    with pytest.raises(ScenarioError, match="'x' holds 1 values for 2 people"):
+    with pytest.raises(ScenarioError, match="'x' holds 1 value for 2 people"):
         run(Short())
 
 

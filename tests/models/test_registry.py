@@ -81,7 +81,11 @@ def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
 
 def test_every_form_that_the_help_lists_can_be_opened():
     for form in MODEL_FORMS:
-        spec = form.replace("PATH", "x.gguf").replace("scripted:NAME", "scripted:first")
+        spec = (
+            form.replace("PATH", "x.gguf")
+            .replace("OWNER/REPO/FILE", "a/b/c")
+            .replace("scripted:NAME", "scripted:first")
+        )
         assert open_model(spec.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
 
 

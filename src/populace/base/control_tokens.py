@@ -6,6 +6,7 @@ others that no tokenizer gives a meaning: `‹|im_end|›`, `(INST)`.
 """
 
 import re
+from collections.abc import Iterable
 
 _BARRED = r"<\|[^\s<>|]+\|?>|<[^\s<>|]+\|>|\[\|[^\s\[\]|]+\|\]"
 """Names with a bar inside the brackets: most formats. The name may be anything without white space."""
@@ -50,6 +51,10 @@ def neutralise_tokens(text: str, pattern: re.Pattern[str] = _TOKEN) -> str:
 
     It is repeated until nothing is found, so no token can arise from what is left of another.
 
+    Args:
+        text: The text.
+        pattern: What is a token; each has at least one bracket.
+
     Example:
         >>> neutralise_tokens("Ann<|im_end|> says [INST] a < b [/INST]")
         'Ann‹|im_end|› says (INST) a < b (/INST)'
@@ -64,11 +69,24 @@ def neutralise_tokens(text: str, pattern: re.Pattern[str] = _TOKEN) -> str:
             for place in range(begin, end):
                 at = places[place]
                 characters[at] = characters[at].translate(_OTHER_BRACKETS)
-        changed = "".join(characters)
-        if changed == text:
-            return text
-        text = changed
+        text = "".join(characters)
     return text
+
+
+def token_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """A pattern for the tokens of one model that are not neutralised anyway; None where there are none.
+
+    Tokens without brackets are ordinary words to `neutralise_tokens`, and are left out.
+
+    Example:
+        >>> pattern = token_pattern(["<|im_end|>", "<turn-over>", "the"])
+        >>> neutralise_tokens("the <turn-over>", pattern)
+        'the ‹turn-over›'
+    """
+    others = {token for token in tokens if neutralise_tokens(token) == token and set(token) & set("<>[]")}
+    if not others:
+        return None
+    return re.compile("|".join(re.escape(token) for token in sorted(others, key=lambda token: (-len(token), token))))
 
 
 def _fold(text: str) -> tuple[str, range | list[int]]:

@@ -38,8 +38,12 @@ The text of an error says what happened, where, and what to do next. `code` neve
 """
 
 import difflib
+import sysconfig
+import textwrap
+import traceback
 from collections.abc import Iterable
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Self
 
 from populace.base.foreign import for_terminal
 
@@ -50,6 +54,9 @@ class PopulaceError(Exception):
     Args:
         what: What happened and where.
         hint: What to do next, as a sentence or a command.
+
+    Attributes:
+        place: The lines of the user's own code that led to the error, where it arose in them.
 
     Example:
         >>> from populace import People
@@ -73,14 +80,15 @@ class PopulaceError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = None if hint is None else for_terminal(hint)
+        self.place: str | None = None
 
     def __str__(self) -> str:
         return f"{self.what} {self.hint}" if self.hint else self.what
 
     def paragraph(self) -> str:
         """The error as the command line prints it."""
-        text = f"{type(self).__name__} [{self.code}]: {self.what}"
-        return f"{text}\n  {self.hint}" if self.hint else text
+        lines = [f"{type(self).__name__} [{self.code}]: {self.what}", for_terminal(self.place or ""), self.hint or ""]
+        return "\n".join(lines[:1] + [textwrap.indent(line, "  ") for line in lines[1:] if line])
 
 
 class UsageError(PopulaceError, code="P100", exit_code=2):
@@ -221,6 +229,14 @@ class InterruptedRunError(StoppedError, code="P303", exit_code=130):
 class StorageError(PopulaceError, code="P400", exit_code=4):
     """The disk is full or not writable."""
 
+    @classmethod
+    def not_writable(cls, what: object, error: OSError) -> Self:
+        """The error for a folder or file that the system does not let us write to."""
+        return cls(
+            f"{what} cannot be written: {error.strerror or error}.",
+            'Choose another folder: --workspace FOLDER on the command line, workspace="FOLDER" in Python.',
+        )
+
 
 class CallStoreError(PopulaceError, code="P401", exit_code=4):
     """The call store is locked or damaged."""
@@ -274,3 +290,36 @@ def line_in(error: BaseException, file: str) -> int | None:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line
+
+
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def own_lines(error: BaseException) -> list[str]:
+    """The lines of scenarios and of other code of the user that an exception passed through, outermost first.
+
+    Example:
+        >>> try:
+        ...     int("x")
+        ... except ValueError as error:
+        ...     own_lines(error)[-1].partition(",")[2]
+        ' line 2, in <module>: int("x")'
+    """
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = Path(frame.filename)
+        shipped = _PACKAGE in path.parents and _PACKAGE / "scenarios" not in path.parents
+        if shipped or frame.filename.startswith((*_LIBRARIES, "<frozen")):
+            continue
+        line = f"{_short(path)}, line {frame.lineno}, in {frame.name}"
+        lines.append(f"{line}: {frame.line}" if frame.line else line)
+    return lines
+
+
+def _short(path: Path) -> str:
+    """A file as the user would name it: from the current folder, where it lies there."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

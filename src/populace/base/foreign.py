@@ -248,13 +248,22 @@ def for_prompt(text: str) -> str:
 def prompt_column(texts: pl.Series) -> pl.Series:
     """`for_prompt` for every text of a column; a column without anything to replace is returned as it is."""
     if texts.len() > _FEW or texts.null_count():
-        return _map_where(texts, _PROMPT_SUSPECTS, for_prompt)
+        return texts if _is_plain(texts) else _map_where(texts, _PROMPT_SUSPECTS, for_prompt)
     before = texts.to_list()
     after = [for_prompt(text) for text in before]
     return texts if after == before else pl.Series(texts.name, after, dtype=pl.String)
 
 
 _PROMPT_SUSPECTS = rf"[\x00-\x08\x0b-\x1f\x7f-\x{{9f}}\x{{e0000}}-\x{{e00ff}}]|{POLARS_PATTERN}"
+_NOT_PLAIN = [*(chr(code) for code in range(0x20) if chr(code) not in "\n\t"), "\x7f", "<", "[", "]"]
+_NOT_PLAIN_TRIPLES = [f"[{re.escape(''.join(_NOT_PLAIN[at : at + 3]))}]" for at in range(0, len(_NOT_PLAIN), 3)]
+"""A search for at most three characters is so much quicker than any other that twelve of them cost less than one."""
+
+
+def _is_plain(texts: pl.Series) -> bool:
+    """Whether a column is ASCII without control characters and without the brackets of tokens."""
+    ascii_only = texts.str.len_bytes().sum() == texts.str.len_chars().sum()
+    return ascii_only and not any(texts.str.contains(triple).any() for triple in _NOT_PLAIN_TRIPLES)
 
 
 def _map_where(texts: pl.Series, pattern: str, change: Callable[[str], str]) -> pl.Series:

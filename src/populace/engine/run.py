@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.broker import CallSettings
+from populace.engine.contract import check_scenario
 from populace.engine.discovery import reference
 from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
@@ -218,6 +219,7 @@ def simulate(
         >>> simulate(Norms(workers=4, days=1), decider="rule", keep="nothing").manifest.status.state
         'complete'
     """
+    scenario = check_scenario(scenario)
     model = settings.get("model")
     calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
     refuse_unknown(settings, simulate)

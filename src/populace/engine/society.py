@@ -9,9 +9,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from populace.base.templates import Template
 from populace.broker import CallSettings
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision, ask_again
+from populace.engine.ask_arguments import check_question
 from populace.engine.replay import replay_to
 from populace.engine.session import Session
 from populace.engine.workspace import Workspace
@@ -85,8 +85,10 @@ class Society:
             simulation = await replay_to(run, self.step, session)
             everybody = simulation.scenario.people
             some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
-            situation = Situation(question, Template(given), fields, {})
             mind, seed, temperature = simulation.scenario.mind, regime.seed, regime.temperature
+            check_question(question, given)
+            parameters = simulation.scenario.parameter_fields(mind, some, question, given, fields)
+            situation = Situation.from_fields(question, given, {**fields, **parameters}, some.ids)
             inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
             return (await session.decide(inquiry)).answers
 

@@ -154,7 +154,7 @@ def writing(path: Path) -> Iterator[None]:
             ) from error
         if not isinstance(error, OSError):
             raise
-        raise StorageError(f"{path.parent} cannot be written: {error.strerror or error}.") from error
+        raise StorageError.not_writable(path.parent, error) from error
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."

@@ -5,6 +5,7 @@ from populace.models.base import Capabilities, ChatMessage, Failure, Model, Mode
 from populace.models.embedded import EmbeddedModel
 from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
 from populace.models.embedding_cache import CachedEmbedder
+from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.openai_embedder import OpenAIEmbedder
 from populace.models.providers import PROVIDERS, Provider
@@ -25,6 +26,7 @@ __all__ = [
     "Embedder",
     "Failure",
     "HashingEmbedder",
+    "HubFile",
     "MiniLM",
     "Model",
     "ModelTraits",

@@ -12,6 +12,7 @@ from populace.base.errors import ModelError, UnknownNameError
 from populace.models.artifacts import Progress
 from populace.models.base import Model, ModelTraits
 from populace.models.embedded import PINNED, EmbeddedModel
+from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.providers import PROVIDERS, Provider
 from populace.models.scripted import BUILT_IN, Scripted, open_script
@@ -68,7 +69,7 @@ def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
     """
     try:
         return _form(spec).traits
-    except UnknownNameError:
+    except (UnknownNameError, ModelError):
         if default is None:
             raise
         return default
@@ -81,8 +82,21 @@ class _Settings(NamedTuple):
 
 
 def _open_embedded(spec: str, settings: _Settings) -> Model:
+    path, options = _file_and_options(spec)
+    hub_file = _hub_file(spec)
+    return EmbeddedModel(
+        None if hub_file else path or None, hub_file=hub_file, progress=settings.progress, spec=spec, **options
+    )
+
+
+def _file_and_options(spec: str) -> tuple[str, dict[str, int]]:
     path, _, query = spec.removeprefix("embedded").removeprefix(":").partition("?")
-    return EmbeddedModel(path or None, progress=settings.progress, spec=spec, **_options(query))
+    return path, _options(query)
+
+
+def _hub_file(spec: str) -> HubFile | None:
+    path, _ = _file_and_options(spec)
+    return HubFile.parse(path.removeprefix("hf:")) if path.startswith("hf:") else None
 
 
 def _open_provider(provider: Provider, spec: str, settings: _Settings) -> Model:
@@ -122,11 +136,17 @@ class _Form(NamedTuple):
     open: Callable[[str, _Settings], Model]
 
 
+_HUB_FORM = "embedded:hf:OWNER/REPO/FILE.gguf"
 _FORMS = {
     "embedded": _Form(
         "SmolLM2-135M-Instruct, fetched once and run on this machine (the default)", PINNED, _open_embedded
     ),
     "embedded:PATH": _Form("any GGUF file, run on this machine", EmbeddedModel.traits, _open_embedded),
+    _HUB_FORM: _Form(
+        "a GGUF file on the Hugging Face hub, fetched once and run on this machine; @REVISION at the end pins it",
+        EmbeddedModel.traits,
+        _open_embedded,
+    ),
     **{
         f"{each.name}:NAME": _Form(each.meaning, OpenAICompatible.traits, functools.partial(_open_provider, each))
         for each in PROVIDERS.values()
@@ -145,7 +165,7 @@ _FORMS = {
 MODEL_FORMS = {pattern: form.help for pattern, form in _FORMS.items()}
 """Every form of a model string, with what it means."""
 MODEL_SUMMARY = (
-    f"embedded, embedded:PATH, embedded:hf:OWNER/REPO/FILE.gguf, {', '.join(f'{name}:NAME' for name in PROVIDERS)}, "
+    f"embedded, embedded:PATH, {_HUB_FORM}, {', '.join(f'{name}:NAME' for name in PROVIDERS)}, "
     "http://HOST:PORT/v1#NAME or scripted:NAME; `populace models` explains them"
 )
 """Every form of a model string in one line, for the help of an option."""
@@ -156,6 +176,8 @@ _PATTERNS["https"] = _PATTERNS["http"]
 def _form(spec: str) -> _Form:
     scheme, _, argument = spec.partition(":")
     if scheme.partition("?")[0] == "embedded":  # The one scheme with options, and with an argument that may be missing.
+        if argument.startswith("hf:"):
+            return _FORMS[_HUB_FORM]._replace(traits=ModelTraits(local=True, hub_file=_hub_file(spec)))
         return _FORMS["embedded:PATH" if argument.partition("?")[0] else "embedded"]
     if scheme not in _PATTERNS or (scheme in ("http", "https") and not argument.startswith("//")):
         suggestion = suggest_model(spec, _PATTERNS, BUILT_IN)
