@@ -25,6 +25,7 @@ from populace.cli.options import (
 from populace.cli.output import facts, out, report_json, row_table, table, warn
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
+from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.questions import LOW_MASS
 from populace.runs import charts
@@ -86,12 +87,16 @@ def _default(parameter: Parameter) -> str:
 @model_option()
 def estimate_command(scenario: str, model: str, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
-    settings = scenario_class(**parameters(options, scenario_class))
+    report_estimate(scenario_class(**parameters(options, scenario_class)), model)
+
+
+def report_estimate(scenario: Scenario, model: str) -> None:
+    """Say what a run of a scenario would take on a model."""
     with closing(current_workspace().store()) as store:
-        result = estimate(settings, model=model, price=price_of(model), store=store)
+        result = estimate(scenario, model=model, price=price_of(model), store=store)
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
     report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
-    title = scenario_class.title()
+    title = type(scenario).title()
     out.print(f"[bold]{title}[/bold] on {model}, estimated from {result.runs} trial runs on random answers")
     no_cost = "unknown: `populace models` says where prices go"
     no_time = "unknown: no call of this model is in the call store yet"

@@ -11,6 +11,7 @@ from populace.base.errors import QuestionnaireError, StoppedError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
 from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.cli.scenarios import report_estimate
 from populace.cli.summary import show_run
 from populace.engine.run import simulate
 from populace.journal import RunSettings
@@ -26,6 +27,7 @@ from populace.surveys import Survey, SurveyResults, write_results
 @option("--weight", metavar="COLUMN", help="The column that holds weights.")
 @option("--margins", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Shares to rake to, as YAML.")
 @option("--about", multiple=True, metavar="COLUMN", help="A column that profiles are made of; all by default.")
+@option("--estimate", "only_estimate", is_flag=True, help="Say what it would cost, and ask nobody.")
 @settings_options(RunSettings)
 @call_options
 def survey_command(
@@ -37,6 +39,7 @@ def survey_command(
     weight: str | None,
     margins: str | None,
     about: tuple[str, ...],
+    only_estimate: bool,
     **options: Any,
 ) -> None:
     workspace = current_workspace()
@@ -49,6 +52,9 @@ def survey_command(
         about=about or None,
         workspace=workspace,
     )
+    if only_estimate:
+        report_estimate(scenario, options["model"])
+        return
     fetch_missing_models(options["model"] if options["decider"] == "model" else "")
     display = RunDisplay()
     try:

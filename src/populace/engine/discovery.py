@@ -28,9 +28,11 @@ SHIPPED = {
     "axelrod": "populace.scenarios.axelrod:Axelrod",
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
     "market": "populace.scenarios.market:Market",
-    "survey": "populace.surveys.scenario:SurveyScenario",
 }
 """The scenarios that ship, by name."""
+
+WITH_COMMANDS = {"survey": "populace.surveys.scenario:SurveyScenario"}
+"""Scenarios that a command of their own starts, so that they are found by name but not listed."""
 
 GROUP = "populace.scenarios"
 """The entry points under which other packages offer theirs."""
@@ -41,7 +43,7 @@ _LOADED: dict[str, type[Scenario]] = {}
 
 
 @functools.cache
-def known_scenarios() -> Mapping[str, str]:
+def known_scenarios() -> dict[str, str]:
     """All scenarios that can be named: shipped ones and those of other packages."""
     return {point.name: point.value for point in entry_points(group=GROUP)} | SHIPPED
 
@@ -56,7 +58,7 @@ def find_scenario(name: str) -> type[Scenario]:
     if name in _LOADED:
         return _LOADED[name]
     known = known_scenarios()
-    target = known.get(name, name)
+    target = (known | WITH_COMMANDS).get(name, name)
     where, _, class_name = target.rpartition(":") if ":" in target else (name, "", "")
     if where.endswith(".py"):
         return _only(_load_file(Path(where)), class_name, where)
@@ -93,7 +95,7 @@ def reference(scenario: type[Scenario]) -> str:
 
 def _reference(scenario: type[Scenario]) -> str:
     default = f"{scenario.__module__}:{scenario.__qualname__}"
-    for name, target in known_scenarios().items():
+    for name, target in (known_scenarios() | WITH_COMMANDS).items():
         home, _, class_name = target.partition(":")
         if class_name == scenario.__qualname__ and f"{scenario.__module__}.".startswith(f"{home}."):
             return name

@@ -62,11 +62,11 @@ def _write_statistical(results: SurveyResults, path: Path, ending: str) -> None:
         raise QuestionnaireError(f"{path.name} cannot be written: {error}.") from error
 
 
-def coded_table(results: SurveyResults) -> tuple[pl.DataFrame, dict[str, str], dict[str, dict[int, str]]]:
+def coded_table(results: SurveyResults) -> tuple[pl.DataFrame, dict[str, str], dict[str, dict[int | float, str]]]:
     """The table with codes in place of words, the label of each column, and the labels of codes."""
     table = results.table
     labels = {name: name.replace("_", " ") for name in table.columns}
-    value_labels: dict[str, dict[int, str]] = {}
+    value_labels: dict[str, dict[int | float, str]] = {}
     columns: list[pl.Expr] = []
     for variable in results.variables:
         labels[variable.name] = " ".join(variable.label.split())[:250]
