@@ -10,7 +10,6 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType

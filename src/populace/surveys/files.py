@@ -49,7 +49,7 @@ def _write_statistical(results: SurveyResults, path: Path, ending: str) -> None:
     frame, labels, value_labels = coded_table(results)
     try:
         if ending == ".sav":
-            pyreadstat.write_sav(frame, str(path), column_labels=labels, variable_value_labels=value_labels)
+            pyreadstat.write_sav(frame, str(path), column_labels={**labels}, variable_value_labels=value_labels)
         else:
             pyreadstat.write_dta(
                 frame,
