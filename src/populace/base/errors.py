@@ -11,6 +11,7 @@
     │   ├── ScenarioError        a scenario file that does not load
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
     │   ├── QuestionnaireError   a questionnaire or a file of respondents that cannot be used; names file and item
+    │   ├── UntrustedCodeError   a file names code that is not trusted
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
@@ -68,7 +69,7 @@ class PopulaceError(Exception):
     """
 
     code: ClassVar[str] = "P000"
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
     def __init_subclass__(cls, *, code: str | None = None, exit_code: int | None = None) -> None:
         cls.code = cls.code if code is None else code
@@ -151,6 +152,10 @@ class MemoryStreamError(UsageError, code="P108"):
 
 class QuestionnaireError(UsageError, code="P109"):
     """A questionnaire, a file of respondents or weights that cannot be used; the text names the file and the item."""
+
+
+class UntrustedCodeError(UsageError, code="P121"):
+    """A run, an experiment or a design names code that is not trusted; nothing of it was imported."""
 
 
 class WorldError(UsageError, code="P120"):
