@@ -79,10 +79,10 @@ def survey_command(
     show_run(run)
     for column in by:
         for item in _closed(results):
-            out.print()
+            out.print_line()
             table(results.crosstab_text(item.id, column), f"{item.id} by {column}")
     for file in files:
-        out.print(f"  wrote {file}")
+        out.print_line(f"  wrote {file}")
 
 
 def _closed(results: SurveyResults) -> list[Any]:

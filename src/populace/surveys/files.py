@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import QuestionnaireError, StorageError, UsageError
-from populace.base.foreign import csv_table
+from populace.base.foreign_columns import csv_table
 from populace.surveys.results import SurveyResults
 
 ENDINGS = (".csv", ".parquet", ".sav", ".dta")
