@@ -10,6 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from rich.text import Text
 
 from populace.base.formatting import duration, percent
+from populace.broker import money_text
 from populace.cli.output import err
 from populace.engine.simulation import Observer, Simulation
 from populace.models import Artifact, HubFile, model_traits
@@ -103,7 +104,7 @@ class RunDisplay(Observer):
         if usage.reused:
             parts.append(f"{percent(usage.reused_share)} reused")
         if usage.cost:
-            parts.append(f"cost {usage.cost:.4f}")
+            parts.append(f"cost {money_text(usage.cost)}")
         parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
         left = self._seconds_left(simulation)
         if left is not None:
