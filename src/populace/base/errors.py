@@ -10,6 +10,7 @@
     │   ├── InterventionError    an intervention that cannot be applied
     │   ├── ScenarioError        a scenario file that does not load
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
+    │   ├── UntrustedCodeError   a file names code that is not trusted
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
@@ -67,7 +68,7 @@ class PopulaceError(Exception):
     """
 
     code: ClassVar[str] = "P000"
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
     def __init_subclass__(cls, *, code: str | None = None, exit_code: int | None = None) -> None:
         cls.code = cls.code if code is None else code
@@ -146,6 +147,10 @@ class ScenarioError(UsageError, code="P107"):
 
 class MemoryStreamError(UsageError, code="P108"):
     """A memory that does not fit its stream, or is not there."""
+
+
+class UntrustedCodeError(UsageError, code="P121"):
+    """A run, an experiment or a design names code that is not trusted; nothing of it was imported."""
 
 
 class WorldError(UsageError, code="P120"):

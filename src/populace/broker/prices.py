@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from populace.base.documents import DocumentError, read_text
 from populace.base.errors import UsageError
+from populace.base.folders import user_folder
 from populace.models import Model, ModelTraits, Reply, model_traits
 
 EXAMPLE = """currency = "USD"
@@ -46,8 +48,7 @@ def price_file() -> Path:
     """The user's price table: POPULACE_PRICES, else prices.toml in the user's configuration folder."""
     if file := os.environ.get("POPULACE_PRICES"):
         return Path(file)
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "populace" / "prices.toml"
+    return (user_folder("XDG_CONFIG_HOME", ".config") or Path("~/.config/populace")) / "prices.toml"
 
 
 def price_of(model: Model | str) -> Price | None:
@@ -108,9 +109,9 @@ def _current_table() -> tuple[str, dict[str, Price]]:
     try:
         state = path.stat()
         return _read_table(path, state.st_mtime_ns, state.st_size)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return "", {}
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+    except (OSError, DocumentError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"the price table {path} cannot be read: {error}.",
             'It begins with currency = "USD"; each entry is ["pattern"] with prompt and completion, money for a '
@@ -121,7 +122,7 @@ def _current_table() -> tuple[str, dict[str, Price]]:
 @functools.lru_cache(maxsize=4)
 def _read_table(path: Path, changed_ns: int, size: int) -> tuple[str, dict[str, Price]]:
     """The currency and the prices by pattern; the table is read anew once it has changed."""
-    table: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    table: dict[str, Any] = tomllib.loads(read_text(path))
     unit = table.pop("currency", "")
     if not isinstance(unit, str) or not unit.isprintable() or len(unit) > 12:
         raise ValueError("currency is no short text")

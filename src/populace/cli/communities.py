@@ -90,7 +90,7 @@ def show_changed_thread(run: RunReader, post: int) -> None:
         out.print(line)
 
 
-@command("whatif")
+@command("whatif", code="needed")
 @run_argument(kind=Run)
 @reply_options
 @click.option("--seed", type=int, help="Another seed from there on; other threads then change as well.")
@@ -111,7 +111,7 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     out.print(f"  [dim]the thread now:[/dim]     populace show {changed.name} --thread {thread}")
 
 
-@command("multiverse")
+@command("multiverse", code="needed")
 @run_argument(kind=Run)
 @option("--n", "n", type=COUNT, default=5, help="How many runs.")
 @reply_options

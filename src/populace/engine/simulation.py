@@ -25,6 +25,7 @@ from populace.base.errors import (
     ReplayMismatchError,
     StoppedError,
     TooManyFailuresError,
+    UsageError,
 )
 from populace.base.randomness import stream
 from populace.broker import Usage
@@ -165,6 +166,9 @@ class Simulation:
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
+            if isinstance(error, UsageError):
+                # Calls may have been made: "bad input; nothing was started" would be wrong.
+                error.exit_code = PopulaceError.exit_code
             raise
         finally:
             gc.set_threshold(*thresholds)

@@ -2,6 +2,7 @@
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
 from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
+from populace.models.code import model_code
 from populace.models.embedded import EmbeddedModel
 from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
 from populace.models.embedding_cache import CachedEmbedder
@@ -39,6 +40,7 @@ __all__ = [
     "Scripted",
     "cache_folder",
     "check_model",
+    "model_code",
     "model_traits",
     "open_embedder",
     "open_model",

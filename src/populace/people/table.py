@@ -21,8 +21,11 @@ from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person
 from populace.people.selection import filter_expression
+from populace.people.tables import to_frame
 
 Id = int | str
+
+_TABLES = 'Write People.named(10), People.read("file.csv"), or People({"name": ["Ann", "Bo"], "age": [31, 45]}).'
 
 HEARD = "heard"
 """The column with what people were told by an announcement; prompts begin the situation with it."""
@@ -44,7 +47,8 @@ class People:
     """The people of a run, as columns.
 
     Args:
-        frame: A table with an `id` column of whole numbers or strings; without that column, people are numbered
+        frame: A table of polars or pandas, columns by name, or a list of rows as dicts. A column `id` of whole numbers
+            or strings identifies people. Without one, the index of a pandas table does; otherwise people are numbered
             from 0.
 
     Example:
@@ -55,7 +59,8 @@ class People:
         0.25
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: Any) -> None:
+        frame = frame.frame if isinstance(frame, People) else to_frame(frame, "the table", index="id", hint=_TABLES)
         if "id" not in frame.columns:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
         self._frame = _validate(frame)
@@ -113,6 +118,11 @@ class People:
     def ids(self) -> pl.Series:
         """The ids, in table order."""
         return self._frame["id"]
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether these are some people of a population, which can be read and asked but not changed."""
+        return self._selected
 
     @property
     def columns(self) -> list[str]:
