@@ -6,7 +6,7 @@ from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.base.formatting import plural
-from populace.broker import CallSettings
+from populace.broker import CallSettings, money_text
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow
 from populace.experiments.plan import ExperimentPlan, Keep
@@ -124,7 +124,7 @@ class ReplicateRounds:
         if stop.max_calls is not None and self.calls >= stop.max_calls:
             return f"the budget of {plural(stop.max_calls, 'call')} is reached"
         if stop.max_money is not None and self.money >= stop.max_money:
-            return f"the budget of {stop.max_money:g} in money is reached"
+            return f"the budget of {money_text(stop.max_money, 2)} is reached"
         return ""
 
     def _jobs(self, replicates: int) -> list[RunJob]:

@@ -75,7 +75,9 @@ def parameters_text(parameters: dict[str, Any]) -> str:
 
 
 def _short_text(value: Any) -> str:
-    return str(value.get("name") or value_text(value)) if isinstance(value, dict) else value_text(value)
+    if not isinstance(value, dict):
+        return value_text(value)
+    return str(value.get("name") or value.get("title") or value_text(value))
 
 
 def settings_rows(run: RunReader) -> list[tuple[str, str]]:
