@@ -13,7 +13,7 @@ from rich.progress import Progress
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.cli.options import COUNT, command, current_workspace, option
+from populace.cli.options import COUNT, command, current_workspace, option, workspace_argument
 from populace.cli.output import as_json, err, facts, out, plural, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
@@ -66,8 +66,7 @@ def experiment_command(
         report_json(design)
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
-    where = "" if place.folder == Workspace().folder else f" --workspace {shlex.quote(str(place.folder))}"
-    again = f"populace experiment {shlex.quote(file)}{where}"
+    again = f"populace experiment {shlex.quote(file)}{workspace_argument()}"
     try:
         results = experiment.run(
             workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()

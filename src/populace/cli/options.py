@@ -1,6 +1,7 @@
 """Options that several commands share, and those that a scenario's parameters become."""
 
 import json
+import shlex
 from collections.abc import Callable, Container
 from typing import Any, TypeVar
 
@@ -67,6 +68,12 @@ def current_workspace() -> Workspace:
     """The workspace that `--workspace` names, or the default one."""
     workspace: Workspace = click.get_current_context().meta[_WORKSPACE]
     return workspace
+
+
+def workspace_argument() -> str:
+    """What to add to a command so that it works on the same workspace: `--workspace FOLDER`, or nothing."""
+    folder = current_workspace().folder
+    return "" if folder == Workspace().folder else f" --workspace {shlex.quote(str(folder))}"
 
 
 def run_argument(name: str = "run", kind: type[RunReader] = RunReader) -> Callable[[CommandT], CommandT]:

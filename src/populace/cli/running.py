@@ -1,12 +1,13 @@
 """Commands that run: run, resume, replay and fork, and those that pause or stop a run in progress."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from populace.base.errors import StoppedError, UsageError
+from populace.base.errors import ModelError, StoppedError, UsageError
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -18,6 +19,7 @@ from populace.cli.options import (
     parameters,
     run_argument,
     settings_options,
+    workspace_argument,
 )
 from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
@@ -106,9 +108,13 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except StoppedError as error:
+    except (StoppedError, ModelError) as error:
         if display.run_name:
-            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+            advice = f"{error.hint} " if isinstance(error, ModelError) and error.hint else ""
+            error.hint = (
+                f"{advice}Nothing that was paid for is lost. "
+                f"Continue with: populace resume {shlex.quote(display.run_name)}{workspace_argument()}"
+            )
         raise
 
 

@@ -68,6 +68,8 @@ def show_run(run: RunReader) -> None:
 def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
     usage, regime = summary.usage, summary.regime
     calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), {usage.tokens:,} tokens"
+    if usage.estimated:
+        calls += " (estimated)" if usage.estimated == usage.calls else f" ({usage.estimated:,} calls estimated)"
     if summary.price is not None:
         calls += f", cost {usage.cost:.4f}" if summary.price.prompt or summary.price.completion else ", no cost"
     if usage.failures:

@@ -32,6 +32,7 @@ from populace.journal import (
     RunSettings,
     Status,
     Stop,
+    SwapModel,
     author,
     environment,
     now,
@@ -220,6 +221,7 @@ def simulate(
     """
     model = settings.get("model")
     calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
+    run_settings.on_failure = run_settings.on_failure or scenario.on_failure
     refuse_unknown(settings, simulate)
     workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     manifest = Manifest(
@@ -252,6 +254,7 @@ def _start(
     async def go() -> Run:
         if manifest.regime.decider == "model":
             model = await session.model(manifest.regime.model)
+            session.check_prices(each.model for each in manifest.interventions if isinstance(each, SwapModel))
             manifest.models = {model.spec: model.fingerprint}
         record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
         with _locked(record):

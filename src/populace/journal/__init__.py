@@ -16,7 +16,7 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, MemoryRecord, Record
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.segments import collect_tables
-from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
+from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
 __all__ = [
     "DECIDERS",
@@ -29,6 +29,7 @@ __all__ = [
     "Journal",
     "Manifest",
     "MemoryRecord",
+    "OnFailure",
     "Parent",
     "Record",
     "Regime",

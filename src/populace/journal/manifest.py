@@ -28,15 +28,15 @@ FORMAT = 1
 """The version of the run folder; a newer one is refused before anything else of it is read."""
 
 State = Literal["running", "complete", "stopped", "failed"]
-StopKind = Literal["done", "scenario", "budget", "failures", "interrupted", "error"]
+StopKind = Literal["done", "scenario", "budget", "service", "failures", "interrupted", "error"]
 
 
 class Stop(pydantic.BaseModel):
     """Why a run ended, as data.
 
     Attributes:
-        kind: All steps are `done`; the `scenario` ended it; a `budget` is spent; too many calls were `failures`; it
-            was `interrupted`; or an `error` ended it.
+        kind: All steps are `done`; the `scenario` ended it; a `budget` is spent; the `service` of a model failed; it
+            was `interrupted`; or an `error` ended it. Earlier versions wrote `failures` after many failures in a row.
         limit: The limit that was reached: calls, tokens, money or seconds.
         allowed: The value of the limit.
         spent: What was spent of it.

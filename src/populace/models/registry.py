@@ -17,7 +17,7 @@ from populace.models.scripted import Scripted, open_script
 
 
 def open_model(
-    spec: str, *, concurrency: int = 16, timeout_s: float = 120.0, progress: Progress | None = None
+    spec: str, *, concurrency: int = 16, timeout_s: float = 120.0, retries: int = 4, progress: Progress | None = None
 ) -> Model:
     """Make the model that a string names; it is not started yet.
 
@@ -25,13 +25,14 @@ def open_model(
         spec: A model string of one of `MODEL_FORMS`.
         concurrency: How many requests may be under way at once, where a server or a script answers.
         timeout_s: How long one attempt to get a reply from a server may take.
+        retries: How many times an attempt that failed is repeated.
         progress: Called while the file of the embedded model is downloaded.
 
     Example:
         >>> open_model("scripted:uniform").spec
         'scripted:uniform'
     """
-    return _form(spec).open(spec, _Settings(concurrency, timeout_s, progress))
+    return _form(spec).open(spec, _Settings(concurrency, timeout_s, retries, progress))
 
 
 def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
@@ -57,6 +58,7 @@ def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
 class _Settings(NamedTuple):
     concurrency: int
     timeout_s: float
+    retries: int
     progress: Progress | None
 
 
@@ -76,6 +78,7 @@ def _open_openai(spec: str, settings: _Settings) -> Model:
         key_variables=("OPENAI_API_KEY",),
         concurrency=settings.concurrency,
         timeout_s=settings.timeout_s,
+        retries=settings.retries,
     )
 
 
@@ -86,7 +89,12 @@ def _open_address(spec: str, settings: _Settings) -> Model:
     except ValueError as error:
         raise ModelError(f"{spec!r} is not a valid address: {error}.") from error
     return OpenAICompatible(
-        base_url, name or None, spec=spec, concurrency=settings.concurrency, timeout_s=settings.timeout_s
+        base_url,
+        name or None,
+        spec=spec,
+        concurrency=settings.concurrency,
+        timeout_s=settings.timeout_s,
+        retries=settings.retries,
     )
 
 
