@@ -1,6 +1,5 @@
 """Commands that run: run, resume, replay and fork, and those that pause or stop a run in progress."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,18 +12,19 @@ from populace.cli.options import (
     call_options,
     chart_option,
     command,
+    command_line,
     current_workspace,
     interventions_option,
     parameter_value,
     parameters,
     run_argument,
     settings_options,
-    workspace_argument,
 )
 from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
 from populace.engine.discovery import find_scenario
+from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.scenario import Scenario
@@ -51,7 +51,7 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
     show_finished_run(run, chart)
 
 
-@command("resume")
+@command("resume", code="needed")
 @run_argument(kind=Run)
 @call_options
 @chart_option
@@ -71,7 +71,7 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
     show_finished_run(run, chart)
 
 
-@command("replay")
+@command("replay", code="needed")
 @run_argument(kind=Run)
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
@@ -84,7 +84,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
 
 
-@command("fork")
+@command("fork", code="needed")
 @run_argument(kind=Run)
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
@@ -94,7 +94,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
 @chart_option
 def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **options: Any) -> None:
     regime = run.manifest.regime
-    parameters = _changes(changes, find_scenario(run.manifest.scenario))
+    parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
     fetch_missing_models((options["model"] or regime.model) if decider == "model" else "")
     with _resumable_run() as display:
@@ -111,10 +111,8 @@ def _resumable_run() -> Iterator[RunDisplay]:
     except (StoppedError, ModelError) as error:
         if display.run_name:
             advice = f"{error.hint} " if isinstance(error, ModelError) and error.hint else ""
-            error.hint = (
-                f"{advice}Nothing that was paid for is lost. "
-                f"Continue with: populace resume {shlex.quote(display.run_name)}{workspace_argument()}"
-            )
+            again = command_line("resume", display.run_name)
+            error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
         raise
 
 

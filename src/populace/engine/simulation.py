@@ -7,6 +7,7 @@ recorded answers; that is all that resuming, replaying and forking are.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import inspect
 import time
@@ -18,26 +19,30 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import (
-    BudgetError,
     InterruptedRunError,
     ModelError,
     PopulaceError,
     ReplayMismatchError,
-    ScenarioError,
-    ServiceError,
     StoppedError,
-    line_in,
+    UsageError,
 )
 from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import InquiryResult, RecordedStep, decide, rejected_prompts, replay
 from populace.engine import step_tables
-from populace.engine.scenario import Scenario, plain_metric
+from populace.engine.metrics import plain_metric
+from populace.engine.scenario import Scenario
+from populace.engine.scenario_code import (
+    check_length,
+    check_setup,
+    check_step,
+    code_outside_step,
+    error_in_scenario,
+)
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.stage import Stage
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
-from populace.people import People
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -159,15 +164,15 @@ class Simulation:
                 if self.stopping:
                     raise InterruptedRunError("interrupted between two steps.")
                 await self._advance()
-        except StoppedError as stop:
+        except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
-            self.record.set_status(state="stopped", reason=stop.what, stop=_stop(stop))
-            raise
-        except ModelError as error:
-            self.record.set_status(state="stopped", reason=error.what, stop=Stop(kind="service"))
+            self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop))
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
+            if isinstance(error, UsageError):
+                # Calls may have been made: "bad input; nothing was started" would be wrong.
+                error.exit_code = PopulaceError.exit_code
             raise
         finally:
             gc.set_threshold(*thresholds)
@@ -195,10 +200,9 @@ class Simulation:
     async def _begin(self) -> None:
         self._current = _Step(0, start=time.monotonic())
         people = await self._drive(call_and_wait(self.scenario.setup), "0")
-        if not isinstance(people, People):
-            raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(people).__name__}, not People.")
-        self._stage.people = people
-        self.planned = self.scenario.length()
+        # A copy, so that people who are used for several runs are the same at the beginning of each.
+        self._stage.people = check_setup(self.scenario, people).copy()
+        self.planned = self._length()
         await self._commit()
 
     async def _advance(self) -> None:
@@ -207,26 +211,31 @@ class Simulation:
         self._stage.step = number
         self._stage.events, self._stage.rngs = [], {}
         self._intervene(number)
-        await self._drive(self.scenario.step(), str(number))
+        check_step(self.scenario, await self._drive(self.scenario.step(), str(number)))
         self.step = number
-        self.planned = self.scenario.length()
+        self.planned = self._length()
         await self._commit()
 
     async def _drive(self, body: Coroutine[Any, Any, Any], path: str) -> Any:
-        """Run code of the scenario; what it raises is reported with the line that raised it."""
-        try:
-            return await self._driver.run(body, Scope(path))
-        except PopulaceError:
-            raise
-        except Exception as error:
-            file = inspect.getsourcefile(type(self.scenario)) or ""
-            line = line_in(error, file)
-            if line is None:
-                raise
-            raise ScenarioError(
-                f"{file}, line {line}, in step {path}: {type(error).__name__}: {error}.",
-                "Set POPULACE_DEBUG=1 to see the whole traceback.",
-            ) from error
+        """Run code of the scenario; what it raises is reported with the lines that raised it."""
+        with error_in_scenario(f"step {path}" if path != "0" else "setup"):
+            try:
+                result = await self._driver.run(body, Scope(path))
+                for call in list(self._stage.pending.values()):
+                    raise call.missing_await()
+                return result
+            finally:
+                for call in list(self._stage.pending.values()):
+                    call.close()
+                self._stage.pending.clear()
+
+    def _outside_step(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Run code of the scenario that may read the people but not change them."""
+        return code_outside_step(name, self.scenario.people)
+
+    def _length(self) -> int | None:
+        with self._outside_step("length"):
+            return check_length(self.scenario, self.scenario.length())
 
     def _enter(self, regime: Regime) -> None:
         """A fork's own settings, from the step at which it leaves its parent."""
@@ -299,10 +308,11 @@ class Simulation:
             if regime.since == self.step + 1:
                 # A fork may leave its parent at the very end, where its settings decide whether there is more to do.
                 self._enter(regime)
-                self.planned = self.scenario.length()
+                self.planned = self._length()
         if self.planned is not None and self.step >= self.planned:
             return f"all {self.planned} steps are done", "done"
-        reason = self.scenario.stop() if self.step else None
+        with self._outside_step("stop"):
+            reason = self.scenario.stop() if self.step else None
         return (reason, "scenario") if reason else None
 
     async def _wait_while_paused(self) -> None:
@@ -325,7 +335,8 @@ class Simulation:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
         rows, changed_columns = people.take_changes()
-        self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self._metrics.items()}
+        with self._outside_step("a metric"):
+            self.metrics = {name: plain_metric(f(self.scenario), name) for name, f in self._metrics.items()}
         tables: dict[str, pl.DataFrame] = {}
         if self._current.asks:
             tables |= step_tables.question_tables(self._current.asks)
@@ -360,18 +371,7 @@ class Simulation:
                 step=number,
             )
         names = list(tables) if self.verify else ["metrics"]
-        for name in names:
-            then, now = self.source.table(number, name), tables[name]
-            if then is not None:
-                # A run folder of an earlier version may lack a column that is written today.
-                now = now.select([column for column in now.columns if column in then.columns or name == "people"])
-            if then is None or not then.equals(now):
-                difference = step_tables.first_difference(then, now)
-                raise ReplayMismatchError(
-                    f"run {self.source.name}, step {number}: the replay made other {name}: {difference}",
-                    "The scenario's mechanics changed after the recording, or depend on something outside the run.",
-                    step=number,
-                )
+        step_tables.compare_tables(self.source, number, {name: tables[name] for name in names})
 
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
@@ -396,12 +396,3 @@ async def call_and_wait(function: Any) -> Any:
     """What a function returns, whether it is a coroutine or not."""
     result = function()
     return await result if inspect.isawaitable(result) else result
-
-
-def _stop(error: StoppedError) -> Stop:
-    """Why a run stopped early, as data."""
-    if isinstance(error, BudgetError):
-        return Stop(kind="budget", limit=error.limit, allowed=error.allowed, spent=error.spent)
-    if isinstance(error, ServiceError):
-        return Stop(kind="service")
-    return Stop(kind="interrupted" if isinstance(error, InterruptedRunError) else "error")

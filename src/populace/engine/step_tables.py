@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import ReplayMismatchError
 from populace.base.formatting import compact_json
 from populace.deciders import InquiryResult, rejected_prompts
 from populace.engine.stage import Event
+from populace.journal import Record
 from populace.prompting import Inquiry
 from populace.questions import LOW_MASS
 
@@ -116,6 +118,21 @@ def _rejected_count(result: InquiryResult) -> int:
         return 0
     rejected = result.prompts.filter(pl.col("status") == "rejected")["prompt"].to_numpy()
     return int(np.isin(result.answers.prompt, rejected).sum())
+
+
+def compare_tables(source: Record, step: int, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Raise ReplayMismatchError where a replayed step made other tables than the source holds."""
+    for name, now in tables.items():
+        then = source.table(step, name)
+        if then is not None:
+            # A run folder of an earlier version may lack a column that is written today.
+            now = now.select([column for column in now.columns if column in then.columns or name == "people"])
+        if then is None or not then.equals(now):
+            raise ReplayMismatchError(
+                f"run {source.name}, step {step}: the replay made other {name}: {first_difference(then, now)}",
+                "The scenario's mechanics changed after the recording, or depend on something outside the run.",
+                step=step,
+            )
 
 
 def first_difference(before: pl.DataFrame | None, after: pl.DataFrame) -> str:

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import openai
 
+from populace.base.errors import ModelError
+
 MAX_REPLY_BYTES = 8 << 20
 """The largest body of a reply, in bytes."""
 MAX_VECTORS_BYTES = 128 << 20
@@ -51,6 +53,12 @@ def refusal(error: openai.APIConnectionError) -> RefusedResponseError | None:
     """Why a response was refused, where that is what broke the connection."""
     cause = error.__cause__
     return cause if isinstance(cause, RefusedResponseError) else None
+
+
+def redirect_error(address: str, error: openai.APIConnectionError) -> ModelError | None:
+    """The error to raise where a server wants requests to go elsewhere."""
+    cause = refusal(error)
+    return ModelError(f"{address}: {cause}.") if isinstance(cause, RefusedRedirectError) else None
 
 
 def _check(response: Any, limit: int) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from populace.base.errors import EmbeddingError, ModelError, ModelUnreachableError
 from populace.models.embedders import Vectors, unit_vectors
-from populace.models.openai_compatible import check_address, read_key, rejected_key_error, unreachable_error
 from populace.models.reply_checks import estimate_tokens, read_json, read_vectors, token_count
+from populace.models.server_access import check_address, read_key, rejected_key_error, unreachable_error
 
 if TYPE_CHECKING:
     import openai
@@ -88,7 +88,7 @@ class OpenAIEmbedder:
             time.sleep(min(8.0, 0.25 * 2**attempt))
             outcome = self._attempt(body)
         if isinstance(outcome, ModelError):
-            raise outcome
+            raise outcome from None
         vectors, tokens, estimated = outcome
         if self._on_tokens is not None:
             self._on_tokens(tokens, estimated)
@@ -104,7 +104,7 @@ class OpenAIEmbedder:
         """Send one request once: vectors, tokens and whether these are estimated, or an error that may pass."""
         import openai
 
-        from populace.models.bounded_http import RefusedRedirectError, refusal
+        from populace.models.bounded_http import redirect_error, refusal
 
         try:
             data = read_json(self._within_time(body))
@@ -117,9 +117,9 @@ class OpenAIEmbedder:
         except openai.NotFoundError:
             raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
         except openai.APIConnectionError as error:
+            if redirect := redirect_error(self.base_url, error):
+                raise redirect from None
             refused = refusal(error)
-            if isinstance(refused, RefusedRedirectError):
-                raise ModelError(f"{self.base_url}: {refused}.") from None
             return ModelError(f"{self.base_url}: {refused}.") if refused else unreachable_error(self.base_url)
         except openai.APIStatusError as error:
             failed = ModelError(f"{self.base_url} answered {error.status_code} to embeddings.", "Try again later.")

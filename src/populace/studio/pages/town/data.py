@@ -12,7 +12,7 @@ import polars as pl
 from populace.base.errors import UsageError, WorldError
 from populace.base.formatting import time_of_day
 from populace.base.randomness import stream
-from populace.engine.discovery import find_scenario
+from populace.engine.replay import scenario_class
 from populace.journal import Journal
 from populace.people import Id
 from populace.runs.reader import RunReader
@@ -70,7 +70,7 @@ class TownRun:
 
     def __init__(self, run: RunReader) -> None:
         self.run = run
-        scenario = find_scenario(run.manifest.scenario)
+        scenario = scenario_class(run)
         if not issubclass(scenario, TownLife):
             raise UsageError(
                 f"{run.name} is a run of {scenario.title()}, which has no town.",
