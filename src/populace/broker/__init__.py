@@ -2,7 +2,7 @@
 
 from populace.broker.broker import Broker
 from populace.broker.call_settings import CallSettings
-from populace.broker.prices import FREE, Price, price_file, price_of
+from populace.broker.prices import FREE, Price, cost_text, currency, money_text, price_file, price_of
 from populace.broker.store import CallStore, MemoryCallStore
 from populace.broker.usage import Usage
 
@@ -14,6 +14,9 @@ __all__ = [
     "MemoryCallStore",
     "Price",
     "Usage",
+    "cost_text",
+    "currency",
+    "money_text",
     "price_file",
     "price_of",
 ]
