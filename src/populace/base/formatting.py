@@ -75,3 +75,13 @@ def json_data(value: Any) -> Any:
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return str(value)
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    Example:
+        >>> plural(1, "replicate"), plural(1200, "run")
+        ('1 replicate', '1,200 runs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,6 +1,7 @@
 """How a command reports: text for a person, or one JSON document for a program."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from populace.base.errors import PopulaceError
 from populace.base.formatting import json_data
+from populace.base.formatting import plural as plural
 
 AS_JSON = "populace.as_json"
 """The key in the meta data of click's context under which `--json` is kept."""
@@ -112,20 +114,12 @@ def show_changes(lines: Iterable[str]) -> None:
             out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
 
 
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    Example:
-        >>> plural(1, "replicate"), plural(1200, "run")
-        ('1 replicate', '1,200 runs')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def cell_text(value: Any) -> str:
-    """A value of a table in words; floats are rounded to four digits."""
-    if value is None:
+    """A value of a table in words; floats are rounded to four digits, and what is no number is a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, float):
+        if math.isinf(value):
+            return "∞" if value > 0 else "-∞"
         return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
     return str(value)

@@ -155,7 +155,7 @@ class Simulation:
                 await self._advance()
         except StoppedError as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
-            self.record.set_status(state="stopped", reason=stop.what, stop=_stop(stop))
+            self.record.set_status(state="stopped", reason=stop.what, stop=stop_of(stop))
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
@@ -379,7 +379,7 @@ async def call_and_wait(function: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-def _stop(error: StoppedError) -> Stop:
+def stop_of(error: StoppedError) -> Stop:
     """Why a run stopped early, as data."""
     if isinstance(error, BudgetError):
         return Stop(kind="budget", limit=error.limit, allowed=error.allowed, spent=error.spent)

@@ -11,7 +11,6 @@ from populace.experiments.plan import ExperimentPlan
 from populace.experiments.pool import WorkerPool
 from populace.experiments.rehearsal import check_experiment
 from populace.experiments.results import Results
-from populace.experiments.worker import INTERRUPTED
 
 
 class Experiment(ExperimentPlan):
@@ -55,14 +54,14 @@ class Experiment(ExperimentPlan):
             check_experiment(self, arms, rehearse=check)
         folder = existing or ExperimentFolder.make(self, arms, place)
         with folder.locked():
-            folder.write(state="running", reason="", experiment=self.data())
+            folder.write(state="running", reason="", stop=None, experiment=self.data())
             pool = WorkerPool(folder, place.folder, default_keep(self, arms), workers or default_workers(self, arms))
             progress = observer or ExperimentObserver()
             try:
-                state, reason = ReplicateRounds(self, arms, folder, pool, retry, progress).to_the_end()
+                ending = ReplicateRounds(self, arms, folder, pool, retry, progress).to_the_end()
             except (KeyboardInterrupt, InterruptedRunError):
                 pool.halt()
-                folder.write(state="stopped", reason=INTERRUPTED)
+                folder.write(state="stopped", reason="interrupted", stop="interrupted")
                 raise InterruptedRunError(
                     f"the experiment {folder.path.name} was interrupted.",
                     "Runs that ended are kept; start it again in the same way and it goes on.",
@@ -70,5 +69,5 @@ class Experiment(ExperimentPlan):
             finally:
                 pool.close()
                 progress.on_end()
-            folder.write(state=state, reason=reason)
+            folder.write(state=ending.state, reason=ending.reason, stop=ending.kind)
         return Results(folder)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
-import yaml
 from pydantic import BeforeValidator
 
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
@@ -17,6 +16,7 @@ from populace.experiments.arms import SETTINGS, Arm, seed_of
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan_file import add_line, read_plan_file
 from populace.journal import DECIDERS, RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
@@ -54,11 +54,15 @@ class StoppingRule(pydantic.BaseModel):
 
 def _read_outcomes(outcomes: Any) -> Any:
     items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
+    if not isinstance(items, list | tuple):
+        raise ValueError("outcomes are a list, such as [share_blue, mean(share_blue)]")
     return [Outcome.read(each) if isinstance(each, str) else each for each in items]
 
 
 def _read_factors(factors: Any) -> Any:
-    return {name: Factor.read(str(name), levels) for name, levels in dict(factors).items()}
+    if not isinstance(factors, Mapping):
+        raise ValueError("factors are a mapping from names to levels, such as {initial_share: [0.3, 0.7]}")
+    return {str(name): Factor.read(str(name), levels) for name, levels in factors.items()}
 
 
 def _read_scenario(scenario: Any) -> Any:
@@ -126,23 +130,24 @@ class ExperimentPlan(RunSettings):
     def read(cls, path: str | Path) -> Self:
         """An experiment from a YAML file."""
         path = Path(path)
-        try:
-            data = yaml.safe_load(path.read_text())
-        except OSError as error:
-            raise UsageError(f"the experiment {path} cannot be read: {error.strerror}.") from error
-        except yaml.YAMLError as error:
-            raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
-        if not isinstance(data, dict):
-            raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
-        data = {"name": path.stem} | {str(key): value for key, value in data.items()}
+        data, text = read_plan_file(path)
+        data = {"name": path.stem} | data
         scenario = data.get("scenario")
         if isinstance(scenario, str) and ".py" in scenario and (path.parent / scenario.partition(":")[0]).is_file():
             data["scenario"] = str(path.parent.resolve() / scenario)
-        return cls(**data)
+        try:
+            return cls(**data)
+        except UsageError as error:
+            add_line(error, path, text)
+            raise
 
     def data(self) -> dict[str, Any]:
         """The experiment as plain data, from which it can be made again."""
         data = self.model_dump(mode="json", exclude={"factors"})
+        for outcome in data["outcomes"]:
+            if outcome["share"] is None:
+                # Left out where it is not said, so that experiments of earlier versions keep their label.
+                del outcome["share"]
         return data | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
 
     def arms(self) -> list[Arm]:
@@ -239,6 +244,8 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     part = parts.get(first["loc"][0]) if first["type"] == "extra_forbidden" else None
     if part is not None:
         return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)
+    if first["type"] == "too_short":
+        return ParameterError(f"an experiment needs at least one {where.removesuffix('s')}.")
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return ParameterError(
