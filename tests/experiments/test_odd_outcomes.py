@@ -96,7 +96,7 @@ def test_one_replicate_of_points_is_one_replicate(tmp_path: Path) -> None:
     changes: dict[str, Any] = {"design": "latin-hypercube", "replicates": 1}
     done = populace("experiment", written(tmp_path, "any", "one", **changes), "--workers", "1", "--no-check")
     assert done.returncode == 0, done.stderr
-    assert "the replicate of 16 arms ended" in done.stdout
+    assert "done: 1 replicate of 16 arms" in done.stdout
     assert "1 replicates" not in done.stdout
 
 
@@ -130,4 +130,4 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     for file in ("odd.yaml", "deep.yaml"):
         done = populace("experiment", file)
         assert done.returncode == 2, done.stderr
-        assert "is not YAML" in done.stderr
+        assert "cannot be read" in done.stderr

@@ -6,14 +6,15 @@ to standard error.
 """
 
 import importlib
-import json
+import io
 import os
 import sys
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
+from populace.base.foreign import for_json, for_terminal
 
 COMMANDS = {
     "studio": "Open Studio, the web application: start, watch, open, fork and compare runs.",
@@ -62,10 +63,13 @@ _MODULES = {
 }
 """The commands by the module that holds them."""
 
+ARGUMENTS = "populace.arguments"
+"""The key in the meta data of click's context under which the words of the command are kept."""
+
 EXIT_CODES = {
     0: "done",
     1: "a bug in Populace or in a scenario",
-    2: "bad input; nothing was started",
+    2: "bad input, or code that is not trusted; nothing was started",
     3: "the model cannot be used",
     4: "a run folder, the call store or the disk cannot be used",
     5: "stopped by the budget or by a failing model; the run can be resumed",
@@ -96,6 +100,7 @@ class _Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise UnknownNameError("command", args[0], COMMANDS)
+        ctx.meta[ARGUMENTS] = list(args)
         return super().resolve_command(ctx, args)
 
 
@@ -111,7 +116,16 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and end with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A stream that is not UTF-8 shows what it cannot write as escapes.
+        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_main())
+
+
+def is_unicode(stream: IO[str]) -> bool:
+    """Whether a stream can write every character."""
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def _main() -> int:
@@ -152,5 +166,5 @@ def _report_error(error: PopulaceError) -> int:
 def _report(kind: str, code: str, what: str, hint: str, paragraph: str) -> None:
     if "--json" in sys.argv:
         error = {"type": kind, "code": code, "message": what, "hint": hint}
-        click.echo(json.dumps({"status": "error", "error": error}, ensure_ascii=False))
-    click.echo(paragraph, err=True)
+        click.echo(for_json({"status": "error", "error": error}, ascii_only=not is_unicode(sys.stdout)))
+    click.echo(for_terminal(paragraph), err=True)

@@ -1,6 +1,5 @@
 """experiment: arms, seeds, effects."""
 
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,10 @@ import polars as pl
 from rich.progress import Progress
 
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
-from populace.base.formatting import duration, percent
+from populace.base.formatting import duration, percent, plural
 from populace.broker import price_of
-from populace.cli.options import COUNT, command, current_workspace, option
-from populace.cli.output import as_json, err, facts, out, plural, report_json, report_rows, table, warn
+from populace.cli.options import COUNT, command, command_line, current_workspace, option
+from populace.cli.output import as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
@@ -32,7 +31,7 @@ from populace.tools.estimate import estimate
 _FEW_ARMS = 12
 
 
-@command("experiment")
+@command("experiment", code="needed")
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
@@ -56,7 +55,7 @@ def experiment_command(
         return 0
     if file is None:
         raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, or --list.")
-    experiment = Experiment.read(file)
+    experiment = Experiment.read(file, workspace=place.folder)
     if replicates is not None:
         experiment = Experiment(**(experiment.data() | {"replicates": replicates}))
     arms = experiment.arms()
@@ -67,8 +66,7 @@ def experiment_command(
         report_json(design)
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
-    where = "" if place.folder == Workspace().folder else f" --workspace {shlex.quote(str(place.folder))}"
-    again = f"populace experiment {shlex.quote(file)}{where}"
+    again = command_line("experiment", file)
     try:
         results = experiment.run(
             workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
@@ -104,7 +102,7 @@ class ExperimentDisplay(ExperimentObserver):
         self._done = self._before = done
         self._total = total
         if done:
-            err.print(f"{done:,} of {total:,} runs are there already")
+            err.print_line(f"{done:,} of {plural(total, 'run')} done before")
         if err.is_terminal and done < total:
             self._bar = new_bar("runs", total=total, completed=done)
             self._bar.start()
@@ -119,7 +117,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._bar.update(self._bar.task_ids[0], completed=self._done, total=total, state=self._state(now))
         elif now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
+            err.print_line(f"{self._done:,} of {plural(total, 'run')}  {self._state(now)}")
 
     def on_end(self) -> None:
         """Stop showing."""
@@ -156,7 +154,8 @@ def result_caveats(results: Results) -> list[str]:
     if results.failures.height:
         first = results.failures.row(0, named=True)
         texts.append(
-            f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
+            f"{results.failures.height} of {plural(results.runs.height, 'run')} failed "
+            f"({percent(results.failure_rate)}); "
             f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
         )
     basis = validity_basis(results)
@@ -166,24 +165,26 @@ def result_caveats(results: Results) -> list[str]:
 
 def show_results(results: Results, command: str) -> None:
     """Print effects, failures and what to do next."""
-    out.print(f"\n[bold]{results.name}[/bold]  {results.state}: {results.reason}")
+    out.print_line("\n", bold(results.name), f"  {results.state}: {results.reason}")
     if results.experiment.question:
-        out.print(f"  {results.experiment.question}")
+        out.print_line(f"  {results.experiment.question}")
     for outcome in results.experiment.outcomes:
-        out.print()
+        out.print_line()
         _show_outcome(results, outcome.name)
     card = validity(results)
     for text in result_caveats(results):
         if text not in card.warnings:
             warn(text)
     rate = percent(results.failure_rate)
-    out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
-    out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
+    out.print_line(
+        "\n  ", dim("failed"), f"  {results.failures.height} of {plural(results.runs.height, 'run')} ({rate})"
+    )
+    out.print_line("  ", dim("folder"), f"  {results.folder.path}   ", dim("table"), f" {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
-        out.print(f"  [dim]continue:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+        out.print_line("  ", dim("continue:"), f"  {command}{(' --retry' if results.failures.height else '')}")
     print_validity(card)
-    out.print(f"  [dim]report:[/dim]  populace report {results.name}")
-    out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
+    out.print_line("  ", dim("report:"), f"  populace report {results.name}")
+    out.print_line("  ", dim("in Python:"), f"  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
 
 def _show_outcome(results: Results, name: str) -> None:
@@ -196,22 +197,22 @@ def _show_outcome(results: Results, name: str) -> None:
         table(shown, f"{name}, 95 % intervals{' of shares (Wilson)' if results.is_share(name) else ''}")
         missing = int(results.runs.filter(pl.col("status") == "complete")[name].null_count())
         if missing:
-            out.print(f"  [dim]{plural(missing, 'complete run')} gave no value and {_are(missing)} not counted[/dim]")
+            text = f"{plural(missing, 'complete run')} gave no value and {'is' if missing == 1 else 'are'} not counted"
+            out.print_line("  ", dim(text))
         if not results.experiment.design.sampled:
             effects = results.effects(name)
-            out.print()
+            out.print_line()
             columns = effects.drop("seeds", "mean", "baseline_mean", "standardised", "method")
             texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
-            table(columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}), _effects_title(name))
+            table(
+                columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}),
+                f"Effects on {name}, 95 % intervals",
+            )
             same = effects.filter(pl.col("p").is_null())
             if same.height:
-                out.print(f"  [dim]{_no_p(same.height, effects.height)}[/dim]")
+                out.print_line("  ", dim(_no_p(same.height, effects.height)))
     except PopulaceError as error:
         warn(f"{name}: {error.what}")
-
-
-def _effects_title(outcome: str) -> str:
-    return f"Effects on {outcome}, 95 % intervals"
 
 
 def _no_p(same: int, total: int) -> str:
@@ -220,10 +221,6 @@ def _no_p(same: int, total: int) -> str:
     return (
         f"{subject} {verb} no p value (–): every replicate gave the same difference, so nothing varies to test against"
     )
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
@@ -260,7 +257,7 @@ def _estimate(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
 
 
 def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]) -> None:
-    out.print(f"[bold]{design['name']}[/bold]  {experiment.question}")
+    out.print_line(bold(design["name"]), f"  {experiment.question}")
     size = f"{plural(design['arms'], 'arm')} × {plural(design['replicates'], 'replicate')}"
     how = f"{size} = {plural(design['runs'], 'run')} ({design['design']})"
     if experiment.fork_at:
@@ -293,9 +290,9 @@ def _row(results: Results) -> dict[str, Any]:
 
 def print_validity(card: ValidityCard) -> None:
     """A card in a few lines: its verdict, what failed, and its warnings."""
-    out.print(f"  [dim]validity[/dim]  {card.verdict}")
+    out.print_line("  ", dim("validity"), f"  {card.verdict}")
     for check in card.failed:
-        out.print(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
+        out.print_line(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
     warn(*card.warnings)
 
 

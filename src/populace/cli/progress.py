@@ -1,16 +1,19 @@
 """Progress in the terminal: of runs, and of files that are fetched."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from populace.base.formatting import duration, percent
-from populace.cli.output import err
+from populace.base.foreign import for_terminal
+from populace.base.formatting import duration, percent, plural
+from populace.cli.output import Terminal, err
 from populace.engine.simulation import Observer, Simulation
-from populace.models import Artifact, model_traits
+from populace.models import Artifact, HubFile, model_traits
 from populace.models.artifacts import fetch_together
 from populace.runs.reader import invalid_share
 
@@ -18,9 +21,10 @@ SECONDS_BETWEEN_LINES = 10.0
 """How often progress is a line where there is no terminal."""
 
 
-def new_bar(description: str, console: Console = err, *, total: int | None = None, completed: int = 0) -> Progress:
+def new_bar(description: str, console: Terminal = err, *, total: int | None = None, completed: int = 0) -> Progress:
     """A bar with one task, its state in words and the time so far; it is gone at the end."""
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
+    before, after = (TextColumn(part, markup=False) for part in ("{task.description}", "{task.fields[state]}"))
+    columns = (before, BarColumn(bar_width=28), after)
     bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     bar.add_task(description, total=total, completed=completed, state="")
     return bar
@@ -33,7 +37,7 @@ class RunDisplay(Observer):
     answers, the cost where there is one, and the time left.
     """
 
-    def __init__(self, console: Console = err) -> None:
+    def __init__(self, console: Terminal = err) -> None:
         self._console = console
         self._bar: Progress | None = None
         self._live: Live | None = None
@@ -60,7 +64,7 @@ class RunDisplay(Observer):
         self._show(simulation)
         if self._live is not None and self._bar is not None:
             lines = simulation.scenario.view()
-            self._live.update(Group(self._bar, Text("\n".join(lines))) if lines else self._bar)
+            self._live.update(Group(self._bar, Text(for_terminal("\n".join(lines)))) if lines else self._bar)
 
     def on_replies(self, simulation: Simulation) -> None:
         """Show replies."""
@@ -90,14 +94,14 @@ class RunDisplay(Observer):
         few = simulation.planned is not None and simulation.planned <= 20
         if (few and not between) or now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            self._console.print(f"{where}  {self._state(simulation)}")
+            self._console.print_line(f"{where}  {self._state(simulation)}")
 
     def _state(self, simulation: Simulation) -> str:
         usage = simulation.broker.usage
         seconds = max(time.monotonic() - self._began, 1e-6)
         parts = []
         if usage.calls:
-            parts.append(f"{usage.calls:,} calls, {usage.calls / seconds:,.1f}/s")
+            parts.append(f"{plural(usage.calls, 'call')}, {usage.calls / seconds:,.1f}/s")
         if usage.reused:
             parts.append(f"{percent(usage.reused_share)} reused")
         if usage.cost:
@@ -125,8 +129,10 @@ class RunDisplay(Observer):
 def fetch_missing_models(*models: str) -> None:
     """Fetch the files that models need, where they are not in the cache; the empty name needs none."""
     for model in dict.fromkeys(filter(None, models)):
-        artifact = model_traits(model).artifact
-        fetch_artifacts(*([artifact] if artifact else []))
+        traits = model_traits(model)
+        fetch_artifacts(*([traits.artifact] if traits.artifact else []))
+        if traits.hub_file is not None and not traits.hub_file.present():
+            fetch_hub_file(traits.hub_file)
 
 
 def fetch_artifacts(*artifacts: Artifact) -> None:
@@ -134,9 +140,22 @@ def fetch_artifacts(*artifacts: Artifact) -> None:
     missing = [artifact for artifact in artifacts if not artifact.present()]
     if not missing:
         return
-    columns = (TextColumn("fetching {task.description}"), BarColumn(bar_width=28), DownloadColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(missing[0].name, total=None)
-        paths = fetch_together(missing, lambda done, total: bar.update(task, completed=done, total=total))
+    with _download_bar(missing[0].name) as progress:
+        paths = fetch_together(missing, progress)
     for artifact, path in zip(missing, paths, strict=True):
-        err.print(f"fetched and verified {artifact.name}: {path}")
+        err.print_line(f"fetched and verified {artifact.name}: {path}")
+
+
+def fetch_hub_file(file: HubFile, *, refresh: bool = False) -> None:
+    """Fetch a file of the Hugging Face hub with a progress bar."""
+    with _download_bar(file.name) as progress:
+        path = file.fetch(progress, refresh=refresh)
+    err.print_line(f"fetched and verified {file.name}: {path}")
+
+
+@contextmanager
+def _download_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    columns = (TextColumn("fetching {task.description}", markup=False), BarColumn(bar_width=28), DownloadColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

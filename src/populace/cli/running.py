@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from populace.base.errors import StoppedError, UsageError
+from populace.base.formatting import plural
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -23,6 +24,7 @@ from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
 from populace.engine.discovery import find_scenario
+from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.scenario import Scenario
@@ -49,16 +51,16 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
     show_finished_run(run, chart)
 
 
-@command("resume")
+@command("resume", code="needed")
 @run_argument(kind=Run)
 @call_options
 @chart_option
 def resume_command(run: Run, chart: bool, **options: Any) -> None:
     if run.manifest.status.state == "complete":
-        err.print(f"{run.name} is complete already: {run.manifest.status.reason}.")
+        err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
     elif run.journal.busy() and run.journal.paused():
         go_on(run.journal)
-        err.print(f"{run.name} goes on in its own process.")
+        err.print_line(f"{run.name} goes on in its own process.")
         report_json({"run": run.name, "asked": "go on"})
         return
     else:
@@ -69,7 +71,7 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
     show_finished_run(run, chart)
 
 
-@command("replay")
+@command("replay", code="needed")
 @run_argument(kind=Run)
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
@@ -79,10 +81,10 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     steps = run.replay(verify=verify, into=into, observer=RunDisplay()).steps[-1]
     report_json({"run": run.name, "steps": steps, "verified": verify, "digest": run.digest, "into": into})
     how = "every table and every draw is equal" if verify else "every question and prompt is equal"
-    out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
+    out.print_line(f"{run.name}: {plural(steps, 'step')} replayed without a model; {how}.  Digest {run.digest[:12]}")
 
 
-@command("fork")
+@command("fork", code="needed")
 @run_argument(kind=Run)
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
@@ -92,7 +94,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
 @chart_option
 def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **options: Any) -> None:
     regime = run.manifest.regime
-    parameters = _changes(changes, find_scenario(run.manifest.scenario))
+    parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
     fetch_missing_models((options["model"] or regime.model) if decider == "model" else "")
     with _resumable_run() as display:
@@ -129,7 +131,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
 
 
 @command("stop")
@@ -137,4 +139,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")

@@ -10,7 +10,7 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.base.formatting import duration
+from populace.base.formatting import duration, plural
 from populace.broker import Usage, price_of
 from populace.cli.options import (
     ScenarioCommand,
@@ -22,7 +22,7 @@ from populace.cli.options import (
     option,
     parameters,
 )
-from populace.cli.output import facts, out, report_json, row_table, table, warn
+from populace.cli.output import bold, dim, facts, out, report_json, row_table, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.session import Session
@@ -55,17 +55,19 @@ def scenarios_command(scenario: str | None) -> None:
     report_json([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], unusable)
     facts([*rows, *((file, "a file of the workspace") for file in files)], style="bold")
     for text in unusable:
-        out.print(f"  [yellow]not usable[/yellow]  {text}")
-    out.print("\n  [dim]the parameters of one:[/dim]  populace scenarios NAME   [dim]or of a file:[/dim] FILE.py")
+        out.print_line("  ", yellow("not usable"), f"  {text}")
+    out.print_line(
+        "\n  ", dim("the parameters of one:"), "  populace scenarios NAME   ", dim("or of a file:"), " FILE.py"
+    )
 
 
 def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
-    out.print(f"[bold]{document['title']}[/bold]  {document['summary']}")
+    out.print_line(bold(document["title"]), f"  {document['summary']}")
     facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
-    out.print()
+    out.print_line()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
-    out.print(f"\n  [dim]run it:[/dim]  populace run {name}")
+    out.print_line("\n  ", dim("run it:"), f"  populace run {name}")
 
 
 def _form(parameter: Parameter) -> str:
@@ -92,7 +94,7 @@ def estimate_command(scenario: str, model: str, **options: Any) -> None:
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
     report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
     title = scenario_class.title()
-    out.print(f"[bold]{title}[/bold] on {model}, estimated from {result.runs} trial runs on random answers")
+    out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
     no_cost = "unknown: `populace models` says where prices go"
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
@@ -103,7 +105,7 @@ def estimate_command(scenario: str, model: str, **options: Any) -> None:
         "time": _span(result.seconds, duration) if result.seconds else no_time,
     }
     for name, value in rows.items():
-        out.print(f"  [dim]{name:<10}[/dim] {value}")
+        out.print_line("  ", dim(f"{name:<10}"), f" {value}")
 
 
 def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str:
@@ -135,9 +137,9 @@ def new_command(name: str, community: bool) -> None:
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
     path.write_text(text, encoding="utf-8")
     report_json({"file": str(path)})
-    out.print(f"Wrote {path}: {what}. Next:")
+    out.print_line(f"Wrote {path}: {what}. Next:")
     for line, why in steps.items():
-        out.print(f"  {line:<52} [dim]{why}[/dim]" if why else f"  {line}")
+        out.print_line(f"  {line:<52} ", dim(why))
 
 
 @command("probe", cls=ScenarioCommand)
@@ -174,13 +176,15 @@ def probe_command(
 def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
     curve = result.curve()
     low = result.table.filter(pl.col("mass") < LOW_MASS).height
-    warning = f"at {low} of {result.table.height} prompts less than half of the probability fell on any option."
+    warning = (
+        f"at {low} of {plural(result.table.height, 'prompt')} less than half of the probability fell on any option."
+    )
     report_json(
         {"question": result.question, "curve": curve, "points": result.table, "usage": usage.to_json()},
         [warning] if low else [],
     )
-    counts = f"{result.table.height} prompts, {usage.calls} asked, {usage.reused} reused"
-    out.print(f"[bold]{result.question}[/bold]  {counts}")
+    counts = f"{plural(result.table.height, 'prompt')}, {usage.calls} asked, {usage.reused} reused"
+    out.print_line(bold(result.question), f"  {counts}")
     table(curve, limit=80)
     if low:
         warn(warning)
@@ -188,9 +192,9 @@ def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
         lines = [*result.varied[1:], "model"]
         for key, part in curve.group_by(lines, maintain_order=True):
             label = ", ".join(map(str, key))
-            out.print(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
+            out.print_line(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
     if chart:
-        out.print(f"  [dim]chart[/dim]  {chart}")
+        out.print_line("  ", dim("chart"), f"  {chart}")
 
 
 def _variations(options: tuple[str, ...]) -> dict[str, list[Any]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, UsageError
-from populace.base.formatting import duration, percent
-from populace.cli.output import as_json, facts, out, report_json, table, warn
-from populace.engine.discovery import find_scenario
+from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
+from populace.base.formatting import duration, percent, plural
+from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
+from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
 from populace.runs import charts
@@ -43,31 +43,30 @@ def run_document(run: RunReader) -> dict[str, Any]:
 def show_run(run: RunReader) -> None:
     """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario."""
     summary = overview(run)
-    out.print()
-    out.print(
-        f"[bold]{run.name}[/bold]  {summary.state}: {summary.reason or f'{summary.steps} steps so far'}",
-        highlight=False,
-    )
+    out.print_line()
+    reason = summary.reason or f"{plural(summary.steps, 'step')} so far"
+    out.print_line(bold(run.name), f"  {summary.state}: {reason}")
     facts(_rows(run, summary))
     warn(*summary.caveats)
     metrics = run.metrics
     if metrics.width > 1:
-        out.print()
+        out.print_line()
         table(metrics)
-        out.print()
+        out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
-                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
+                out.print_line(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
     for report in report_tables(run):
-        out.print()
+        out.print_line()
         table(report.table, report.title)
         if report.note:
-            out.print(f"  {report.note}")
+            out.print_line(f"  {report.note}")
 
 
 def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
     usage, regime = summary.usage, summary.regime
-    calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), {usage.tokens:,} tokens"
+    calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), "
+    calls += plural(usage.tokens, "token")
     if summary.price is not None:
         calls += f", cost {usage.cost:.4f}" if summary.price.prompt or summary.price.completion else ", no cost"
     if usage.failures:
@@ -95,11 +94,22 @@ def _thinned(values: pl.Series, room: int = 72) -> pl.Series:
 
 
 def report_tables(run: RunReader) -> list[ReportTable]:
-    """The tables that the scenario itself makes of a run; none where its file is gone."""
+    """The tables that the scenario itself makes of a run; none where its file is gone or not trusted."""
     try:
-        return find_scenario(run.manifest.scenario).report(run)
+        return scenario_class(run).report(run)
     except PopulaceError:
         return []
+
+
+def untrusted_notes(run: RunReader) -> list[str]:
+    """What is not shown of a run because it needs code that is not trusted, as sentences; none where it is."""
+    try:
+        scenario_class(run)
+    except UntrustedCodeError as error:
+        return [f"The tables of the scenario are not shown: {error.what}"]
+    except PopulaceError:
+        pass
+    return []
 
 
 def _parameters_text(run: RunReader) -> str:
@@ -107,7 +117,7 @@ def _parameters_text(run: RunReader) -> str:
     first, *later = run.manifest.regimes
     changes = {name: value for regime in later for name, value in regime.parameters.items()}
     try:
-        fields = find_scenario(run.manifest.scenario).parameter_model().model_fields
+        fields = scenario_class(run).parameter_model().model_fields
         special = {name: v for name, v in first.parameters.items() if name not in fields or fields[name].default != v}
     except PopulaceError:
         special = first.parameters
@@ -118,27 +128,29 @@ def _parameters_text(run: RunReader) -> str:
 def show_finished_run(run: Run, chart: bool) -> None:
     """Print a run that came to its end, with its chart and what to do next."""
     picture = _chart(run) if chart else None
-    more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
+    more = scenario_class(run).pictures(run, run.folder) if chart and charts.available() else []
     if as_json():
         files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
         report_json(run_document(run) | files, caveats(run))
     show_run(run)
-    out.print()
-    out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
+    out.print_line()
+    out.print_line("  ", dim("run"), f"    {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
     if picture:
-        out.print(f"  [dim]chart[/dim]  {picture}")
+        out.print_line("  ", dim("chart"), f"  {picture}")
     for path in more:
-        out.print(f"  [dim]{path.stem}[/dim]  {path}")
+        out.print_line("  ", dim(path.stem), f"  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {shlex.quote(str(who))}")
+    out.print_line(
+        "  ", dim("open a decision:"), f"  populace show {run.name} --step 1 --person {shlex.quote(str(who))}"
+    )
 
 
 def _chart(run: Run) -> Path | None:
     if not charts.available():
         return None
     try:
-        metrics = find_scenario(run.manifest.scenario).chart
+        metrics = scenario_class(run).chart
         return charts.draw_run(run, run.folder / "chart.png", metrics)
     except UsageError:
         return None  # A scenario without numeric metrics has no picture.

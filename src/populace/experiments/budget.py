@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from populace.base.formatting import plural
 from populace.broker import CallSettings
 from populace.experiments.folder import RunRow
 from populace.experiments.plan import StoppingRule
@@ -56,7 +57,7 @@ class ExperimentBudget:
         """Which limit is reached, in words; empty while there is something left."""
         stop, spent = self._stop, self._spent()
         if stop.max_calls is not None and spent.calls >= stop.max_calls:
-            return f"the budget of {stop.max_calls:,} calls is reached"
+            return f"the budget of {plural(stop.max_calls, 'call')} is reached"
         if stop.max_money is not None and spent.cost >= stop.max_money:
             return f"the budget of {stop.max_money:g} in money is reached"
         return ""

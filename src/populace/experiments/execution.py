@@ -100,7 +100,7 @@ class ReplicateRounds:
             if early_stop is not None:
                 return early_stop
             if stop.width is None:
-                return Ending("complete", f"{_all(replicates, 'replicate')} of {plural(len(self.arms), 'arm')} ended")
+                return Ending("complete", f"done: {plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}")
             widest = self._widest()
             if widest <= stop.width:
                 return Ending(
@@ -153,7 +153,3 @@ class ReplicateRounds:
         except UsageError as error:
             raise UsageError(f"the precision cannot be judged: {error.what}", error.hint) from error
         return float((effects["high"] - effects["low"]).max())  # type: ignore[arg-type]
-
-
-def _all(count: int, noun: str) -> str:
-    return f"the {noun}" if count == 1 else f"all {count:,} {noun}s"

@@ -7,18 +7,19 @@ from typing import Any
 import pydantic
 import yaml
 
+from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
 from populace.base.errors import UnknownNameError, UsageError
 
 
 def read_plan_file(path: Path) -> tuple[dict[str, Any], str]:
     """The keys of an experiment's YAML file, and its text."""
     try:
-        text = path.read_text(encoding="utf-8")
-        data = yaml.safe_load(text)
+        text = read_text(path, most=MAX_YAML_BYTES)
+        data = parse_yaml(text)
     except OSError as error:
         raise UsageError(f"the experiment {path} cannot be read: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
+    except DocumentError as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
     if not isinstance(data, dict):
         raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
     return {str(key): value for key, value in data.items()}, text

@@ -134,8 +134,8 @@ class StructureDesign:
         ways = math.prod(sizes[name] for names in self.asking.values() for name in names)
         text = (
             f"{plural(arms, 'structure arm')} × {plural(len(self.models), 'model')} × "
-            f"{plural(ways, 'way')} of asking × {plural(self.experiment.replicates, 'seed')} each"
-            f" = {plural(self.runs, 'run')}"
+            f"{plural(ways, 'way')} of asking × {plural(self.experiment.replicates, 'seed')} each = "
+            f"{plural(self.runs, 'run')}"
         )
         twin = f", and {len(self.twin.arms()) * self.twin.replicates:,} of the rule twin" if self.twin else ""
         return "\n".join([f"{text}{twin}.", *self.notes])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import QuestionError, UnknownNameError
+from populace.base.formatting import plural
 from populace.base.templates import FEW
 from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
@@ -55,7 +56,7 @@ class Answers:
         return self.ids.len()
 
     def __repr__(self) -> str:
-        return f"<{len(self)} answers to {self.question.text!r}: {self.valid.sum()} valid>"
+        return f"<{plural(len(self), 'answer')} to {self.question.text!r}: {self.valid.sum()} valid>"
 
     def _repr_html_(self) -> str:
         return self.frame._repr_html_()
@@ -85,13 +86,16 @@ class Answers:
         return self.values[row]
 
     def count(self, value: Any) -> int:
-        """How many people gave this value."""
+        """How many people gave this value; a value that is not an option of the question is an error."""
+        if isinstance(self.question, Finite) and value not in self.question.values:
+            options = [str(option) for option in self.question.values]
+            raise UnknownNameError(f"option of {self.question.text!r}", str(value), options)
         return int((self.values == value).sum() or 0)
 
     def share(self, value: Any) -> float:
         """The share of valid answers with this value; 0 if none is valid."""
-        valid = len(self) - self.values.null_count()
-        return self.count(value) / valid if valid else 0.0
+        count, valid = self.count(value), len(self) - self.values.null_count()
+        return count / valid if valid else 0.0
 
     def statuses(self) -> dict[str, int]:
         """How many answers had each status that occurred."""
