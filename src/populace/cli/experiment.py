@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent, plural
-from populace.broker import price_of
+from populace.broker import currency, money_text, price_of
 from populace.cli.options import COUNT, command, command_line, current_workspace, option
 from populace.cli.output import as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
@@ -253,7 +253,7 @@ def _estimate(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
         return {"calls": None, "cost": None}
     runs = len(arms) * experiment.replicates
     cost = [one_run.cost.low * runs, one_run.cost.high * runs] if one_run.cost else None
-    return {"calls": [one_run.calls.low, one_run.calls.high * runs], "cost": cost}
+    return {"calls": [one_run.calls.low, one_run.calls.high * runs], "cost": cost, "currency": currency()}
 
 
 def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]) -> None:
@@ -267,7 +267,10 @@ def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]
     rows = [("scenario", design["scenario"]), ("design", how), ("seeds", f"from {experiment.seed}, {seeds}")]
     rows.append(("outcomes", ", ".join(outcome.name for outcome in experiment.outcomes)))
     if design["calls"]:
-        cost = f", cost {design['cost'][0]:.4g} to {design['cost'][1]:.4g}" if design["cost"] else ""
+        cost = ", cost unknown"
+        if design["cost"]:
+            low, high = design["cost"]
+            cost = f", cost {low:,.4f} to {money_text(high)}" if high else ", no cost"
         rows.append(("estimate", f"{design['calls'][0]:,.0f} to {design['calls'][1]:,.0f} calls{cost}"))
     rows += [("arm", arm.name) for arm in arms[:_FEW_ARMS]]
     if len(arms) > _FEW_ARMS:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from populace.base.foreign import for_terminal
 from populace.base.formatting import duration, percent, plural
+from populace.broker import money_text
 from populace.cli.output import Terminal, err
 from populace.engine.simulation import Observer, Simulation
 from populace.models import Artifact, HubFile, model_traits
@@ -105,7 +106,7 @@ class RunDisplay(Observer):
         if usage.reused:
             parts.append(f"{percent(usage.reused_share)} reused")
         if usage.cost:
-            parts.append(f"cost {usage.cost:.4f}")
+            parts.append(f"cost {money_text(usage.cost)}")
         parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
         left = self._seconds_left(simulation)
         if left is not None:

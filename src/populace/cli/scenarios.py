@@ -11,7 +11,7 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.base.formatting import duration, plural
-from populace.broker import Usage, price_of
+from populace.broker import Usage, currency, money_text, price_of
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -25,6 +25,7 @@ from populace.cli.options import (
 from populace.cli.output import bold, dim, facts, out, report_json, row_table, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
+from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.questions import LOW_MASS
 from populace.runs import charts
@@ -88,24 +89,34 @@ def _default(parameter: Parameter) -> str:
 @model_option()
 def estimate_command(scenario: str, model: str, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
-    settings = scenario_class(**parameters(options, scenario_class))
+    report_estimate(scenario_class(**parameters(options, scenario_class)), model)
+
+
+def report_estimate(scenario: Scenario, model: str) -> None:
+    """Say what a run of a scenario would take on a model."""
     with closing(current_workspace().store()) as store:
-        result = estimate(settings, model=model, price=price_of(model), store=store)
+        result = estimate(scenario, model=model, price=price_of(model), store=store)
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
-    report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
-    title = scenario_class.title()
+    document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
+    report_json(document | {"model": model, "currency": currency()})
+    title = type(scenario).title()
     out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
-    no_cost = "unknown: `populace models` says where prices go"
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
         "decisions": _span(result.decisions),
         "calls": f"{_span(result.calls)}, less what is in the call store already",
         "tokens": _span(result.tokens),
-        "cost": _span(result.cost, "{:.4f}".format) if result.cost else no_cost,
+        "cost": _cost(result.cost),
         "time": _span(result.seconds, duration) if result.seconds else no_time,
     }
     for name, value in rows.items():
         out.print_line("  ", dim(f"{name:<10}"), f" {value}")
+
+
+def _cost(cost: Range | None) -> str:
+    if cost is None:
+        return "unknown: `populace models` says where prices go"
+    return f"{cost.low:,.4f} to {money_text(cost.high)}" if cost.high else "none"
 
 
 def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str:

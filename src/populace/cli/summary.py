@@ -8,6 +8,7 @@ import polars as pl
 
 from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
 from populace.base.formatting import duration, percent, plural
+from populace.broker import cost_text
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
@@ -67,8 +68,10 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
     usage, regime = summary.usage, summary.regime
     calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), "
     calls += plural(usage.tokens, "token")
-    if summary.price is not None:
-        calls += f", cost {usage.cost:.4f}" if summary.price.prompt or summary.price.completion else ", no cost"
+    if usage.estimated:
+        calls += " (estimated)" if usage.estimated == usage.calls else f" (estimated for {usage.estimated:,} calls)"
+    if usage.calls:
+        calls += f", {cost_text(usage.cost, summary.price)}"
     if usage.failures:
         calls += f", {usage.failures:,} failed"
     who = summary.decided_by

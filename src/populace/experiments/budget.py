@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from populace.base.formatting import plural
-from populace.broker import CallSettings
+from populace.broker import CallSettings, money_text
 from populace.experiments.folder import RunRow
 from populace.experiments.plan import StoppingRule
 from populace.experiments.spending import RunKey, Spending, abandoned_spending, total_spending
@@ -59,7 +59,7 @@ class ExperimentBudget:
         if stop.max_calls is not None and spent.calls >= stop.max_calls:
             return f"the budget of {plural(stop.max_calls, 'call')} is reached"
         if stop.max_money is not None and spent.cost >= stop.max_money:
-            return f"the budget of {stop.max_money:g} in money is reached"
+            return f"the budget of {money_text(stop.max_money, 2)} is reached"
         return ""
 
     def lease(self, runs: Collection[RunKey], others: Sequence[Lease], *, alone: bool = False) -> Lease | None:

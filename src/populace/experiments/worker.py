@@ -27,7 +27,7 @@ from populace.base.errors import (
 )
 from populace.broker import CallSettings
 from populace.engine.run import Run, simulate
-from populace.engine.simulation import Observer, Simulation, stop_of
+from populace.engine.simulation import Observer, Simulation
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.evidence import is_witness, run_evidence
@@ -36,7 +36,7 @@ from populace.experiments.plan import Keep
 from populace.experiments.rehearsal import early_interventions
 from populace.experiments.shared_model import SharedModel
 from populace.experiments.spending import RunKey, Spending, SpendingWriter, abandoned_spending
-from populace.journal import StopKind
+from populace.journal import Journal, Stop, StopKind
 from populace.models import model_traits, open_model
 from populace.runs.reader import RunReader
 
@@ -130,7 +130,7 @@ class Worker:
                         self.spending.abandon()
         except OUTSIDE as error:
             self.spending.abandon()
-            return BatchResult(rows, EarlyStop(_kind(error), error.what))
+            return BatchResult(rows, EarlyStop(_kind(error), error.what.rstrip(".")))
         finally:
             self.lines.flush()
         return BatchResult(rows)
@@ -226,9 +226,10 @@ class Worker:
         if target.exists():
             # The folder of an attempt that was killed before its row was written.
             shutil.rmtree(target)
-        run.manifest.run = name
-        run.manifest.write(run.folder)
-        os.rename(run.folder, target)
+        journal = Journal(run.folder)
+        journal.manifest.run = name
+        journal.set_status()
+        os.rename(journal.folder, target)
         return Run.open(target)
 
     @contextlib.contextmanager
@@ -299,7 +300,7 @@ def run_name(arm: int, replicate: int) -> str:
 
 def _kind(error: PopulaceError) -> StopKind:
     """The kind of a stop, as in the manifest of a run."""
-    return stop_of(error).kind if isinstance(error, StoppedError) else "error"
+    return Stop.of(error).kind if isinstance(error, StoppedError | ModelError) else "error"
 
 
 def failure_fields(error: Exception | str) -> RunRow:

@@ -97,10 +97,25 @@ def proportion(successes: int, n: int, level: float = 0.95) -> Estimate:
         raise UsageError("a share of no trials is not a number.", "Run at least one replicate (seed).")
     if not 0 <= successes <= n:
         raise UsageError(f"{successes} of {n} is not a share.")
-    z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
-    low, high = _wilson(successes / n, n, z)
-    low, high = 0.0 if successes == 0 else low, 1.0 if successes == n else high
-    return Estimate(successes / n, low, high, n, level, "Wilson")
+    share = successes / n
+    low, high = wilson(share, n, level)
+    return Estimate(share, low, high, n, level, "Wilson")
+
+
+def wilson(share: float, n: float, level: float = 0.95, z: float | None = None) -> tuple[float, float]:
+    """Wilson's interval of a share; n need not be whole, as with weights.
+
+    `z` is the quantile of the level, where it is another than that of the normal distribution.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(0.0, 10)]
+        [0.0, 0.278]
+    """
+    z = statistics.NormalDist().inv_cdf(0.5 + level / 2) if z is None else z
+    shrink = 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / shrink
+    half = z / shrink * math.sqrt(max(share * (1 - share), 0.0) / n + z * z / (4 * n * n))
+    return 0.0 if share <= 0 else centre - half, 1.0 if share >= 1 else centre + half
 
 
 def mean(values: Values, level: float = 0.95) -> Estimate:
@@ -156,21 +171,13 @@ def mean_share(values: Values, level: float = 0.95) -> Estimate:
     if variance == 0:
         return Estimate(value, value, value, n, check_level(level), "no variation", dropped)
     effective = value * (1 - value) * n / variance
-    low, high = _wilson(value, effective, t_quantile(level, n - 1))
+    low, high = wilson(value, effective, z=t_quantile(level, n - 1))
     return Estimate(value, low, high, n, level, "Wilson", dropped)
 
 
 def within_unit(values: Numbers) -> bool:
     """Whether all values lie between 0 and 1."""
     return bool(((values >= 0) & (values <= 1)).all())
-
-
-def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's interval of a share of n trials, with the quantile z."""
-    shrink = 1 + z * z / n
-    centre = (share + z * z / (2 * n)) / shrink
-    half = z / shrink * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return centre - half, centre + half
 
 
 def bootstrap(
