@@ -32,7 +32,6 @@ from populace.journal import (
     RunSettings,
     Status,
     Stop,
-    author,
     environment,
     now,
     read_interventions,
@@ -158,7 +157,7 @@ class Run(RunReader):
         manifest.parent = Parent(run=self.name, at=at)
         manifest.status = Status()
         manifest.scenario_hash = type(scenario).source_hash()
-        manifest.environment["author"] = author()
+        manifest.environment, manifest.created = environment(), now()
         return manifest, scenario
 
     def at(self, step: int | None = None) -> Society:

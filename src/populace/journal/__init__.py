@@ -15,7 +15,6 @@ from populace.journal.interventions import (
 )
 from populace.journal.journal import Journal, MemoryRecord, Record
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
-from populace.journal.segments import collect_tables
 from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
 
 __all__ = [
@@ -42,7 +41,6 @@ __all__ = [
     "SwapModel",
     "Target",
     "author",
-    "collect_tables",
     "environment",
     "now",
     "read_interventions",

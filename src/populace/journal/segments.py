@@ -69,7 +69,9 @@ def committed_steps(steps: Path) -> list[int]:
     if not steps.is_dir():
         return []
     numbers = sorted(int(entry.name) for entry in os.scandir(steps) if entry.name.isdecimal())
-    numbers = [step for step in numbers if (steps / f"{step:05d}" / COMMIT).is_file()]
+    # Texts in place of paths: runs have thousands of steps, and this is asked often.
+    folder = str(steps)
+    numbers = [step for step in numbers if os.path.isfile(f"{folder}/{step:05d}/{COMMIT}")]
     for before, after in itertools.pairwise(numbers):
         if after != before + 1:
             raise DamagedRunError(
@@ -93,7 +95,7 @@ def read_commit(steps: Path, step: int) -> Commit:
 
 def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
     """One table of a segment, or some of its columns; None where the step has none."""
-    path = _table_path(steps, commit, name)
+    path = table_path(steps, commit, name)
     if path is None:
         return None
     try:
@@ -104,11 +106,11 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
 
 def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     """One table of a segment, to be read in part; None where the step has none."""
-    path = _table_path(steps, commit, name)
+    path = table_path(steps, commit, name)
     return None if path is None else pl.scan_parquet(path)
 
 
-def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
+def table_path(steps: Path, commit: Commit, name: str) -> Path | None:
     """The file of a table, whose size was checked; None where the step has no such table."""
     file = f"{name}.parquet"
     if file not in commit.files:
@@ -116,14 +118,6 @@ def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
     path = steps / f"{commit.step:05d}" / file
     _check_size(path, commit.files[file][0], commit.step)
     return path
-
-
-def collect_tables(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Read several scanned tables at once."""
-    try:
-        return pl.collect_all(parts)
-    except (OSError, pl.exceptions.ComputeError) as error:
-        raise DamagedRunError(f"a table of the run cannot be read ({error}).", _MEND) from error
 
 
 def verify_segment(steps: Path, commit: Commit, previous: str) -> None:

@@ -1,7 +1,5 @@
 """The page of a person: profile, state over time, decisions, memories, conversations, and side interviews."""
 
-import asyncio
-
 from nicegui import ui
 
 from populace.base.errors import PopulaceError, UsageError
@@ -21,6 +19,7 @@ from populace.studio.shell.frame import (
     run_address,
     test_id,
 )
+from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import icon_button
 
@@ -35,7 +34,7 @@ def register(studio: Studio) -> None:
         ui.add_head_html(STYLE)
         crumbs = [("Runs", "/"), (name, run_address(name))]
         try:
-            life = await asyncio.to_thread(biography, studio.library.run(name), who)
+            life = await load(biography, studio.library.run(name), who)
         except PopulaceError as error:
             with frame(who, crumbs=crumbs):
                 error_card(error)
@@ -95,7 +94,7 @@ class _PersonView:
         """Show the person again after a new step or an interview."""
         run = self.studio.library.run(self.name)
         latest = self.step == self.person.steps[-1]
-        self.person = await asyncio.to_thread(biography, run, str(self.person.id))
+        self.person = await load(biography, run, str(self.person.id))
         self.slider.props["max"] = self.person.steps[-1]
         self.slider.update()
         if latest and self.step != self.person.steps[-1]:

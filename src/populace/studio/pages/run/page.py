@@ -1,6 +1,5 @@
 """The page of a run: metrics over time, people, events, answers, usage, settings, and what can be done with it."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
@@ -17,6 +16,7 @@ from populace.studio.pages.run.head import RunHead
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import TimeSlider
 from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import Chart, line_chart, line_options
@@ -123,8 +123,8 @@ class RunView:
 
     async def _show_run(self) -> None:
         run = self._studio.library.run(self._name)
-        facts = await asyncio.to_thread(overview, run)
-        table = await asyncio.to_thread(lambda: run.metrics)
+        facts = await load(overview, run)
+        table = await load(lambda: run.metrics)
         self._head.show(facts)
         self._no_step_yet.set_visibility(facts.last is None)
         self._step_content.set_visibility(facts.last is not None)

@@ -1,6 +1,5 @@
 """The panels of a run about people, events and metrics; they follow the time slider."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,6 +12,7 @@ from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
 from populace.studio.metrics import metric_info, metrics_at
 from populace.studio.shell.frame import Page, run_address, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import Columns, FrameTable, PagedTable, TableQuery
 
@@ -44,7 +44,7 @@ class Panel:
             self._built = True
             with test_id(place, f"panel-{self.title.lower()}"):
                 self._build()
-        data = await asyncio.to_thread(self._load, run, step)
+        data = await load(self._load, run, step)
         self.step = step
         self._draw(data)
         place.props(f"data-step={step}")
