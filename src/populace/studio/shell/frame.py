@@ -31,6 +31,8 @@ _FILES = (
 )
 _LANGUAGE: Language = "en-GB"
 """The language of all pages, which screen readers and hyphenation need to know."""
+_MAX_DIGITS = 12
+"""The most digits of a number in an address: more than any step or page has, and small enough for every library."""
 _THEME_COOKIE = "populace-light"
 _THEMES = {"light": False, "dark": True, "auto": None}
 _THEME_ICONS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
@@ -251,8 +253,11 @@ def parse_number(text: str, name: str) -> int | None:
         >>> parse_number("12", "step")
         12
     """
-    if text and not text.isdecimal():
+    text = text.strip()
+    if text and not (text.isascii() and text.isdecimal()):
         raise UsageError(f"the {name} in this address is {text[:40]!r}, which is not a number.")
+    if len(text.lstrip("0")) > _MAX_DIGITS:
+        raise UsageError(f"the {name} in this address has {len(text)} digits, which is too large a number.")
     return int(text) if text else None
 
 

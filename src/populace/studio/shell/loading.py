@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from nicegui import context
+from nicegui import Client, context
 
 P = ParamSpec("P")
 ValueT = TypeVar("ValueT")
@@ -20,8 +20,16 @@ async def load(function: Callable[P, ValueT], *args: P.args, **kwargs: P.kwargs)
     Raises:
         PageClosed: The page was closed meanwhile; whoever draws it ends without a message.
     """
-    client = context.client
+    client = _client()
     result = await asyncio.to_thread(function, *args, **kwargs)
-    if client.is_deleted:
+    if client is not None and client.is_deleted:
         raise PageClosed
     return result
+
+
+def _client() -> Client | None:
+    """The page for which this runs; None where the button that was pressed has been replaced since."""
+    try:
+        return context.client
+    except RuntimeError:
+        return None

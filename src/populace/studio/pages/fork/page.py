@@ -115,23 +115,28 @@ class _ForkPage:
             with field_grid():
                 field(step, None, self._step_text.__setitem__, name="change-at")
             self._form_error = ui.column().classes("w-full")
+            # Not in a row of its own: what handles a click must outlive the form, which is emptied by it.
             action("Add this change", self._add_change, "change-add")
+            note("What is filled in here counts when the fork is started, also without adding it first.")
 
     async def _add_change(self) -> None:
-        if self._read_form is None:
-            return
         refill(self._form_error)
-        parent = self._parent
         try:
-            step = parse_number(self._step_text.get("at", "").strip(), "step")
-            people = await load(parent.people, self.fork.at - 1)
-            change = {"at": self.fork.at if step is None else step, **self._read_form(people)}
-            trial = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
-            await load(check_changes, parent, trial, self.parameters)
+            await self._take_form()
         except PopulaceError as error:
             with self._form_error:
                 error_card(error)
+
+    async def _take_form(self) -> None:
+        """Add the change in the open form, where one is open; a PopulaceError says why it cannot be added."""
+        if self._read_form is None:
             return
+        parent = self._parent
+        step = parse_number(self._step_text.get("at", "").strip(), "step")
+        people = await load(parent.people, self.fork.at - 1)
+        change = {"at": self.fork.at if step is None else step, **self._read_form(people)}
+        trial = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
+        await load(check_changes, parent, trial, self.parameters)
         self.fork.changes.append(change)
         self._kind.set_value(None)
         await self._update()
@@ -208,19 +213,16 @@ class _ForkPage:
         self._refusal.clear()
 
     async def _start_fork(self) -> None:
+        """Start the fork; a change that is filled in and not added yet counts too."""
         try:
-            if self._read_form is not None:
-                raise UsageError(
-                    "Nothing was started: a change is filled in and not added.",
-                    "Add it, or clear the field “Add a change”.",
-                )
+            await self._take_form()
             errors = "; ".join(f"{name} {error}" for name, error in self.fork.input_errors().items())
             if errors:
-                raise UsageError(f"Nothing was started: {errors}.", "Correct what is marked in the form.")
+                raise UsageError(f"{errors}.", "Correct what is marked in the form.")
             await load(check_changes, self._parent, self.fork, self.parameters)
         except PopulaceError as error:
             with refill(self._refusal):
-                error_card(error)
+                error_card(UsageError(f"Nothing was started: {error.what}", error.hint))
             return
         with disable_during(self._start):
             job = self.studio.jobs.start(*self.fork.command())
