@@ -173,7 +173,7 @@ def test_doctor_ends_with_six_where_a_scenario_does_not_repeat() -> None:
         (["run", "norms", "--dayz", "3"], 2, r"No such option.*--dayz"),
         (["run", "norms", "--days", "0"], 2, r"days = '0'.*greater than or equal to 1"),
         (["run", "norms", "--days", "many"], 2, r"days = 'many'"),
-        (["run", "norms", "--model", "embeded"], 2, r"no kind of model named 'embeded'"),
+        (["run", "norms", "--model", "embeded"], 2, r"no model named 'embeded'"),
         (["run", "norms", "--model", "embedded:nowhere.gguf"], 3, r"there is no model file nowhere\.gguf"),
         (["run", "norms", "--model", "http://127.0.0.1:9/v1"], 3, r"no server answers at http://127\.0\.0\.1:9/v1"),
         (["run", "norms", "--model", "scripted:no.such:thing"], 3, r"could not be loaded"),

@@ -109,7 +109,7 @@ def test_more_replicates_are_the_same_experiment_and_other_outcomes_are_not() ->
         ({"factors": {"wording": {"a": {"ovn": True}, "b": {}}}}, UnknownNameError, "Did you mean 'own'"),
         ({"parameters": {"wokers": 3}}, UnknownNameError, "Did you mean 'workers'"),
         ({"parameters": {"counts": True}}, UsageError, "both a factor and a fixed parameter"),
-        ({"factors": {"model": ["scripted:uniform", "embeded"]}}, UnknownNameError, "no kind of model"),
+        ({"factors": {"model": ["scripted:uniform", "embeded"]}}, UnknownNameError, "no model named"),
         ({"factors": {"decider": ["model", "rul"]}}, UnknownNameError, "Did you mean 'rule'"),
         ({"replicates": 1}, UsageError, "one replicate shows no effect"),
         ({"scenario": "norm"}, UnknownNameError, "Did you mean 'norms'"),

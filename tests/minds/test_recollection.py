@@ -86,7 +86,7 @@ def test_a_run_that_did_not_record_them_says_so_and_guesses_nothing(run: Run) ->
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"memories": Recollection.nothing(1)}, "holds 1 values for 2 people"),
+        ({"memories": Recollection.nothing(1)}, "holds 1 value for 2 people"),
         ({"memories": Recollection.nothing(2), "more": Recollection.nothing(2)}, "two fields of a question"),
     ],
 )

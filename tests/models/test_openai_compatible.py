@@ -25,7 +25,7 @@ from populace.base.errors import (
     ModelUnreachableError,
     PopulaceError,
     TooManyFailuresError,
-    UnknownNameError,
+    UnknownModelError,
 )
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore
 from populace.models import Failure, OpenAICompatible, Reply, ReplyOrFailure, Request
@@ -488,9 +488,13 @@ def test_a_server_that_goes_away_in_the_middle_of_a_run_is_a_broken_connection(w
 
 def test_an_unknown_model_is_refused_with_the_nearest():
     models = {"llama-3-8b": "fake", "qwen-2-7b": "fake"}
-    with FakeServer(models=models) as server, pytest.raises(UnknownNameError) as caught:
+    with (
+        FakeServer(models=models) as server,
+        pytest.raises(UnknownModelError, match=r"Did you mean .*#llama-3-8b\?") as caught,
+    ):
         started(make_model(server, "llama-3-8"))
     assert caught.value.nearest == "llama-3-8b"
+    assert server.probes == 1
     assert server.chats == 0
 
 
@@ -637,7 +641,7 @@ def test_a_budget_of_seconds_also_ends_the_wait_for_a_server_that_hangs(tmp_path
 def test_a_model_that_does_not_start_gives_its_connections_back(server):
     async def start() -> int:
         broker = Broker(MemoryCallStore(), opener=lambda spec: make_model(server, "another"))
-        with pytest.raises(UnknownNameError):
+        with pytest.raises(UnknownModelError):
             await broker.model("fake")
         await broker.close()
         await asyncio.sleep(0.05)

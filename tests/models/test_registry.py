@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -13,10 +14,50 @@ from populace.models import (
     ModelTraits,
     OpenAICompatible,
     Scripted,
+    check_model,
     model_traits,
     open_model,
 )
 from support.fake_server import FakeServer
+
+SUGGESTIONS = [
+    ("embeded", "embedded"),
+    ("", "embedded"),
+    ("scripted-uniform", "scripted:uniform"),
+    ("uniform", "scripted:uniform"),
+    ("gpt-4o", "openai:gpt-4o"),
+    ("o3-mini", "openai:o3-mini"),
+    ("openai/gpt-4o", "openai:gpt-4o"),
+    ("OpenAI:gpt-4o", "openai:gpt-4o"),
+    (" openai:gpt-4o ", "openai:gpt-4o"),
+    ("opnai:gpt-4o", "openai:gpt-4o"),
+    ("chatgpt:gpt-4o", "openai:gpt-4o"),
+    ("llama3", "ollama:llama3"),
+    ("llama3:8b", "ollama:llama3:8b"),
+    ("gpt-oss:20b", "ollama:gpt-oss:20b"),
+    ("olama:llama3", "ollama:llama3"),
+    ("claude-sonnet-4", "anthropic:claude-sonnet-4"),
+    ("antropic:claude-sonnet-4", "anthropic:claude-sonnet-4"),
+    ("gemini-2.5-flash", "gemini:gemini-2.5-flash"),
+    ("google:gemini-2.5-flash", "gemini:gemini-2.5-flash"),
+    ("mistral-large-latest", "mistral:mistral-large-latest"),
+    ("deepseek-chat", "deepseek:deepseek-chat"),
+    ("grok-4", "xai:grok-4"),
+    ("meta-llama/Llama-3-8B", "openrouter:meta-llama/Llama-3-8B"),
+    ("./tiny.gguf", "embedded:./tiny.gguf"),
+    ("/models/deep/tiny.gguf", "embedded:/models/deep/tiny.gguf"),
+    ("embedded tiny.gguf", "embedded:tiny.gguf"),
+    ("hf:acme/tiny-GGUF/tiny.gguf", "embedded:hf:acme/tiny-GGUF/tiny.gguf"),
+    ("acme/tiny-GGUF/tiny.gguf", "embedded:hf:acme/tiny-GGUF/tiny.gguf"),
+    ("https://huggingface.co/acme/tiny/blob/main/q4/tiny.gguf", "embedded:hf:acme/tiny/q4/tiny.gguf"),
+    ("https://huggingface.co/acme/tiny/resolve/ab12/tiny.gguf?download=true", "embedded:hf:acme/tiny/tiny.gguf@ab12"),
+    ("http//127.0.0.1:8000/v1#m", "http://127.0.0.1:8000/v1#m"),
+    ("http:/127.0.0.1:8000/v1#m", "http://127.0.0.1:8000/v1#m"),
+    ("htp://127.0.0.1:8000/v1#m", "http://127.0.0.1:8000/v1#m"),
+    ("https//example.org/v1#m", "https://example.org/v1#m"),
+    ("localhost:8000/v1#m", "http://localhost:8000/v1#m"),
+    ("example.org:8000/v1#m", "http://example.org:8000/v1#m"),
+]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +81,11 @@ def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
 
 def test_every_form_that_the_help_lists_can_be_opened():
     for form in MODEL_FORMS:
-        spec = form.replace("PATH", "x.gguf").replace("scripted:NAME", "scripted:first")
+        spec = (
+            form.replace("PATH", "x.gguf")
+            .replace("OWNER/REPO/FILE", "a/b/c")
+            .replace("scripted:NAME", "scripted:first")
+        )
         assert open_model(spec.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
 
 
@@ -61,7 +106,7 @@ def test_what_is_known_of_a_model_is_known_before_it_is_opened(spec, kind):
 
 
 def test_the_kind_of_a_model_string_of_unknown_form_is_an_error_or_the_default():
-    with pytest.raises(UnknownNameError, match="there is no kind of model named 'parrot'"):
+    with pytest.raises(UnknownNameError, match="there is no model named 'parrot'"):
         model_traits("parrot")
     assert model_traits("parrot", ModelTraits()) == Model.traits
 
@@ -92,11 +137,11 @@ def test_a_key_for_one_service_is_not_sent_to_another(monkeypatch):
     assert "sk-for-openai" not in server.keys
 
 
-@pytest.mark.parametrize(("spec", "nearest"), [("embeded", "embedded"), ("scripted-uniform", "scripted:NAME")])
-def test_a_misspelled_kind_of_model_is_answered_with_the_nearest(spec, nearest):
-    with pytest.raises(UnknownNameError) as caught:
-        open_model(spec)
-    assert caught.value.nearest == nearest
+@pytest.mark.parametrize(("spec", "meant"), SUGGESTIONS)
+def test_a_string_that_names_no_model_is_answered_with_the_one_that_was_probably_meant(spec, meant):
+    with pytest.raises(UnknownNameError, match=f"Did you mean {re.escape(meant)}\\?"):
+        check_model(spec)
+    check_model(meant.replace("NAME", "x"))
 
 
 @pytest.mark.parametrize("spec", ["", ":", "gpt-4", "ftp://127.0.0.1/v1#x", "openai", "openai:"])

@@ -158,7 +158,7 @@ def test_whole_numbers_and_fractions_may_be_mixed_in_one_list(office: People, va
 
 @pytest.mark.parametrize("values", [[1], [1, 2, 3, 4, 5], []])
 def test_a_column_of_the_wrong_length_is_refused_by_name(office: People, values: list[int]) -> None:
-    with pytest.raises(PeopleError, match=rf"'pay' got {len(values)} values for 4 people"):
+    with pytest.raises(PeopleError, match=rf"'pay' holds {len(values)} values? for 4 people"):
         office["pay"] = values
     with pytest.raises(PeopleError, match="'pay'"):
         office.with_columns(pay=values)

@@ -152,9 +152,9 @@ def test_values_that_are_equal_and_read_differently_do_not_share_a_prompt(times:
 
 
 @FEW_AND_MANY
-def test_a_column_of_lists_can_be_told(times: int) -> None:
+def test_a_list_is_told_with_commas(times: int) -> None:
     prompts = composed(crowd(times, friends=[["Bo"], ["Ann", "Cy"], ["Bo"]]), "Your friends: {friends}.")
-    assert prompts.system.to_list() == ["Your friends: ['Bo'].", "Your friends: ['Ann', 'Cy']."]
+    assert prompts.system.to_list() == ["Your friends: Bo.", "Your friends: Ann, Cy."]
     assert prompts.of_person.tolist() == [0, 1, 0] * times
 
 

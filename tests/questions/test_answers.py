@@ -47,8 +47,8 @@ def test_only_ok_and_repaired_answers_are_valid(shirts: Answers) -> None:
 def test_counts_and_shares_are_of_the_valid_answers(shirts: Answers) -> None:
     assert shirts.count("blue") == 2
     assert shirts.share("blue") == pytest.approx(2 / 3)
-    assert shirts.count("red") == 0
-    assert shirts.share("red") == 0.0
+    with pytest.raises(UnknownNameError, match="no option of 'Which shirt\\?' named 'red'"):
+        shirts.count("red")
 
 
 def test_the_share_is_zero_where_nobody_answered() -> None:

@@ -117,7 +117,7 @@ def test_what_would_fail_is_refused_at_the_form(tmp_path: Path, parent: Run) -> 
         await add(visit, "set", set_column="shirt", set_value="red")
         await visit.sees("column 'shirt' cannot be set to 'red'")
         await add(visit, "swap", swap_model="nonsense")
-        await visit.sees("there is no kind of model named 'nonsense'.")
+        await visit.sees("there is no model named 'nonsense'.")
         await add(visit, "remove")
         await visit.sees("nobody would be left.")
         visit.enter("change-kind", None)

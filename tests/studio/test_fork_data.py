@@ -81,7 +81,7 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
         (change("remove", who={}), "nobody would be left"),
         (change("change", parameters={"days": 0}), "must be >= 1"),
         (change("change", parameters={"hats": 0}), "no parameter named 'hats'"),
-        (change("swap", model="nonsense"), "kind of model"),
+        (change("swap", model="nonsense"), "no model named"),
         (change("swap"), "Field required"),
         (change("dance"), "tag"),
     ],

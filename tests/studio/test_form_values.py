@@ -126,3 +126,15 @@ def test_parameters_come_back_from_their_description() -> None:
 
 def test_parameters_are_guessed_from_values_where_the_scenario_cannot_be_asked() -> None:
     assert input_error(infer_parameters({"days": 3})[0], "many") == "must be a whole number"
+
+
+@pytest.mark.parametrize(("model", "meant"), [("gpt-4o", "openai:gpt-4o"), ("embeded", "embedded")])
+def test_the_form_of_a_new_run_refuses_a_string_that_names_no_model(model, meant):
+    form = RunForm("norms", NORMS, settings={"model": model})
+    assert f"Did you mean {meant}?" in form.input_errors()["model"]
+
+
+def test_the_form_of_a_new_run_imports_no_module_that_it_is_given(tmp_path, monkeypatch):
+    (tmp_path / "planted_script.py").write_text("raise SystemExit('the module was imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert RunForm("norms", NORMS, settings={"model": "scripted:planted_script:answer"}).input_errors() == {}

@@ -18,7 +18,7 @@ import socket
 import struct
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -119,6 +119,9 @@ class FakeServer:
         probing: How probes are treated: requests for a single token that offer no options. They are not counted below.
         listing: How a request for the list of models is treated.
         models: The models served, and who is said to own them.
+        aliases: Names that are known but not listed.
+        path: The path before `/models` and `/chat/completions`.
+        unknown_fields: Fields of a chat request that are refused.
         key: The key that is wanted; any or none will do without it. A refusal repeats the wrong key in full.
         logprobs: Whether log-probabilities are given, silently left out, or refused.
         most_top: How many alternatives may be asked for.
@@ -145,6 +148,9 @@ class FakeServer:
         probing: Acts = (),
         listing: Act = WELL,
         models: Mapping[str, str] | None = None,
+        aliases: Collection[str] = (),
+        path: str = "/v1",
+        unknown_fields: Collection[str] = (),
         key: str | None = None,
         logprobs: Offer = "given",
         most_top: int = 20,
@@ -156,6 +162,7 @@ class FakeServer:
         self.acts, self.probing = _function(acts), _function(probing)
         self.listing = listing
         self.models = {"fake-1": "fake"} if models is None else models
+        self.aliases, self.path, self.unknown_fields = aliases, path, unknown_fields
         self.key, self.logprobs, self.most_top, self.limit_field = key, logprobs, most_top, limit_field
         self.latency_s, self.remember = latency_s, remember
         self.seen: list[Seen] = []
@@ -168,7 +175,7 @@ class FakeServer:
     @property
     def url(self) -> str:
         """The address to give to a client."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://127.0.0.1:{self.port}{self.path}"
 
     def digests(self) -> Counter[str]:
         """How often each request was seen."""
@@ -218,13 +225,13 @@ class FakeServer:
         self.keys.add(given)
         if self.key is not None and given != self.key:
             return _spelled(failing(401, f"Incorrect API key provided: {given}.", "invalid_api_key"))
-        if target == b"GET /v1/models":
+        if target == f"GET {self.path}/models".encode():
             self.listed += 1
             if self.listing is not WELL:
                 return _spelled(self.listing)
             rows = [{"id": name, "object": "model", "created": 0, "owned_by": by} for name, by in self.models.items()]
             return _spelled(Act(body={"object": "list", "data": rows}))
-        if target != b"POST /v1/chat/completions":
+        if target != f"POST {self.path}/chat/completions".encode():
             return _spelled(failing(404, f"There is nothing at {target.decode('latin-1')}."))
         return self._chat(body)
 
@@ -249,8 +256,10 @@ class FakeServer:
 
     def _objection(self, body: Mapping[str, Any]) -> Act | None:
         """What a server that is strict about parameters says to this request."""
-        if body.get("model") not in self.models:
+        if body.get("model") not in self.models and body.get("model") not in self.aliases:
             return UNKNOWN
+        if unknown := sorted(set(self.unknown_fields) & set(body)):
+            return failing(422, f"Extra inputs are not permitted: {unknown[0]}.", "extra_forbidden")
         limits = {"max_tokens", "max_completion_tokens"} & set(body)
         if self.limit_field and limits - {self.limit_field}:
             return failing(400, f"Unsupported parameter; use {self.limit_field}.", "unsupported_parameter")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from populace import simulate
+from populace.base.errors import UnknownNameError
 from populace.broker import Price
 from populace.scenarios.norms import Norms
 from populace.tools.estimate import estimate
@@ -16,3 +19,8 @@ def test_an_estimate_is_a_range_that_holds_for_a_real_run() -> None:
     assert cost.cost is not None
     assert 0 < cost.cost.low < cost.cost.high
     assert cost.seconds is None
+
+
+def test_a_string_that_names_no_model_is_refused_before_a_trial_runs():
+    with pytest.raises(UnknownNameError, match="Did you mean openai:gpt-4o"):
+        estimate(Norms(workers=5, days=2), model="gpt-4o")

@@ -10,13 +10,15 @@
     │   ├── InterventionError    an intervention that cannot be applied
     │   ├── ScenarioError        a scenario file that does not load
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
+    │   ├── UntrustedCodeError   a file names code that is not trusted
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
     ├── ModelError               the model cannot be used
     │   ├── ModelFileError       a model file that is missing, damaged or not a model
     │   ├── ModelUnreachableError  no server answers
-    │   ├── ModelKeyError        the server refuses the key
+    │   ├── ModelKeyError        the server refuses the key, or wants one and none is set
+    │   ├── UnknownModelError    the server does not know the model; names the nearest that it lists
     │   └── EmbeddingError       vectors of another embedder or of another size
     ├── StoppedError             the run stopped before its end and can be resumed
     │   ├── BudgetError          a limit on calls, tokens, money or time was reached
@@ -36,8 +38,14 @@ The text of an error says what happened, where, and what to do next. `code` neve
 """
 
 import difflib
+import sysconfig
+import textwrap
+import traceback
 from collections.abc import Iterable
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Self
+
+from populace.base.foreign import for_terminal
 
 
 class PopulaceError(Exception):
@@ -46,6 +54,9 @@ class PopulaceError(Exception):
     Args:
         what: What happened and where.
         hint: What to do next, as a sentence or a command.
+
+    Attributes:
+        place: The lines of the user's own code that led to the error, where it arose in them.
 
     Example:
         >>> from populace import People
@@ -57,24 +68,27 @@ class PopulaceError(Exception):
     """
 
     code: ClassVar[str] = "P000"
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
     def __init_subclass__(cls, *, code: str | None = None, exit_code: int | None = None) -> None:
         cls.code = cls.code if code is None else code
         cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, what: str, hint: str | None = None) -> None:
+        # Errors quote servers, files and names, and are printed in many places, tracebacks among them.
+        what = for_terminal(what)
         super().__init__(what)
         self.what = what
-        self.hint = hint
+        self.hint = None if hint is None else for_terminal(hint)
+        self.place: str | None = None
 
     def __str__(self) -> str:
         return f"{self.what} {self.hint}" if self.hint else self.what
 
     def paragraph(self) -> str:
         """The error as the command line prints it."""
-        text = f"{type(self).__name__} [{self.code}]: {self.what}"
-        return f"{text}\n  {self.hint}" if self.hint else text
+        lines = [f"{type(self).__name__} [{self.code}]: {self.what}", for_terminal(self.place or ""), self.hint or ""]
+        return "\n".join(lines[:1] + [textwrap.indent(line, "  ") for line in lines[1:] if line])
 
 
 class UsageError(PopulaceError, code="P100", exit_code=2):
@@ -82,15 +96,28 @@ class UsageError(PopulaceError, code="P100", exit_code=2):
 
 
 class UnknownNameError(UsageError, code="P101"):
-    """A name that is not known, with the nearest one that is."""
+    """A name that is not known, with the nearest one that is.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
+    Args:
+        kind: What kind of thing was looked for.
+        name: The name that is not known.
+        known: The names that are.
+        hint: What else to do.
+        suggestion: What to write instead, where more is known than which name is nearest; the known names are then
+            not listed.
+    """
+
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], hint: str | None = None, *, suggestion: str | None = None
+    ) -> None:
         self.name = name
         self.known = sorted(known)
         self.nearest = nearest(name, self.known)
         names = ", ".join(self.known[:20]) + (", …" if len(self.known) > 20 else "")
         guess = f"Did you mean {self.nearest!r}? " if self.nearest else ""
         listing = f"Known: {names}." if self.known else "None are known."
+        if suggestion is not None:
+            guess, listing = "", f"Did you mean {suggestion}?"
         super().__init__(f"there is no {kind} named {name!r}.", f"{guess}{listing}" + (f" {hint}" if hint else ""))
 
 
@@ -122,6 +149,10 @@ class MemoryStreamError(UsageError, code="P108"):
     """A memory that does not fit its stream, or is not there."""
 
 
+class UntrustedCodeError(UsageError, code="P121"):
+    """A run, an experiment or a design names code that is not trusted; nothing of it was imported."""
+
+
 class WorldError(UsageError, code="P120"):
     """A map, or a file of those who live there, that cannot be used; names file and entry."""
 
@@ -147,7 +178,21 @@ class ModelUnreachableError(ModelError, code="P202"):
 
 
 class ModelKeyError(ModelError, code="P203"):
-    """The server refuses the key."""
+    """The server refuses the key, or wants one and none is set."""
+
+
+class UnknownModelError(ModelError, code="P205"):
+    """A server does not know a model.
+
+    Attributes:
+        name: The name that it does not know.
+        nearest: The name most like it among those that the server lists; None where none is close.
+    """
+
+    def __init__(self, what: str, hint: str | None = None, *, name: str, nearest: str | None = None) -> None:
+        super().__init__(what, hint)
+        self.name = name
+        self.nearest = nearest
 
 
 class EmbeddingError(ModelError, code="P204"):
@@ -183,6 +228,14 @@ class InterruptedRunError(StoppedError, code="P303", exit_code=130):
 
 class StorageError(PopulaceError, code="P400", exit_code=4):
     """The disk is full or not writable."""
+
+    @classmethod
+    def not_writable(cls, what: object, error: OSError) -> Self:
+        """The error for a folder or file that the system does not let us write to."""
+        return cls(
+            f"{what} cannot be written: {error.strerror or error}.",
+            'Choose another folder: --workspace FOLDER on the command line, workspace="FOLDER" in Python.',
+        )
 
 
 class CallStoreError(PopulaceError, code="P401", exit_code=4):
@@ -237,3 +290,36 @@ def line_in(error: BaseException, file: str) -> int | None:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line
+
+
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def own_lines(error: BaseException) -> list[str]:
+    """The lines of scenarios and of other code of the user that an exception passed through, outermost first.
+
+    Example:
+        >>> try:
+        ...     int("x")
+        ... except ValueError as error:
+        ...     own_lines(error)[-1].partition(",")[2]
+        ' line 2, in <module>: int("x")'
+    """
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = Path(frame.filename)
+        shipped = _PACKAGE in path.parents and _PACKAGE / "scenarios" not in path.parents
+        if shipped or frame.filename.startswith((*_LIBRARIES, "<frozen")):
+            continue
+        line = f"{_short(path)}, line {frame.lineno}, in {frame.name}"
+        lines.append(f"{line}: {frame.line}" if frame.line else line)
+    return lines
+
+
+def _short(path: Path) -> str:
+    """A file as the user would name it: from the current folder, where it lies there."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

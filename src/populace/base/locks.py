@@ -5,6 +5,8 @@ The process that writes a folder holds its lock; a process that only asks whethe
 
 import fcntl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +25,14 @@ def acquire(file: IO[str]) -> None:
         except BlockingIOError:
             time.sleep(_ATTEMPT_S)
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of a file, and hold it for the length of a `with` block."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def is_locked(path: Path) -> bool:

@@ -67,4 +67,4 @@ class SharedDatabase:
         except sqlite3.DatabaseError as error:
             raise CallStoreError(f"{self._name} is damaged: {error}.", self._if_damaged) from error
         except OSError as error:
-            raise StorageError(f"{self._name} cannot be written: {error.strerror or error}.") from error
+            raise StorageError.not_writable(self._name, error) from error

@@ -12,9 +12,13 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import TemplateError, nearest
+from populace.base.values import is_nan, plain_value
 
 FEW = 64
 """Up to so many rows, plain Python is quicker than setting a column engine to work."""
+
+NONE = "none"
+"""How a list without items is written."""
 
 Piece = str | pl.Series | list[str]
 """A text for all rows, or one for each."""
@@ -22,6 +26,8 @@ Piece = str | pl.Series | list[str]
 
 class Template:
     """Text with `{name}` and `{name:format}` fields; `{{` and `}}` stand for braces.
+
+    A list is written with commas, its format applied to each item, and an empty list as `none`.
 
     Example:
         >>> names = pl.Series(["Ann", "Bo"])
@@ -97,8 +103,12 @@ def _to_list(piece: pl.Series | list[str]) -> list[str]:
 
 
 def _format(name: str, value: Any, spec: str) -> str:
-    if value is None:
-        raise TemplateError(f"the value for {{{name}}} is empty.", "Give it a value, or leave the field out.")
+    if isinstance(value, (list, tuple)):
+        return ", ".join([_format(name, item, spec) for item in value if item is not None]) or NONE
+    value = plain_value(value, f"the value for {{{name}}}", TemplateError)
+    if value is None or is_nan(value):
+        what = "empty" if value is None else "nan, which marks a missing value"
+        raise TemplateError(f"the value for {{{name}}} is {what}.", "Give it a value, or leave the field out.")
     try:
         return format(value, spec)
     except (ValueError, TypeError) as error:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from populace.base.documents import DocumentError, read_text
 from populace.base.errors import UsageError
+from populace.base.folders import user_folder
 from populace.models import Model, ModelTraits, Reply, model_traits
 
 
@@ -31,8 +33,7 @@ def price_file() -> Path:
     """The user's price table: POPULACE_PRICES, else prices.toml in the user's configuration folder."""
     if file := os.environ.get("POPULACE_PRICES"):
         return Path(file)
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "populace" / "prices.toml"
+    return (user_folder("XDG_CONFIG_HOME", ".config") or Path("~/.config/populace")) / "prices.toml"
 
 
 def price_of(model: Model | str) -> Price | None:
@@ -51,14 +52,14 @@ def price_of(model: Model | str) -> Price | None:
     if not path.is_file():
         return None
     try:
-        table = tomllib.loads(path.read_text())
+        table = tomllib.loads(read_text(path))
         for pattern, entry in table.items():
             if fnmatch.fnmatchcase(spec, pattern):
                 price = Price(float(entry["prompt"]), float(entry["completion"]))
                 if not 0 <= price.prompt < math.inf or not 0 <= price.completion < math.inf:
                     raise ValueError(f"{pattern!r} has a price that is no amount of money")
                 return price
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+    except (OSError, DocumentError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"the price table {path} cannot be read: {error}.",
             'Each entry is ["pattern"] with prompt and completion, money for a million tokens.',

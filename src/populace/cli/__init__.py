@@ -62,10 +62,13 @@ _MODULES = {
 }
 """The commands by the module that holds them."""
 
+ARGUMENTS = "populace.arguments"
+"""The key in the meta data of click's context under which the words of the command are kept."""
+
 EXIT_CODES = {
     0: "done",
     1: "a bug in Populace or in a scenario",
-    2: "bad input; nothing was started",
+    2: "bad input, or code that is not trusted; nothing was started",
     3: "the model cannot be used",
     4: "a run folder, the call store or the disk cannot be used",
     5: "stopped by the budget or by a failing model; the run can be resumed",
@@ -96,6 +99,7 @@ class _Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise UnknownNameError("command", args[0], COMMANDS)
+        ctx.meta[ARGUMENTS] = list(args)
         return super().resolve_command(ctx, args)
 
 

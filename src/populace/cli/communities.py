@@ -9,6 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from populace.base.errors import UsageError
+from populace.base.foreign import for_line
 from populace.base.formatting import percent
 from populace.broker import CallSettings
 from populace.cli.options import (
@@ -27,7 +28,6 @@ from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.community import Community
 from populace.community.design_comparison import design_effects
 from populace.community.digest import digest
-from populace.community.display import safe_text
 from populace.community.judgements import Judgements
 from populace.community.judges import judge_posts, read_judgements
 from populace.community.model_caller import ModelCaller
@@ -90,7 +90,7 @@ def show_changed_thread(run: RunReader, post: int) -> None:
         out.print(line)
 
 
-@command("whatif")
+@command("whatif", code="needed")
 @run_argument(kind=Run)
 @reply_options
 @click.option("--seed", type=int, help="Another seed from there on; other threads then change as well.")
@@ -111,7 +111,7 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     out.print(f"  [dim]the thread now:[/dim]     populace show {changed.name} --thread {thread}")
 
 
-@command("multiverse")
+@command("multiverse", code="needed")
 @run_argument(kind=Run)
 @option("--n", "n", type=COUNT, default=5, help="How many runs.")
 @reply_options
@@ -241,5 +241,4 @@ def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
 
 
 def _readable(posts: pl.DataFrame) -> pl.DataFrame:
-    text = [safe_text(" ".join(each.split()))[:160] for each in posts["text"]]
-    return posts.with_columns(pl.Series("text", text), pl.Series("name", [safe_text(each) for each in posts["name"]]))
+    return posts.with_columns(pl.Series("text", [for_line(text)[:160] for text in posts["text"]]))

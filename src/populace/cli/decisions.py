@@ -86,7 +86,7 @@ def why_command(run: RunReader, step: int, person: str) -> None:
         show_decision(run, decision)
 
 
-@command("ask-again")
+@command("ask-again", code="needed")
 @run_argument(kind=Run)
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step of the decision.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decision.")
@@ -141,7 +141,7 @@ def _show_repeated(run: RunReader, result: RepeatedDecision) -> None:
     facts([("answer", answer), ("calls", f"{result.calls} new, {result.reused} reused")])
 
 
-@command("interview")
+@command("interview", code="needed")
 @run_argument(kind=Run)
 @click.argument("question")
 @click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")

@@ -1,6 +1,5 @@
 """experiment: arms, seeds, effects."""
 
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.progress import Progress
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent
 from populace.broker import price_of
-from populace.cli.options import COUNT, command, current_workspace, option
+from populace.cli.options import COUNT, command, command_line, current_workspace, option
 from populace.cli.output import as_json, err, facts, out, plural, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
@@ -31,7 +30,7 @@ from populace.tools.estimate import estimate
 _FEW_ARMS = 12
 
 
-@command("experiment")
+@command("experiment", code="needed")
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
@@ -55,7 +54,7 @@ def experiment_command(
         return 0
     if file is None:
         raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, or --list.")
-    experiment = Experiment.read(file)
+    experiment = Experiment.read(file, workspace=place.folder)
     if replicates is not None:
         experiment = Experiment(**(experiment.data() | {"replicates": replicates}))
     arms = experiment.arms()
@@ -66,8 +65,7 @@ def experiment_command(
         report_json(design)
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
-    where = "" if place.folder == Workspace().folder else f" --workspace {shlex.quote(str(place.folder))}"
-    again = f"populace experiment {shlex.quote(file)}{where}"
+    again = command_line("experiment", file)
     try:
         results = experiment.run(
             workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()

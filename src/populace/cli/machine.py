@@ -12,11 +12,11 @@ from populace.base.errors import PopulaceError, UsageError
 from populace.broker import price_file, price_of
 from populace.cli.options import ScenarioCommand, command, current_workspace, option
 from populace.cli.output import facts, out, report_json, row_table, warn
-from populace.cli.progress import fetch_artifacts
+from populace.cli.progress import fetch_artifacts, fetch_hub_file
 from populace.engine.discovery import find_scenario
 from populace.engine.session import run_to_end
 from populace.engine.workspace import Workspace
-from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, open_model
+from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, model_traits, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 from populace.tools.doctor import Diagnosis, diagnose
 
@@ -37,8 +37,16 @@ def studio_command(host: str, port: int, token: str | None, browse: bool) -> Non
 
 @command("models", workspace=False)
 @click.argument("model", required=False)
-@click.option("--fetch", "fetch", is_flag=True, help="Fetch the embedded model and the embedder into the cache now.")
+@click.option(
+    "--fetch",
+    "fetch",
+    is_flag=True,
+    help="Fetch what the model needs into the cache now; without a model, the embedded model and the embedder.",
+)
 def models_command(model: str | None, fetch: bool) -> None:
+    if fetch and model:
+        _fetch_model(model)
+        return
     if fetch:
         fetch_artifacts(SMOLLM2)
         fetch_artifacts(MINILM_WEIGHTS, MINILM_TOKENIZER)
@@ -64,6 +72,21 @@ def models_command(model: str | None, fetch: bool) -> None:
     out.print("\n[bold]Prices[/bold] for budgets in money: a TOML file that you keep")
     form = '["openai:gpt-*"]  prompt = 0.15  completion = 0.60   money for a million tokens'
     facts([("file", f"{prices}{'' if priced else '  (not there yet)'}"), ("form", form)])
+
+
+def _fetch_model(spec: str) -> None:
+    """Fetch the file of one model, the newest of its revision if it is on the hub, and say where it is."""
+    traits = model_traits(spec)
+    file = traits.hub_file or traits.artifact
+    if file is None:
+        raise UsageError(f"{spec} needs no file that could be fetched.", f"Try it with: populace models {spec}")
+    if traits.hub_file is not None:
+        fetch_hub_file(traits.hub_file, refresh=True)
+    elif traits.artifact is not None:
+        fetch_artifacts(traits.artifact)
+    digest = (traits.hub_file.record or {})["sha256"] if traits.hub_file else SMOLLM2.sha256
+    report_json({"model": spec, "path": str(file.path), "sha256": digest})
+    facts([("model", spec), ("file", str(file.path)), ("sha256", digest)])
 
 
 def _artifact_document(artifact: Artifact) -> dict[str, Any]:

@@ -1,40 +1,64 @@
 """Options that several commands share, and those that a scenario's parameters become."""
 
+import functools
 import json
+import shlex
 from collections.abc import Callable, Container
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 import pydantic
 
-from populace.base.errors import ParameterError
+from populace.base.errors import ParameterError, PopulaceError
 from populace.broker import CallSettings
 from populace.cli import COMMANDS
 from populace.cli.output import AS_JSON
+from populace.cli.trust import trust_option, trusting
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
+from populace.journal import UNREADABLE, damage
 from populace.journal.interventions import read_interventions
-from populace.models import MODEL_FORMS
+from populace.models import MODEL_SUMMARY
 from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
 _WORKSPACE = "populace.workspace"
+_RUNS = "populace.runs"
 COUNT = click.IntRange(min=1)
 """The type of an option that is a number of things."""
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 def command(
-    name: str, cls: type[click.Command] = click.Command, *, workspace: bool = True, json: bool = True
+    name: str,
+    cls: type[click.Command] = click.Command,
+    *,
+    workspace: bool = True,
+    json: bool = True,
+    code: Literal["needed", "optional"] | None = None,
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """A command with its help from the table of commands.
 
     It has `--workspace`, which `current_workspace` reads, and `--json`, which `output.report_json` obeys.
+
+    Args:
+        name: The name of the command.
+        cls: The class of the command.
+        workspace: Whether it has `--workspace`.
+        json: Whether it has `--json`.
+        code: Whether it uses code that a run or an experiment names: such a command has `--trust`. Where the code is
+            `needed`, a user at a terminal is asked; where it is `optional`, the command does without it.
     """
-    shared = [*([_workspace_option()] if workspace else []), *([_json_option()] if json else [])]
+    shared = [
+        *([trust_option()] if code else []),
+        *([_workspace_option()] if workspace else []),
+        *([_json_option()] if json else []),
+    ]
 
     def decorate(function: Callable[..., Any]) -> click.Command:
+        function = explain_damage(function)
+        function = trusting(function, ask=code == "needed") if code else function
         result = click.command(name, cls=cls, help=COMMANDS[name])(function)
         result.params += shared
         return result
@@ -69,9 +93,47 @@ def current_workspace() -> Workspace:
     return workspace
 
 
+def command_line(*words: str) -> str:
+    """A command that can be typed as it stands: with `--workspace` where this command was given one.
+
+    Example:
+        >>> with click.Context(click.Command("show")):
+        ...     command_line("resume", "norms-1a2b")
+        'populace resume norms-1a2b'
+    """
+    place: Workspace | None = click.get_current_context().meta.get(_WORKSPACE)
+    where = [] if place is None or place.folder == Workspace().folder else ["--workspace", str(place.folder)]
+    return shlex.join(["populace", *words, *where])
+
+
 def run_argument(name: str = "run", kind: type[RunReader] = RunReader) -> Callable[[CommandT], CommandT]:
     """The name of a run as an argument; the function gets the run, opened."""
-    return click.argument(name, callback=lambda _context, _argument, run: kind(current_workspace().open(run)))
+
+    def opened_run(context: click.Context, _argument: click.Parameter, run: str) -> RunReader:
+        reader = kind(current_workspace().open(run))
+        context.meta.setdefault(_RUNS, []).append(reader)
+        return reader
+
+    return click.argument(name, callback=opened_run)
+
+
+def explain_damage(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where a command fails on a run whose files are not as they were committed, say so: it is no bug of Populace."""
+
+    @functools.wraps(function)
+    def explaining(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (PopulaceError, click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except (Exception, *UNREADABLE) as error:
+            runs: list[RunReader] = click.get_current_context().meta.get(_RUNS, [])
+            for run in runs:
+                if (damaged := damage(run.journal)) is not None:
+                    raise damaged from error
+            raise
+
+    return explaining
 
 
 def option(*names: str, help: str, **settings: Any) -> Callable[[CommandT], CommandT]:
@@ -85,7 +147,7 @@ def option(*names: str, help: str, **settings: Any) -> Callable[[CommandT], Comm
 def model_option(default: str | None = "embedded") -> Callable[[CommandT], CommandT]:
     """`--model`."""
     suffix = f"  [default: {default}]" if default else ""
-    return click.option("--model", metavar="MODEL", default=default, help=f"{', '.join(MODEL_FORMS)}.{suffix}")
+    return click.option("--model", metavar="MODEL", default=default, help=f"{MODEL_SUMMARY}.{suffix}")
 
 
 def chart_option(command: CommandT) -> CommandT:
@@ -131,7 +193,7 @@ def _option(field: Parameter, inherit: bool) -> dict[str, Any]:
     help_text = f"{field.help.rstrip('.')}; as before by default." if inherit else field.help
     options: dict[str, Any] = {"default": default, "help": help_text, "show_default": default is not None}
     if field.name == "model":
-        return options | {"metavar": "MODEL", "help": f"{', '.join(MODEL_FORMS)}."}
+        return options | {"metavar": "MODEL", "help": f"{MODEL_SUMMARY}."}
     if field.kind == "choice":
         return options | {"type": click.Choice([str(choice) for choice in field.choices])}
     low, open_low = (field.gt, True) if field.gt is not None else (field.ge, False)

@@ -1,6 +1,8 @@
 """Progress in the terminal: of runs, and of files that are fetched."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -10,7 +12,7 @@ from rich.text import Text
 from populace.base.formatting import duration, percent
 from populace.cli.output import err
 from populace.engine.simulation import Observer, Simulation
-from populace.models import Artifact, model_traits
+from populace.models import Artifact, HubFile, model_traits
 from populace.models.artifacts import fetch_together
 from populace.runs.reader import invalid_share
 
@@ -125,8 +127,10 @@ class RunDisplay(Observer):
 def fetch_missing_models(*models: str) -> None:
     """Fetch the files that models need, where they are not in the cache; the empty name needs none."""
     for model in dict.fromkeys(filter(None, models)):
-        artifact = model_traits(model).artifact
-        fetch_artifacts(*([artifact] if artifact else []))
+        traits = model_traits(model)
+        fetch_artifacts(*([traits.artifact] if traits.artifact else []))
+        if traits.hub_file is not None and not traits.hub_file.present():
+            fetch_hub_file(traits.hub_file)
 
 
 def fetch_artifacts(*artifacts: Artifact) -> None:
@@ -134,9 +138,22 @@ def fetch_artifacts(*artifacts: Artifact) -> None:
     missing = [artifact for artifact in artifacts if not artifact.present()]
     if not missing:
         return
-    columns = (TextColumn("fetching {task.description}"), BarColumn(bar_width=28), DownloadColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(missing[0].name, total=None)
-        paths = fetch_together(missing, lambda done, total: bar.update(task, completed=done, total=total))
+    with _download_bar(missing[0].name) as progress:
+        paths = fetch_together(missing, progress)
     for artifact, path in zip(missing, paths, strict=True):
         err.print(f"fetched and verified {artifact.name}: {path}")
+
+
+def fetch_hub_file(file: HubFile, *, refresh: bool = False) -> None:
+    """Fetch a file of the Hugging Face hub with a progress bar."""
+    with _download_bar(file.name) as progress:
+        path = file.fetch(progress, refresh=refresh)
+    err.print(f"fetched and verified {file.name}: {path}", markup=False)
+
+
+@contextmanager
+def _download_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    columns = (TextColumn("fetching {task.description}", markup=False), BarColumn(bar_width=28), DownloadColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

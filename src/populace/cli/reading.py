@@ -12,8 +12,9 @@ from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.cli.decisions import decision_document, show_decision
 from populace.cli.options import command, current_workspace, option, run_argument
-from populace.cli.output import as_json, err, facts, out, report_json, report_rows, row_table, show_changes, table
-from populace.cli.summary import report_tables, run_document, show_run
+from populace.cli.output import as_json, err, facts, out, report_json, report_rows, row_table, show_changes, table, warn
+from populace.cli.summary import report_tables, run_document, show_run, untrusted_notes
+from populace.cli.trust import trust_command
 from populace.runs import charts
 from populace.runs.biography import Biography, biography, has_memories
 from populace.runs.caveats import caveats
@@ -68,7 +69,7 @@ def _show_biography(run: RunReader, person: Biography) -> None:
     out.print(f"  [dim]why did they decide so:[/dim]  {command}")
 
 
-@command("show")
+@command("show", code="optional")
 @run_argument()
 @click.option("--step", type=click.IntRange(min=0), help="Show one step.")
 @click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
@@ -84,10 +85,13 @@ def show_command(run: RunReader, step: int | None, person: str | None, thread: i
         _show_step(run, step)
     elif as_json():
         tables = [{"title": each.title, "table": each.table, "note": each.note} for each in report_tables(run)]
-        report_json(run_document(run) | {"findings": tables}, caveats(run))
+        report_json(run_document(run) | {"findings": tables}, [*caveats(run), *untrusted_notes(run)])
     else:
         show_run(run)
         out.print(f"\n  [dim]run[/dim]  {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
+        for note in untrusted_notes(run):
+            warn(note)
+            out.print(f"  [dim]show that too:[/dim]  {trust_command()}")
 
 
 def _show_step(run: RunReader, step: int) -> None:

@@ -23,6 +23,7 @@ from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
 from populace.engine.discovery import find_scenario
+from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.scenario import Scenario
@@ -49,7 +50,7 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
     show_finished_run(run, chart)
 
 
-@command("resume")
+@command("resume", code="needed")
 @run_argument(kind=Run)
 @call_options
 @chart_option
@@ -69,7 +70,7 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
     show_finished_run(run, chart)
 
 
-@command("replay")
+@command("replay", code="needed")
 @run_argument(kind=Run)
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
@@ -82,7 +83,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
 
 
-@command("fork")
+@command("fork", code="needed")
 @run_argument(kind=Run)
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
@@ -92,7 +93,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
 @chart_option
 def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **options: Any) -> None:
     regime = run.manifest.regime
-    parameters = _changes(changes, find_scenario(run.manifest.scenario))
+    parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
     fetch_missing_models((options["model"] or regime.model) if decider == "model" else "")
     with _resumable_run() as display:

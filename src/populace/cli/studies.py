@@ -22,7 +22,7 @@ from populace.experiments.wordings import STANDARD
 from populace.runs.reader import RunReader
 
 
-@command("report")
+@command("report", code="optional")
 @click.argument("name", metavar="EXPERIMENT|RUN")
 @click.option("--to", metavar="FOLDER", help="Where to write it.  [default: the folder of the experiment or run]")
 @click.option(
@@ -57,7 +57,7 @@ def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
     return run, run.folder
 
 
-@command("robust")
+@command("robust", code="needed")
 @click.argument("study", metavar="RUN|EXPERIMENT")
 @option("--seeds", type=click.IntRange(min=2), default=12, help="For a run: how many seeds.")
 @option(

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
 from populace.base.formatting import duration, percent
 from populace.cli.output import as_json, facts, out, report_json, table, warn
-from populace.engine.discovery import find_scenario
+from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
 from populace.runs import charts
@@ -95,11 +95,22 @@ def _thinned(values: pl.Series, room: int = 72) -> pl.Series:
 
 
 def report_tables(run: RunReader) -> list[ReportTable]:
-    """The tables that the scenario itself makes of a run; none where its file is gone."""
+    """The tables that the scenario itself makes of a run; none where its file is gone or not trusted."""
     try:
-        return find_scenario(run.manifest.scenario).report(run)
+        return scenario_class(run).report(run)
     except PopulaceError:
         return []
+
+
+def untrusted_notes(run: RunReader) -> list[str]:
+    """What is not shown of a run because it needs code that is not trusted, as sentences; none where it is."""
+    try:
+        scenario_class(run)
+    except UntrustedCodeError as error:
+        return [f"The tables of the scenario are not shown: {error.what}"]
+    except PopulaceError:
+        pass
+    return []
 
 
 def _parameters_text(run: RunReader) -> str:
@@ -107,7 +118,7 @@ def _parameters_text(run: RunReader) -> str:
     first, *later = run.manifest.regimes
     changes = {name: value for regime in later for name, value in regime.parameters.items()}
     try:
-        fields = find_scenario(run.manifest.scenario).parameter_model().model_fields
+        fields = scenario_class(run).parameter_model().model_fields
         special = {name: v for name, v in first.parameters.items() if name not in fields or fields[name].default != v}
     except PopulaceError:
         special = first.parameters
@@ -118,7 +129,7 @@ def _parameters_text(run: RunReader) -> str:
 def show_finished_run(run: Run, chart: bool) -> None:
     """Print a run that came to its end, with its chart and what to do next."""
     picture = _chart(run) if chart else None
-    more = find_scenario(run.manifest.scenario).pictures(run, run.folder) if chart and charts.available() else []
+    more = scenario_class(run).pictures(run, run.folder) if chart and charts.available() else []
     if as_json():
         files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
         report_json(run_document(run) | files, caveats(run))
@@ -138,7 +149,7 @@ def _chart(run: Run) -> Path | None:
     if not charts.available():
         return None
     try:
-        metrics = find_scenario(run.manifest.scenario).chart
+        metrics = scenario_class(run).chart
         return charts.draw_run(run, run.folder / "chart.png", metrics)
     except UsageError:
         return None  # A scenario without numeric metrics has no picture.

@@ -16,10 +16,10 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import StorageError, UnknownNameError, UsageError
+from populace.base.foreign import for_terminal
 from populace.base.randomness import stream
 from populace.community.community import Community
 from populace.community.conversations import Conversation, community_names
-from populace.community.display import safe_text
 from populace.community.files import read_json_lines
 
 ARMS = ("full", "no_description", "no_personas", "neither", "crowd")
@@ -131,11 +131,11 @@ def conversation_text(conversation: Conversation, posts: int = POSTS) -> str:
     """
     letters: dict[str, str] = {}
     depths: list[int] = []
-    lines = [safe_text(conversation.title)] if conversation.title else []
+    lines = [for_terminal(conversation.title)] if conversation.title else []
     for post in conversation.posts[:posts]:
         depths.append(0 if post.parent is None else depths[post.parent] + 1)
         letter = letters.setdefault(post.author, chr(ord("A") + len(letters) % 26))
-        lines.append(f"{'  ' * depths[-1]}{letter}: {' '.join(safe_text(post.text).split())}")
+        lines.append(f"{'  ' * depths[-1]}{letter}: {' '.join(for_terminal(post.text).split())}")
     return "\n".join(lines)
 
 

@@ -14,8 +14,8 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
+from populace.base.foreign import for_page
 from populace.community.community import SORTINGS, Community
-from populace.community.display import without_control_characters
 from populace.community.files import write_new_file
 from populace.community.judgements import Judgements
 from populace.community.terminal import age
@@ -75,15 +75,11 @@ def render_page(
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    """The template engine, which escapes every expression and replaces control characters in it."""
-
-    def finalize(value: object) -> object:
-        return without_control_characters(value) if type(value) is str else value
-
+    """The template engine, which escapes every expression and replaces what acts or hides in it."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
-        finalize=finalize,
+        finalize=for_page,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

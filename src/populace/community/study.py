@@ -106,7 +106,7 @@ class Study:
             (temporary / "study.json").write_text(json.dumps(asdict(material), ensure_ascii=False), encoding="utf-8")
             temporary.rename(folder)
         except OSError as error:
-            raise StorageError(f"{folder} cannot be written: {error.strerror or error}.") from error
+            raise StorageError.not_writable(folder, error) from error
         return cls(workspace, name)
 
     @functools.cached_property

@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.text import Text
 
+from populace.base.foreign import for_terminal
 from populace.community.community import Community, Thread
-from populace.community.display import safe_text
 
 _INDENT = 3
 _DEEPEST = 8
@@ -26,8 +26,8 @@ def thread_lines(community: Community, thread: Thread, *, width: int = 88, focus
     counts = f"{thread.posts.height} posts, {thread.posts['author'].n_unique()} people"
     counts += f", {removed} removed" if removed else ""
     lines = [
-        Text.assemble((safe_text(thread.title) or f"Thread {thread.number}", "bold")),
-        Text(f"{safe_text(community.design.name)} · {counts} · text by a model, not by people", style="dim"),
+        Text.assemble((for_terminal(thread.title) or f"Thread {thread.number}", "bold")),
+        Text(f"{for_terminal(community.design.name)} · {counts} · text by a model, not by people", style="dim"),
     ]
     acts = community.acts_by_post()
     for post in thread.posts.to_dicts():
@@ -41,7 +41,7 @@ def _post_lines(post: dict[str, Any], acts: list[dict[str, Any]], width: int, fo
     head = Text(indent)
     head.append("▶ " if focused else "", style="bold yellow")
     head.append(f"#{post['post']} ", style="dim")
-    head.append(safe_text(post["name"]).replace("\n", " "), style="bold cyan")
+    head.append(for_terminal(post["name"]).replace("\n", " "), style="bold cyan")
     head.append(f"  {post['score']:+d}" if post["score"] else "  0", style="green" if post["score"] >= 0 else "red")
     head.append(f"  {age(post['time'])}", style="dim")
     head.append("  by hand" if post["origin"] == "hand" else "", style="magenta")
@@ -52,12 +52,12 @@ def _post_lines(post: dict[str, Any], acts: list[dict[str, Any]], width: int, fo
     lines = [head]
     style = "dim strike" if post["status"] == "removed" else ""
     room = max(24, width - len(indent) - 2)
-    for paragraph in safe_text(post["text"]).split("\n"):
+    for paragraph in for_terminal(post["text"]).split("\n"):
         for line in textwrap.wrap(paragraph, room, break_long_words=True) or [""]:
             lines.append(Text(f"{indent}  ").append(line, style=style))
     for act in acts:
         rule = f" (rule {act['rule']})" if act["rule"] is not None else ""
-        reason = f": {safe_text(act['reason'])}" if act["reason"] else ""
+        reason = f": {for_terminal(act['reason'])}" if act["reason"] else ""
         lines.append(Text(f"{indent}  ⚑ {act['power']}{rule}{reason}".replace("\n", " "), style="yellow"))
     return lines
 

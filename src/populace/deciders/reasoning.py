@@ -5,7 +5,7 @@ from dataclasses import replace
 from populace.broker import Broker
 from populace.deciders.decision import final_status
 from populace.models import ChatMessage, Failure, Model, Request
-from populace.prompting import Conversations, Inquiry, rows_for_sampling
+from populace.prompting import Conversations, Inquiry, rows_for_sampling, turn
 from populace.questions import Finite
 
 _REASONING_TOKENS = 120
@@ -23,6 +23,6 @@ async def think_aloud(inquiry: Inquiry, rows: Conversations, model: Model, broke
     labels = rows.mode == "labels"
     instruction = question.instruction(labels) if isinstance(question, Finite) else question.instruction()
     thoughts = [None if isinstance(outcome, Failure) else outcome.text.strip() for outcome in outcomes]
-    second = ("user", f"Now give your answer. {instruction}")
-    turns: list[tuple[ChatMessage, ...]] = [(("assistant", thought or "…"), second) for thought in thoughts]
+    second = turn("user", f"Now give your answer. {instruction}")
+    turns: list[tuple[ChatMessage, ...]] = [(turn("assistant", thought or "…"), second) for thought in thoughts]
     return replace(rows, turns=turns, reasoning=thoughts, failures=[final_status(outcome) for outcome in outcomes])

@@ -15,7 +15,7 @@ from populace.broker import Broker
 from populace.deciders.decision import InquiryResult, final_status, prompt_table, status_column
 from populace.deciders.reasoning import think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
-from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode
+from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode, turn
 from populace.questions import STATUSES, Answer, Answers, Finite
 
 REPAIRS = 2
@@ -80,12 +80,12 @@ class _Sampling:
         question = self.inquiry.question
         schema = question.schema()
         schema_text = json.dumps(schema, sort_keys=True) if schema and self.model.capabilities.schema else None
-        reminder = ("user", question.reminder())
+        reminder = turn("user", question.reminder())
         requests = []
         for index in which:
             row = self.rows[index]
             if attempt:
-                row.messages = (*row.messages, ("assistant", row.replies[-1]), reminder)
+                row.messages = (*row.messages, turn("assistant", row.replies[-1]), reminder)
             requests.append(
                 Request(
                     row.messages,

@@ -1,20 +1,23 @@
 """Finding a scenario: shipped by name, in a file, in a module, or in another package.
 
-Loading a scenario runs its file, like any import of Python does. Only files that the user names
-are loaded.
+Loading a scenario runs its file, like any import of Python does. `find_scenario` is for names that the user gives;
+a name that stands in a run folder or an experiment goes through `recorded_scenario`, which checks that the code is
+trusted.
 """
 
 import functools
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import inspect
 import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
+from populace.base import trust
 from populace.base.errors import ScenarioError, UnknownNameError, line_in
 from populace.engine.scenario import Scenario
 
@@ -55,12 +58,12 @@ def find_scenario(name: str) -> type[Scenario]:
     if name in _LOADED:
         return _LOADED[name]
     known = known_scenarios()
-    target = known.get(name, name)
-    where, _, class_name = target.rpartition(":") if ":" in target else (name, "", "")
+    where, class_name = _target(name)
+    if not where:
+        raise UnknownNameError("scenario", name, known, "A file of your own is named as file.py or file.py:Class.")
+    trust.allow(scenario_code(name))
     if where.endswith(".py"):
         return _only(_load_file(Path(where)), class_name, where)
-    if ":" not in target:
-        raise UnknownNameError("scenario", name, known, "A file of your own is named as file.py or file.py:Class.")
     if where == "__main__":
         raise ScenarioError(
             f"the scenario {class_name} was defined in a notebook or at a prompt, which cannot be loaded again.",
@@ -68,9 +71,52 @@ def find_scenario(name: str) -> type[Scenario]:
         )
     try:
         module = importlib.import_module(where)
-    except ImportError as error:
+    except (ImportError, ValueError) as error:
         raise ScenarioError(f"the scenario {name} could not be imported: {error}.") from error
     return _only(module, class_name, where)
+
+
+def recorded_scenario(name: str, trusted: trust.TrustFile, subject: str) -> type[Scenario]:
+    """The scenario that a run folder or an experiment names, if its code is trusted.
+
+    Args:
+        name: The name in the folder.
+        trusted: What the workspace trusts.
+        subject: What names it, for the message.
+
+    Raises:
+        UntrustedCodeError: Its code is not trusted; nothing was imported.
+    """
+    trusted.require(scenario_code(name), subject)
+    return find_scenario(name)
+
+
+def scenario_code(name: str) -> list[trust.Code]:
+    """The code that loading a scenario would import; none for those that ship, are installed, or are loaded already."""
+    where, _ = _target(name)
+    # A module that the user's program imported is the user's; naming it imports nothing.
+    return [] if name in _LOADED or where in sys.modules else source_code(name)
+
+
+def source_code(name: str) -> list[trust.Code]:
+    """The code of a scenario, whether it is loaded already or not; none for those that ship or are installed."""
+    where, _ = _target(name)
+    if name in known_scenarios() or where in ("", "__main__") or f"{where}.".startswith("populace.scenarios."):
+        return []
+    if where.endswith(".py"):
+        return [trust.file_code(name, Path(where))] if Path(where).is_file() else []
+    return [trust.module_code(name, where)]
+
+
+def _target(name: str) -> tuple[str, str]:
+    """The file or module that holds a scenario, and its class; nothing where the name has no such form."""
+    target = known_scenarios().get(name, name)
+    if "\0" in target:
+        return "", ""
+    if ":" in target:
+        where, _, class_name = target.rpartition(":")
+        return where, class_name
+    return (target, "") if target.endswith(".py") else ("", "")
 
 
 def scenario_files(folder: Path) -> list[Path]:
@@ -103,6 +149,14 @@ def _reference(scenario: type[Scenario]) -> str:
     return default
 
 
+class _SourceLoader(importlib.machinery.SourceFileLoader):
+    """Loads a file from its source alone: a cached bytecode file beside it could hold something else."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the file as it is now."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ScenarioError(f"there is no file {path}.", "`populace new NAME` writes a scenario to begin with.")
@@ -110,14 +164,15 @@ def _load_file(path: Path) -> ModuleType:
     name = f"populace_file_{resolved.stem}_{hashlib.blake2b(str(resolved).encode(), digest_size=6).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, resolved)
-    if spec is None or spec.loader is None:
+    loader = _SourceLoader(name, str(resolved))
+    spec = importlib.util.spec_from_loader(name, loader)
+    if spec is None:
         raise ScenarioError(f"{path} cannot be loaded as Python.")
     module = importlib.util.module_from_spec(spec)
     module.__populace_file__ = True  # type: ignore[attr-defined]
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except SyntaxError as error:
         del sys.modules[name]
         raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.") from error

@@ -1,16 +1,26 @@
 """A recorded run, run again on its own answers up to a step."""
 
-from populace.engine.discovery import find_scenario
+from populace.engine.discovery import recorded_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.simulation import Observer, Simulation
-from populace.journal import Manifest, MemoryRecord
+from populace.engine.workspace import trusted_for
+from populace.journal import MemoryRecord
 from populace.runs.reader import RunReader
 
 
-def build_scenario(manifest: Manifest) -> Scenario:
+def scenario_class(run: RunReader) -> type[Scenario]:
+    """The class of a run's scenario.
+
+    Raises:
+        UntrustedCodeError: The run names code that is not trusted; nothing was imported.
+    """
+    return recorded_scenario(run.manifest.scenario, trusted_for(run.record), run.name)
+
+
+def build_scenario(run: RunReader) -> Scenario:
     """The scenario of a run, with the parameters that it began with."""
-    return find_scenario(manifest.scenario)(**manifest.regimes[0].parameters)
+    return scenario_class(run)(**run.manifest.regimes[0].parameters)
 
 
 async def replay_to(run: RunReader, step: int, session: Session, observer: Observer | None = None) -> Simulation:
@@ -25,7 +35,7 @@ async def replay_to(run: RunReader, step: int, session: Session, observer: Obser
     manifest = run.manifest.model_copy(deep=True)
     record = MemoryRecord(manifest)
     simulation = Simulation(
-        build_scenario(manifest), record, session, source=run.record, replay_until=step + 1, observer=observer
+        build_scenario(run), record, session, source=run.record, replay_until=step + 1, observer=observer
     )
     await simulation.run(until=step)
     return simulation

@@ -11,16 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import JournalError, PopulaceError, UsageError
 from populace.broker import CallSettings
-from populace.engine.discovery import reference
+from populace.engine.contract import check_scenario
+from populace.engine.discovery import reference, source_code
 from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.simulation import Observer, Simulation
 from populace.engine.society import Society
-from populace.engine.workspace import Workspace
+from populace.engine.workspace import Workspace, trusted_for
 from populace.journal import (
     Intervention,
     Journal,
@@ -35,8 +36,9 @@ from populace.journal import (
     environment,
     now,
     read_interventions,
+    verify_journal,
 )
-from populace.models import Model
+from populace.models import Model, model_code
 from populace.prompting import Variation
 from populace.runs.reader import RunReader
 
@@ -69,11 +71,10 @@ class Run(RunReader):
         if journal.manifest.status.state == "complete":
             return self
         with _locked(journal):
-            session = Session(Workspace.of(journal).store(), calls=calls, model=model)
+            verify_journal(journal)
+            scenario, recording = build_scenario(self), _recording(journal)
+            session = Session(Workspace.of(journal).store(), calls=calls, model=model, run=journal)
             journal.set_status(state="running", reason="", stop=None)
-            for step in journal.steps():
-                journal.verify(step)
-            scenario, recording = build_scenario(journal.manifest), _recording(journal)
             simulation = Simulation(scenario, journal, session, source=journal, recording=recording, observer=observer)
             session.finish(_run_until_stopped(simulation))
         return self
@@ -89,14 +90,15 @@ class Run(RunReader):
             observer: Receives the progress of the run.
         """
         if isinstance(self.record, Journal):
-            for step in self.steps:
-                self.record.verify(step)
+            verify_journal(self.record)
+        if not self.steps:
+            raise JournalError(f"{self.name} has no committed step to replay.")
         manifest = self.manifest.model_copy(deep=True)
         record: Record = MemoryRecord(manifest)
         if into is not None:
-            record = Journal.create(Path(into), manifest.model_copy(update={"run": Path(into).name, "parent": None}))
+            record = _new_folder(Path(into), manifest.model_copy(update={"run": Path(into).name, "parent": None}))
         session = Session()
-        scenario = build_scenario(manifest)
+        scenario = build_scenario(self)
         simulation = Simulation(scenario, record, session, source=self.record, verify=verify, observer=observer)
         session.finish(_run_until_stopped(simulation, until=self.steps[-1]))
         status = self.manifest.status
@@ -126,15 +128,14 @@ class Run(RunReader):
         """
         model = settings.get("model")
         calls = read_settings(CallSettings, settings)
-        manifest, scenario = self._fork_manifest(at, parameters or {}, interventions, settings)
+        manifest = self._fork_manifest(at, parameters or {}, interventions, settings)
         workspace = Workspace.of(self.journal)
-        manifest.run = workspace.free_name(_stem(type(scenario), manifest))
-        session = Session(workspace.store(), calls=calls, model=model)
-        return _start(build_scenario(self.manifest), manifest, session, workspace, observer)
+        session = Session(workspace.store(), calls=calls, model=model, run=self.record)
+        return _start(build_scenario(self), manifest, session, workspace, observer)
 
     def _fork_manifest(
         self, at: int, parameters: Mapping[str, Any], interventions: Interventions, settings: dict[str, Any]
-    ) -> tuple[Manifest, Scenario]:
+    ) -> Manifest:
         last = self.steps[-1] if self.steps else -1
         if not 1 <= at <= last + 1:
             raise UsageError(f"{self.name} cannot be forked at step {at}.", f"It can be forked at 1 to {last + 1}.")
@@ -142,7 +143,7 @@ class Run(RunReader):
         early = next((each for each in further if each.at < at), None)
         if early is not None:
             raise UsageError(f"an intervention at step {early.at} lies before the fork at {at}.")
-        scenario = build_scenario(self.manifest)
+        scenario = build_scenario(self)
         scenario.change(parameters)
         before = self.manifest.regime
         inherited = {name: getattr(before, name) for name in RunSettings.model_fields}
@@ -158,7 +159,21 @@ class Run(RunReader):
         manifest.status = Status()
         manifest.scenario_hash = type(scenario).source_hash()
         manifest.environment, manifest.created = environment(), now()
-        return manifest, scenario
+        return manifest
+
+    def trust(self) -> Run:
+        """Trust the code that this run names, and remember that in its workspace; read the code before.
+
+        Example:
+            >>> from populace.scenarios.norms import Norms
+            >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing")
+            >>> run.trust().replay().steps
+            [0, 1, 2]
+        """
+        specs = sorted(_model_strings(self.manifest.model_dump(mode="json", include={"regimes", "interventions"})))
+        models = [code for spec in specs for code in model_code(spec)]
+        trusted_for(self.record).remember([*source_code(self.manifest.scenario), *models])
+        return self
 
     def at(self, step: int | None = None) -> Society:
         """The society as it was after a step, to interview, to ask again, to fork; after the last by default.
@@ -217,6 +232,7 @@ def simulate(
         >>> simulate(Norms(workers=4, days=1), decider="rule", keep="nothing").manifest.status.state
         'complete'
     """
+    scenario = check_scenario(scenario)
     model = settings.get("model")
     calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
     refuse_unknown(settings, simulate)
@@ -231,8 +247,7 @@ def simulate(
         environment=environment(),
         created=now(),
     )
-    stem = _stem(type(scenario), manifest)
-    manifest.run = workspace.free_name(stem) if keep == "run" else stem
+    manifest.run = _stem(type(scenario), manifest)
     session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model)
     record = recording.record if recording is not None else None
     return _start(scenario, manifest, session, workspace if keep == "run" else None, observer, record)
@@ -252,7 +267,11 @@ def _start(
         if manifest.regime.decider == "model":
             model = await session.model(manifest.regime.model)
             manifest.models = {model.spec: model.fingerprint}
-        record = Journal.create(workspace.runs / manifest.run, manifest) if workspace else MemoryRecord(manifest)
+        record: Record = MemoryRecord(manifest)
+        if workspace is not None:
+            record = workspace.create(manifest, _stem(type(scenario), manifest))
+            if manifest.parent is None:
+                workspace.trusted.remember([*source_code(manifest.scenario), *model_code(manifest.regime.model)])
         with _locked(record):
             source = record if manifest.parent is not None else None
             simulation = Simulation(scenario, record, session, source=source, recording=recording, observer=observer)
@@ -303,6 +322,22 @@ def _run_settings(values: dict[str, Any], **inherited: Any) -> RunSettings:
     if values.get("variation") is not None:
         values["variation"] = Variation.read(values["variation"])
     return read_settings(RunSettings, values, **inherited)
+
+
+def _model_strings(value: Any, name: str = "") -> set[str]:
+    """Every model string in the data of a manifest: whatever stands under `model`."""
+    if isinstance(value, dict):
+        return {spec for key, part in value.items() for spec in _model_strings(part, str(key))}
+    if isinstance(value, list):
+        return {spec for part in value for spec in _model_strings(part, name)}
+    return {value} if name == "model" and isinstance(value, str) else set()
+
+
+def _new_folder(folder: Path, manifest: Manifest) -> Journal:
+    try:
+        return Journal.create(folder, manifest)
+    except FileExistsError as error:
+        raise UsageError(f"{folder} exists already.", "Name another place, or remove it first.") from error
 
 
 def _stem(scenario: type[Scenario], manifest: Manifest) -> str:

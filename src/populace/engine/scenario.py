@@ -5,10 +5,11 @@ through `ask`; everything random through `self.rng`; time is `self.now`. That is
 for a run to repeat.
 """
 
+import functools
 import hashlib
 import inspect
-import json
 import re
+import sys
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ import numpy as np
 import polars as pl
 import pydantic
 from pydantic import Field
-from pydantic.fields import FieldInfo
 
-from populace.base.errors import ParameterError, ScenarioError, UnknownNameError
+from populace.base.errors import ScenarioError
 from populace.base.formatting import compact_json
 from populace.base.randomness import stream
-from populace.engine.scopes import PendingEach, PendingQuestion, Scope
+from populace.base.templates import Template
+from populace.engine.ask_arguments import check_question, people_asked
+from populace.engine.metrics import MARK, metric
+from populace.engine.parameters import fields_from_parameters, parameter_model, read_parameters
+from populace.engine.scopes import AwaitableCall, PendingEach, PendingQuestion, Scope
 from populace.engine.stage import Event, Stage
 from populace.minds import Mind
 from populace.models import Embedder
@@ -36,26 +40,23 @@ from populace.runs.reader import RunReader
 
 __all__ = ["Field", "ReportTable", "Scenario", "metric"]
 
-MetricT = TypeVar("MetricT", bound=Callable[[Any], Any])
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 
-def metric(function: MetricT) -> MetricT:
-    """Mark a method as a metric: it is computed at the beginning and after every step.
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Coroutine[Any, Any, Any]])
 
-    It returns a number, a truth value, a text, or None where there is nothing to measure yet.
 
-    Example:
-        >>> class Office(Scenario):
-        ...     @metric
-        ...     def share_blue(self) -> float:
-        ...         return self.people.share(shirt="blue")
-        >>> list(Office.metrics())
-        ['share_blue']
-    """
-    function.__populace_metric__ = True  # type: ignore[attr-defined]
-    return function
+def _remember_until_awaited(function: FunctionT) -> FunctionT:
+    """Let calls of a coroutine method be known to the stage until they are awaited, so that none is forgotten."""
+
+    @functools.wraps(function)
+    def call(self: "Scenario", *args: Any, **options: Any) -> AwaitableCall[Any]:
+        frame = sys._getframe(1)
+        place = frame.f_code.co_filename, frame.f_lineno
+        return AwaitableCall(function(self, *args, **options), function.__name__, self.stage.pending, place)
+
+    return typing.cast(FunctionT, call)
 
 
 @dataclass(frozen=True)
@@ -108,11 +109,13 @@ class Scenario:
 
     def setup(self) -> People | Awaitable[People]:
         """The people at the beginning of the run; `setup` may be a coroutine that asks questions."""
-        raise ScenarioError(f"{type(self).__name__} defines no setup.", "Write setup(self) and return the People.")
+        raise ScenarioError(
+            f"{type(self).__name__} defines no setup.", "Write: def setup(self): … and return the People."
+        )
 
     async def step(self) -> None:
         """What happens in one step."""
-        raise ScenarioError(f"{type(self).__name__} defines no step.", "Write async step(self).")
+        raise ScenarioError(f"{type(self).__name__} defines no step.", "Write: async def step(self):")
 
     def profile(self) -> str:
         """Who a person is, as a template over the columns of the population."""
@@ -178,6 +181,7 @@ class Scenario:
         """Tables of the world; whatever is put here is recorded with the step that put it."""
         return self.stage.tables
 
+    @_remember_until_awaited
     async def ask(
         self,
         people: People | Person | Iterable[Person],
@@ -199,7 +203,8 @@ class Scenario:
         Args:
             people: Who is asked.
             question: What.
-            given: What they are told before it, with fields from the columns of the population or from `fields`.
+            given: What they are told before it, with fields from `fields`, from the columns of the population, or from
+                the parameters of the scenario.
             rule: A rule that can stand in for the model: from people to a value for each.
             invalid: What becomes of invalid answers, where that differs from the scenario's own way.
             temperature: Where it differs from the run's.
@@ -213,12 +218,15 @@ class Scenario:
         """
         stage = self.stage
         settings = stage.settings
-        people = people if isinstance(people, People) else _as_people(people, self.people)
+        people = people_asked(people, stage.people if stage.has_people else None)
+        check_question(question, given)
+        mind = self.mind if profile is None else Mind(profile)
+        fields |= self.parameter_fields(mind, people, question, given, fields)
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=people,
-            mind=self.mind if profile is None else Mind(profile),
-            situation=Situation.from_fields(question, given, fields, len(people)),
+            mind=mind,
+            situation=Situation.from_fields(question, given, fields, people.ids),
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -230,6 +238,7 @@ class Scenario:
         answers: Answers = await PendingQuestion(inquiry)
         return answers
 
+    @_remember_until_awaited
     async def each(
         self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, ResultT]]
     ) -> list[ResultT]:
@@ -244,10 +253,24 @@ class Scenario:
         """
         path = self.stage.driver.here().next()
         everything = list(items)
+        if not callable(body):
+            hint = "Write: await self.each(self.people, self.method), without parentheses after the method."
+            raise ScenarioError("the second argument of each is not a function.", hint)
         keys = [item.id if isinstance(item, Person) else place for place, item in enumerate(everything)]
         bodies = [(Scope(path, key=key), body(item)) for key, item in zip(keys, everything, strict=True)]
+        if any(not isinstance(coroutine, Coroutine) for _, coroutine in bodies):
+            name = getattr(body, "__name__", "the function")
+            raise ScenarioError(f"each was given {name}, which is not asynchronous.", f"Write: async def {name}(…):")
         results: list[ResultT] = await PendingEach(bodies)
         return results
+
+    def parameter_fields(
+        self, mind: Mind, people: People, question: Question, given: str, fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The parameters that a prompt names in braces and that neither a field nor a column fills."""
+        templates = {"the profile": mind.profile, "given": Template(given), "the question": question.template}
+        parameters = self.parameter_model().model_fields
+        return fields_from_parameters(templates, parameters, people.columns, fields, lambda name: getattr(self, name))
 
     def open_embedder(self, spec: str) -> Embedder:
         """The embedder that a string names, such as `minilm`, opened with the settings of this run."""
@@ -297,7 +320,7 @@ class Scenario:
         """The parameters as a pydantic model: names, types, defaults, bounds and help."""
         model = cls.__dict__.get("_parameter_model")
         if model is None:
-            model = _parameter_model(cls)
+            model = parameter_model(cls, _RESERVED)
             cls._parameter_model = model
         return typing.cast(type[pydantic.BaseModel], model)
 
@@ -306,7 +329,7 @@ class Scenario:
         """The metrics by name, in the order in which they are defined."""
         metrics: dict[str, Callable[[Any], Any]] = {}
         for base in reversed(cls.__mro__):
-            metrics |= {name: f for name, f in vars(base).items() if getattr(f, "__populace_metric__", False)}
+            metrics |= {name: f for name, f in vars(base).items() if getattr(f, MARK, False)}
         return metrics
 
     @classmethod
@@ -332,50 +355,11 @@ class Scenario:
 
     @classmethod
     def _validate(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        model = cls.parameter_model()
-        for name in parameters:
-            if name not in model.model_fields:
-                raise UnknownNameError(f"parameter of {cls.title()}", name, model.model_fields)
-        try:
-            values = model.model_validate(dict(parameters))
-        except pydantic.ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(str(part) for part in first["loc"])
-            message = f"{cls.title()}: {name} = {first['input']!r}: {first['msg'].lower()}."
-            raise ParameterError(message, f"`populace run {cls.title()} --help` shows the bounds.") from error
-        return {name: getattr(values, name) for name in model.model_fields}
+        module = sys.modules.get(cls.__module__)
+        file, shipped = getattr(module, "__file__", None), cls.__module__.startswith("populace.scenarios.")
+        name = cls.title() if shipped else f"{file}:{cls.__qualname__}" if file else None
+        hint = f"`populace run {name} --help` shows the bounds." if name else "Its Field(…) holds the bounds."
+        return read_parameters(cls.parameter_model(), parameters, cls.title(), hint)
 
 
 _RESERVED = frozenset(name for name in dir(Scenario) if not name.startswith("_"))
-
-
-def _parameter_model(cls: type[Scenario]) -> type[pydantic.BaseModel]:
-    fields: dict[str, Any] = {}
-    try:
-        hints = typing.get_type_hints(cls, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise ScenarioError(f"{cls.__name__}: a parameter's type cannot be read: {error}.") from error
-    for name, hint in hints.items():
-        if name.startswith("_") or typing.get_origin(hint) is ClassVar or hint is ClassVar:
-            continue
-        if name in _RESERVED:
-            raise ScenarioError(f"{cls.__name__}: {name!r} is part of every scenario and cannot be a parameter.")
-        default = getattr(cls, name, ...)
-        fields[name] = (hint, default if isinstance(default, FieldInfo) else Field(default))
-    config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=False)
-    return pydantic.create_model(f"{cls.__name__}Parameters", __config__=config, **fields)
-
-
-def _as_people(people: Person | Iterable[Person], everybody: People) -> People:
-    if isinstance(people, Person):
-        return everybody.take([people.id])
-    return everybody.take([person.id for person in people])
-
-
-def plain_metric(value: Any) -> float | str | None:
-    """A metric as the journal keeps it."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (bool, int, float, np.generic)):
-        return float(value)
-    raise ScenarioError(f"a metric returned {json.dumps(value, default=repr)}, which is neither number nor text.")

@@ -8,14 +8,17 @@ between two questions never runs in an order that depends on how fast a model wa
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from populace.base.errors import ScopeError
+from populace.base.errors import ScenarioError, ScopeError
 
 AskT = TypeVar("AskT")
+ResultT = TypeVar("ResultT")
 Body = Coroutine[Any, Any, Any]
 
 
@@ -59,6 +62,75 @@ class PendingEach:
     def __await__(self) -> Generator[PendingEach, list[Any], list[Any]]:
         results = yield self
         return results
+
+
+class AwaitableCall(Coroutine[Any, Any, ResultT]):
+    """A call such as `self.ask(…)` before it is awaited.
+
+    Whoever uses it as if it were the result forgot to await it; the error says so, with the line of the call.
+
+    Args:
+        body: The coroutine that was called.
+        name: The name of the method.
+        pending: The calls that nobody has awaited yet, in order; this one joins them until it is awaited.
+        place: The file and the line of the call.
+    """
+
+    def __init__(
+        self,
+        body: Coroutine[Any, Any, ResultT],
+        name: str,
+        pending: dict[int, AwaitableCall[Any]],
+        place: tuple[str, int],
+    ) -> None:
+        self.__qualname__ = name
+        self._body, self._pending, self._place = body, pending, place
+        self._closed = False
+        pending[id(self)] = self
+
+    def __await__(self) -> Generator[Any, Any, ResultT]:
+        self._pending.pop(id(self), None)
+        return self._body.__await__()
+
+    def send(self, value: Any) -> Any:
+        """Go on with the call; it counts as awaited."""
+        if self._closed:
+            # A task of asyncio may begin after the step is over; it ends without a word.
+            raise asyncio.CancelledError
+        self._pending.pop(id(self), None)
+        return self._body.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an error inside the call."""
+        return self._body.throw(*error)
+
+    def close(self) -> None:
+        """End the call."""
+        self._closed = True
+        self._body.close()
+
+    def missing_await(self) -> ScenarioError:
+        """The error for a call that was not awaited."""
+        name, (file, line) = self.__qualname__, self._place
+        return ScenarioError(
+            f"{Path(file).name}, line {line}: self.{name}(…) was called without await, so it was never carried out.",
+            f"Write: await self.{name}(…)",
+        )
+
+    def __repr__(self) -> str:
+        return f"<self.{self.__qualname__}(…), which is not awaited>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_", "cr_", "gi_")):
+            raise AttributeError(name)
+        raise self.missing_await()
+
+    def _refuse(self, *_: object) -> Any:
+        raise self.missing_await()
+
+    __hash__ = object.__hash__
+    __iter__ = __len__ = __getitem__ = __contains__ = __bool__ = __format__ = __str__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __mul__ = _refuse
 
 
 @dataclass

@@ -9,9 +9,12 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, Self, TypeVar
 
+from populace.base import trust
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Usage
 from populace.deciders import InquiryResult, RecordedStep, decide
-from populace.models import Embedder, Model, open_embedder, open_model
+from populace.engine.workspace import trusted_for
+from populace.journal import Record
+from populace.models import Embedder, Model, check_model, model_code, open_embedder, open_model
 from populace.prompting import Inquiry
 
 T = TypeVar("T")
@@ -26,6 +29,7 @@ class Session:
         calls: How models are called, and what may be spent.
         model: A model given as an object, used wherever its string is named.
         stand_in: A model that answers in the place of every other, as in a rehearsal.
+        run: A recorded run, whose models are opened only if their code or server is trusted.
 
     Example:
         >>> from populace.models import Scripted
@@ -40,7 +44,12 @@ class Session:
         calls: CallSettings | None = None,
         model: str | Model | None = None,
         stand_in: Model | None = None,
+        run: Record | None = None,
     ) -> None:
+        self._run = run
+        if isinstance(model, str):
+            check_model(model)
+            trust.allow(model_code(model))
         self.calls = calls or CallSettings()
         self._models = {model.spec: model} if isinstance(model, Model) else {}
         self._stand_in = stand_in
@@ -96,6 +105,8 @@ class Session:
 
     def _open(self, spec: str) -> Model:
         model = self._stand_in or self._models.get(spec)
+        if model is None and self._run is not None:
+            trusted_for(self._run).require(model_code(spec), self._run.name)
         return model or open_model(spec, concurrency=self.calls.concurrency, timeout_s=self.calls.timeout_s)
 
 

@@ -7,6 +7,7 @@ recorded answers; that is all that resuming, replaying and forking are.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import inspect
 import time
@@ -22,21 +23,27 @@ from populace.base.errors import (
     InterruptedRunError,
     PopulaceError,
     ReplayMismatchError,
-    ScenarioError,
     StoppedError,
     TooManyFailuresError,
-    line_in,
+    UsageError,
 )
 from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import InquiryResult, RecordedStep, replay
 from populace.engine import step_tables
-from populace.engine.scenario import Scenario, plain_metric
+from populace.engine.metrics import plain_metric
+from populace.engine.scenario import Scenario
+from populace.engine.scenario_code import (
+    check_length,
+    check_setup,
+    check_step,
+    code_outside_step,
+    error_in_scenario,
+)
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.stage import Stage
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
-from populace.people import People
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -159,6 +166,9 @@ class Simulation:
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
+            if isinstance(error, UsageError):
+                # Calls may have been made: "bad input; nothing was started" would be wrong.
+                error.exit_code = PopulaceError.exit_code
             raise
         finally:
             gc.set_threshold(*thresholds)
@@ -186,10 +196,9 @@ class Simulation:
     async def _begin(self) -> None:
         self._current = _Step(0, start=time.monotonic())
         people = await self._drive(call_and_wait(self.scenario.setup), "0")
-        if not isinstance(people, People):
-            raise ScenarioError(f"{type(self.scenario).__name__}.setup returned {type(people).__name__}, not People.")
-        self._stage.people = people
-        self.planned = self.scenario.length()
+        # A copy, so that people who are used for several runs are the same at the beginning of each.
+        self._stage.people = check_setup(self.scenario, people).copy()
+        self.planned = self._length()
         await self._commit()
 
     async def _advance(self) -> None:
@@ -198,26 +207,31 @@ class Simulation:
         self._stage.step = number
         self._stage.events, self._stage.rngs = [], {}
         self._intervene(number)
-        await self._drive(self.scenario.step(), str(number))
+        check_step(self.scenario, await self._drive(self.scenario.step(), str(number)))
         self.step = number
-        self.planned = self.scenario.length()
+        self.planned = self._length()
         await self._commit()
 
     async def _drive(self, body: Coroutine[Any, Any, Any], path: str) -> Any:
-        """Run code of the scenario; what it raises is reported with the line that raised it."""
-        try:
-            return await self._driver.run(body, Scope(path))
-        except PopulaceError:
-            raise
-        except Exception as error:
-            file = inspect.getsourcefile(type(self.scenario)) or ""
-            line = line_in(error, file)
-            if line is None:
-                raise
-            raise ScenarioError(
-                f"{file}, line {line}, in step {path}: {type(error).__name__}: {error}.",
-                "Set POPULACE_DEBUG=1 to see the whole traceback.",
-            ) from error
+        """Run code of the scenario; what it raises is reported with the lines that raised it."""
+        with error_in_scenario(f"step {path}" if path != "0" else "setup"):
+            try:
+                result = await self._driver.run(body, Scope(path))
+                for call in list(self._stage.pending.values()):
+                    raise call.missing_await()
+                return result
+            finally:
+                for call in list(self._stage.pending.values()):
+                    call.close()
+                self._stage.pending.clear()
+
+    def _outside_step(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Run code of the scenario that may read the people but not change them."""
+        return code_outside_step(name, self.scenario.people)
+
+    def _length(self) -> int | None:
+        with self._outside_step("length"):
+            return check_length(self.scenario, self.scenario.length())
 
     def _enter(self, regime: Regime) -> None:
         """A fork's own settings, from the step at which it leaves its parent."""
@@ -280,10 +294,11 @@ class Simulation:
             if regime.since == self.step + 1:
                 # A fork may leave its parent at the very end, where its settings decide whether there is more to do.
                 self._enter(regime)
-                self.planned = self.scenario.length()
+                self.planned = self._length()
         if self.planned is not None and self.step >= self.planned:
             return f"all {self.planned} steps are done", "done"
-        reason = self.scenario.stop() if self.step else None
+        with self._outside_step("stop"):
+            reason = self.scenario.stop() if self.step else None
         return (reason, "scenario") if reason else None
 
     async def _wait_while_paused(self) -> None:
@@ -306,7 +321,8 @@ class Simulation:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
         rows, changed_columns = people.take_changes()
-        self.metrics = {name: plain_metric(f(self.scenario)) for name, f in self._metrics.items()}
+        with self._outside_step("a metric"):
+            self.metrics = {name: plain_metric(f(self.scenario), name) for name, f in self._metrics.items()}
         tables: dict[str, pl.DataFrame] = {}
         if self._current.asks:
             tables |= step_tables.question_tables(self._current.asks)

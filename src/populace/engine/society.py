@@ -9,13 +9,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from populace.base.templates import Template
 from populace.broker import CallSettings
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision, ask_again
+from populace.engine.ask_arguments import check_question
 from populace.engine.replay import replay_to
 from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.journal import Journal, now
+from populace.journal import Journal, append_line, now
+from populace.journal.segments import writing
 from populace.models import Model
 from populace.people import Id, People
 from populace.prompting import Inquiry, Situation
@@ -85,8 +86,10 @@ class Society:
             simulation = await replay_to(run, self.step, session)
             everybody = simulation.scenario.people
             some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
-            situation = Situation(question, Template(given), fields, {})
             mind, seed, temperature = simulation.scenario.mind, regime.seed, regime.temperature
+            check_question(question, given)
+            parameters = simulation.scenario.parameter_fields(mind, some, question, given, fields)
+            situation = Situation.from_fields(question, given, {**fields, **parameters}, some.ids)
             inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
             return (await session.decide(inquiry)).answers
 
@@ -119,7 +122,7 @@ class Society:
             >>> repeated.recorded.value, repeated.repeated.value
             ('blue', 'green')
         """
-        session = self._session(None, calls)
+        session = self._session(changes.model if changes else None, calls)
         return session.finish(ask_again(self.run, session, step=self.step, person=person, path=path, changes=changes))
 
     def fork(self, **settings: Any) -> Run:
@@ -129,7 +132,7 @@ class Society:
     def _session(self, model: str | Model | None, calls: CallSettings | None) -> Session:
         record = self.run.record
         store = Workspace.of(record).store() if isinstance(record, Journal) else None
-        return Session(store, calls=calls, model=model)
+        return Session(store, calls=calls, model=model, run=record)
 
     def _record_interview(self, question: Question, given: str, model: str, answers: Answers) -> None:
         rows = answers.frame.to_dicts()
@@ -141,5 +144,6 @@ class Society:
             "held": now(),
             "answers": [{"person": row["id"], "value": row["value"], "status": row["status"]} for row in rows],
         }
-        with (self.run.folder / "interviews.jsonl").open("a") as file:
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        path = self.run.folder / "interviews.jsonl"
+        with writing(path):
+            append_line(path, json.dumps(entry, ensure_ascii=False))

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import ScenarioError
-from populace.engine.scopes import Driver
+from populace.engine.scopes import AwaitableCall, Driver
 from populace.engine.session import Session
 from populace.journal import RunSettings
 from populace.people import Id, People
@@ -44,6 +44,7 @@ class Stage:
         tables: The tables of the world.
         events: What happened in the step under way.
         rngs: Random numbers by the path they belong to.
+        pending: Calls such as `self.ask(…)` that nobody has awaited yet.
     """
 
     scenario: Scenario
@@ -54,6 +55,7 @@ class Stage:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     events: list[pl.DataFrame | Event] = field(default_factory=list)
     rngs: dict[str, np.random.Generator] = field(default_factory=dict)
+    pending: dict[int, AwaitableCall[Any]] = field(default_factory=dict)
 
     _people: People | None = None
 
@@ -64,12 +66,20 @@ class Stage:
     def people(self) -> People:
         """The population as it is now."""
         if self._people is None:
-            raise ScenarioError("self.people was used before setup returned the people.")
+            raise ScenarioError(
+                "self.people was used before setup returned the people.",
+                "In setup, give the people a name, use that, and return it: people = People.named(…)",
+            )
         return self._people
 
     @people.setter
     def people(self, people: People) -> None:
         self._people = people
+
+    @property
+    def has_people(self) -> bool:
+        """Whether setup has returned the people."""
+        return self._people is not None
 
     def change(self, parameters: Mapping[str, Any]) -> None:
         """Set parameters of the scenario, checked like the first."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from populace.broker import Usage
+from populace.engine.contract import check_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.engine.simulation import Simulation
@@ -30,6 +31,7 @@ def run_trial(
     Returns:
         What was recorded, and what was asked.
     """
+    scenario = check_scenario(scenario)
     regime = Regime(**{**settings.model_dump(), "model": stand_in.spec}, parameters=scenario.parameters)
     manifest = Manifest(run="trial", scenario="", scenario_hash="", regimes=[regime], interventions=list(interventions))
     record, session = MemoryRecord(manifest), Session(stand_in=stand_in)

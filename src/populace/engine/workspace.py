@@ -8,9 +8,11 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from populace.base.documents import DocumentError, read_json
 from populace.base.errors import RunNotFoundError, UsageError, nearest
+from populace.base.trust import TrustFile
 from populace.broker import CallStore
-from populace.journal import Journal, Manifest
+from populace.journal import Journal, Manifest, Record
 
 _EXPERIMENTS = "experiments"
 _TAGS = "tags.json"
@@ -58,13 +60,30 @@ class Workspace:
         """The folder of the experiment folders."""
         return self.folder / _EXPERIMENTS
 
+    @property
+    def trusted(self) -> TrustFile:
+        """What code the workspace trusts; runs of an experiment share it as they share the call store."""
+        return TrustFile(self.calls_file.parent)
+
     def store(self) -> CallStore:
         """The call store, opened."""
         return CallStore(self.calls_file)
 
     def names(self) -> list[str]:
-        """The names of all runs."""
+        """The names of all runs, readable or not."""
         return _run_names(self.runs)
+
+    def create(self, manifest: Manifest, stem: str) -> Journal:
+        """The folder of a new run, under the first name that is free; its name goes into the manifest.
+
+        Several processes that start the same run at once get different names.
+        """
+        while True:
+            manifest.run = self.free_name(stem)
+            try:
+                return Journal.create(self.runs / manifest.run, manifest)
+            except FileExistsError:
+                continue
 
     def run_of_process(self, process: int, since: float) -> str | None:
         """The run that a process locked since a time of the wall clock, whether it has ended or not."""
@@ -74,8 +93,8 @@ class Workspace:
     def tags(self, name: str) -> tuple[str, ...]:
         """The tags of a run; none where they cannot be read."""
         try:
-            tags = json.loads((self.runs / name / _TAGS).read_text())
-        except (OSError, ValueError):
+            tags = read_json(self.runs / name / _TAGS)
+        except (OSError, DocumentError):
             return ()
         return tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
 
@@ -83,7 +102,7 @@ class Workspace:
         """Give a run these tags in place of those that it had."""
         target = self.runs / name / _TAGS
         beside = target.with_name(f".{_TAGS}-{os.getpid()}")
-        beside.write_text(json.dumps(list(tags), ensure_ascii=False) + "\n")
+        beside.write_text(json.dumps(list(tags), ensure_ascii=False) + "\n", encoding="utf-8")
         os.replace(beside, target)
 
     def remove(self, name: str) -> None:
@@ -121,6 +140,11 @@ class Workspace:
         if str(name) == "last" and names:
             return Journal(max((self.runs / each for each in names), key=Manifest.stamp))
         return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
+
+
+def trusted_for(record: Record) -> TrustFile:
+    """What is trusted for a run: what its workspace trusts, or for a run in memory the default one."""
+    return (Workspace.of(record) if isinstance(record, Journal) else Workspace()).trusted
 
 
 def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: str) -> Path:

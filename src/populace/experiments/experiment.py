@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from populace.base.errors import InterruptedRunError
+from populace.engine.discovery import source_code
 from populace.engine.workspace import Workspace
+from populace.experiments.code import plan_code
 from populace.experiments.execution import ExperimentObserver, ReplicateRounds, default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder
 from populace.experiments.plan import ExperimentPlan
@@ -54,8 +56,11 @@ class Experiment(ExperimentPlan):
         if existing is None:
             check_experiment(self, arms, rehearse=check)
         folder = existing or ExperimentFolder.make(self, arms, place)
+        place.trusted.remember([*source_code(self.scenario), *plan_code(self.data())])
         with folder.locked():
-            folder.write(state="running", reason="", experiment=self.data())
+            # The arms of a folder that was there before are written anew: workers run what they read there.
+            data = [arm.model_dump(mode="json") for arm in arms]
+            folder.write(state="running", reason="", experiment=self.data(), arms=data)
             pool = WorkerPool(folder, place.folder, default_keep(self, arms), workers or default_workers(self, arms))
             progress = observer or ExperimentObserver()
             try:

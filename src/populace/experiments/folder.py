@@ -17,12 +17,14 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError
+from populace.base.documents import DocumentError, outside_link, parse_json_object, read_json, read_text
+from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, UsageError
 from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
 from populace.experiments.arms import Arm
-from populace.experiments.plan import ExperimentPlan
+from populace.experiments.plan import ExperimentPlan, RecordedPlan
 from populace.journal import environment, now
+from populace.journal.segments import writing
 
 FORMAT = 1
 LOCK = "lock"
@@ -73,7 +75,8 @@ class ExperimentFolder:
         folder = cls(
             path, ExperimentManifest(experiment=experiment.data(), arms=data, environment=environment(), created=now())
         )
-        (path / "rows").mkdir(parents=True, exist_ok=True)
+        with writing(path / "rows"):
+            (path / "rows").mkdir(parents=True, exist_ok=True)
         folder.write()
         return folder
 
@@ -81,48 +84,81 @@ class ExperimentFolder:
     def open(cls, path: Path) -> ExperimentFolder:
         """The folder of an experiment that ran before."""
         try:
-            data = json.loads((path / "manifest.json").read_text())
+            data = read_json(path / "manifest.json")
+            if outside := outside_link(path):
+                raise DamagedRunError(
+                    f"{path.name}: {outside} is a link that leads out of its folder.", "Put the file in its place."
+                )
             if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
                 raise RunVersionError(
                     f"{path.name} was written in format {data['format']}; this Populace reads up to {FORMAT}.",
                     "Upgrade Populace.",
                 )
             return cls(path, ExperimentManifest.model_validate(data))
-        except OSError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise RunNotFoundError(f"{path} is no experiment: it holds no manifest.json.") from error
-        except ValueError as error:
-            raise DamagedRunError(f"{path}/manifest.json cannot be read.", "Restore it from a copy.") from error
+        except (OSError, DocumentError, pydantic.ValidationError, RecursionError) as error:
+            what = f": {error}" if isinstance(error, (OSError, DocumentError)) else ""
+            raise DamagedRunError(f"{path}/manifest.json cannot be read{what}.", "Restore it from a copy.") from error
 
     @property
     def experiment(self) -> ExperimentPlan:
-        """The plan of the experiment."""
-        return ExperimentPlan(**self.manifest.experiment)
+        """The plan of the experiment; its code is neither checked nor imported."""
+        with self._reading():
+            return RecordedPlan(**self.manifest.experiment)
 
     @property
     def arms(self) -> list[Arm]:
         """The arms, as they were when it began."""
-        return [Arm(**data) for data in self.manifest.arms]
+        with self._reading():
+            return [Arm(**data) for data in self.manifest.arms]
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise what is wrong with the data in the manifest as DamagedRunError."""
+        try:
+            yield
+        except (UsageError, pydantic.ValidationError, TypeError, ValueError) as error:
+            what = error.what if isinstance(error, UsageError) else str(error).splitlines()[0]
+            raise DamagedRunError(f"{self.path}/manifest.json: {what}", "Restore it from a copy.") from error
 
     def write(self, **changes: Any) -> None:
         """Change fields of the manifest, and replace its file atomically."""
         self.manifest = self.manifest.model_copy(update=changes)
         temporary = self.path / f".manifest-{os.getpid()}.json"
-        temporary.write_text(self.manifest.model_dump_json(indent=2) + "\n")
-        os.replace(temporary, self.path / "manifest.json")
+        with writing(temporary):
+            temporary.write_text(self.manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            os.replace(temporary, self.path / "manifest.json")
 
     def rows(self) -> dict[tuple[int, int], RunRow]:
         """The row of each run by arm and replicate; of several attempts the first that is complete."""
         rows: dict[tuple[int, int], RunRow] = {}
         for file in sorted((self.path / "rows").glob("*.jsonl")):
-            for line in file.read_text().splitlines():
-                try:
-                    row = json.loads(line)
-                except ValueError:
-                    continue
+            for row in self._rows_of(file):
                 key = (row["arm"], row["replicate"])
                 if key not in rows or rows[key]["status"] == "failed":
                     rows[key] = row
         return rows
+
+    def _rows_of(self, file: Path) -> Iterator[RunRow]:
+        """The rows in a file; its last line may be cut off."""
+        try:
+            *lines, last = read_text(file, links=False).split("\n")
+            rows = [parse_json_object(line, nan=True) for line in lines if line]
+            with contextlib.suppress(DocumentError):
+                rows += [parse_json_object(last, nan=True)] if last else []
+            for row in rows:
+                places = (row.get("arm"), row.get("replicate"))
+                if not all(isinstance(place, int) and 0 <= place < 2**31 for place in places):
+                    raise DocumentError("a row names no arm or no replicate")
+                if row["arm"] >= len(self.manifest.arms) or not isinstance(row.get("status"), str):
+                    raise DocumentError("a row is of no arm of this experiment")
+        except (OSError, DocumentError) as error:
+            raise DamagedRunError(
+                f"{self.path.name}: rows/{file.name} cannot be read: {error}.",
+                "Restore it from a copy, or remove it: its runs are then run again.",
+            ) from error
+        yield from rows
 
     def busy(self) -> bool:
         """Whether a process is running it now."""
@@ -146,7 +182,7 @@ class ExperimentFolder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running the same experiment."""
-        with (self.path / LOCK).open("w") as file:
+        with (self.path / LOCK).open("w", encoding="utf-8") as file:
             try:
                 acquire(file)
             except BlockingIOError:
@@ -182,7 +218,8 @@ class RowWriter:
 def experiment_names(workspace: Workspace) -> list[str]:
     """The experiments of a workspace."""
     place = workspace.experiments
-    return sorted(each.parent.name for each in place.glob("*/manifest.json"))
+    entries = place.iterdir() if place.is_dir() else ()
+    return sorted(each.name for each in entries if not each.name.startswith("."))
 
 
 def find_experiment(name: str | Path, workspace: Workspace) -> ExperimentFolder:

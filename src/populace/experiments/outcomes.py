@@ -15,7 +15,8 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
-from populace.engine.scenario import Scenario, plain_metric
+from populace.engine.metrics import plain_metric
+from populace.engine.scenario import Scenario
 from populace.questions import VALID
 from populace.runs.reader import RunReader
 
@@ -108,13 +109,13 @@ class Outcome(pydantic.BaseModel):
     def of(self, run: RunReader) -> Value:
         """The value for a run; None if there is nothing to measure."""
         if self.measure is not None:
-            return plain_metric(self._measure()(run))
+            return plain_metric(self._measure()(run), str(self.measure))
         if self.answer is not None:
             return self._share(run)
         metrics = run.metrics
         if self.over is not None:
             after = metrics.filter(pl.col("step") > 0)[str(self.metric)].drop_nulls()
-            return plain_metric(getattr(after, self.over)()) if after.len() else None
+            return plain_metric(getattr(after, self.over)(), str(self.metric)) if after.len() else None
         rows = metrics.tail(1) if self.at is None else metrics.filter(pl.col("step") == self.at)
         return rows[str(self.metric)][0] if rows.height else None
 

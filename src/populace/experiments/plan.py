@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
-import yaml
 from pydantic import BeforeValidator
 
+from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
+from populace.engine.workspace import Workspace
 from populace.experiments.arms import SETTINGS, Arm, seed_of
+from populace.experiments.code import plan_code, require_trust
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
@@ -123,21 +125,36 @@ class ExperimentPlan(RunSettings):
         self._check()
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """An experiment from a YAML file."""
+    def read(cls, path: str | Path, *, workspace: str | Path | None = None, trust: bool = False) -> Self:
+        """An experiment from a YAML file.
+
+        Args:
+            path: The file.
+            workspace: The folder that remembers which code is trusted; the current one by default.
+            trust: Whether to trust the code that the file names; read the code before.
+
+        Raises:
+            UntrustedCodeError: The file names code that is not trusted; nothing was imported.
+        """
         path = Path(path)
         try:
-            data = yaml.safe_load(path.read_text())
+            data = read_yaml(path)
         except OSError as error:
             raise UsageError(f"the experiment {path} cannot be read: {error.strerror}.") from error
-        except yaml.YAMLError as error:
-            raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
+        except DocumentError as error:
+            raise UsageError(f"{path} cannot be read: {error}.") from error
         if not isinstance(data, dict):
             raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
         data = {"name": path.stem} | {str(key): value for key, value in data.items()}
         scenario = data.get("scenario")
-        if isinstance(scenario, str) and ".py" in scenario and (path.parent / scenario.partition(":")[0]).is_file():
-            data["scenario"] = str(path.parent.resolve() / scenario)
+        if isinstance(scenario, str) and ".py" in scenario and "\0" not in scenario:
+            file = path.parent / scenario.partition(".py")[0]
+            if file.with_name(f"{file.name}.py").is_file():
+                data["scenario"] = str(path.parent.resolve() / scenario)
+        trusted = Workspace(workspace).trusted
+        if trust:
+            trusted.remember(list(plan_code(data)))
+        require_trust(data, trusted, str(path))
         return cls(**data)
 
     def data(self) -> dict[str, Any]:
@@ -217,6 +234,13 @@ class ExperimentPlan(RunSettings):
             )
         open_model(self.model)
         _check_names("decider", [self.decider], DECIDERS)
+
+
+class RecordedPlan(ExperimentPlan):
+    """The plan in the folder of an experiment: it was checked before its first run, and reading it imports nothing."""
+
+    def _check(self) -> None:
+        """Check nothing that needs the code of the scenario."""
 
 
 RESERVED = frozenset(

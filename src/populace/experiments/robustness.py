@@ -14,11 +14,15 @@ from typing import Any, Literal
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.engine.replay import scenario_class
+from populace.engine.workspace import Workspace, trusted_for
+from populace.experiments.code import require_trust
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.plan import StoppingRule
 from populace.experiments.results import Results
 from populace.experiments.wordings import AS_WRITTEN, STANDARD, changes_prompts
+from populace.models import model_code
 from populace.prompting.variation import Variation
 from populace.runs.reader import RunReader
 from populace.statistics import difference, equivalence
@@ -136,6 +140,7 @@ def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
         experiment = study.experiment
         if experiment.design.sampled:
             raise UsageError(f"the design of {study.name} is {experiment.design.kind}, which declares no effects.")
+        require_trust(experiment.data(), Workspace(study.folder.path.parent.parent).trusted, study.name)
         return Experiment(
             **(experiment.data() | {"replicates": study.folder.manifest.replicates or experiment.replicates})
         )
@@ -150,6 +155,8 @@ def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
             f"nobody was asked anything in {study.name}: its decider is {regime.decider}.",
             "A rule reads columns, not words; there is nothing to vary.",
         )
+    scenario_class(study)
+    trusted_for(study.record).require(model_code(regime.model), study.name)
     metrics = study.metrics
     numeric = [name for name in metrics.columns if name != "step" and metrics[name].dtype.is_numeric()]
     if not numeric:

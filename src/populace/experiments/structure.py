@@ -153,7 +153,8 @@ def _finding(
     ordering_table = orderings(with_twin, outcome, "mind", arms, level)
     asking = {}
     for part, names in design.asking.items():
-        ways = [frame.with_columns(way=pl.col(name).cast(pl.String)) for name in names]
+        # With the factor in front: "as written" of the order is another way than "as written" of the labels.
+        ways = [frame.with_columns(way=pl.format(f"{name}={{}}", name)) for name in names]
         asking[part] = pl.concat([orderings(way, outcome, "way", arms, level) for way in ways])
     differences = model_differences(frame, outcome, models, arms, margin, level)
     shifts = asking_shifts(frame, outcome, design.asking, level)

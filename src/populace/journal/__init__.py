@@ -1,5 +1,6 @@
 """The run folder: manifest, settings, interventions, committed steps, forks."""
 
+from populace.journal.binding import check_end, damage, verify_journal
 from populace.journal.interventions import (
     AddPeople,
     Announce,
@@ -13,12 +14,15 @@ from populace.journal.interventions import (
     Target,
     read_interventions,
 )
-from populace.journal.journal import Journal, MemoryRecord, Record
+from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
+from populace.journal.record import MemoryRecord, Record
+from populace.journal.segments import UNREADABLE
 from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
 
 __all__ = [
     "DECIDERS",
+    "UNREADABLE",
     "AddPeople",
     "Announce",
     "AnyIntervention",
@@ -40,8 +44,12 @@ __all__ = [
     "StopKind",
     "SwapModel",
     "Target",
+    "append_line",
     "author",
+    "check_end",
+    "damage",
     "environment",
     "now",
     "read_interventions",
+    "verify_journal",
 ]

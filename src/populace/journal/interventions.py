@@ -15,7 +15,7 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import InterventionError, PopulaceError
-from populace.models import model_traits
+from populace.models import check_model
 from populace.people import HEARD, People
 
 _SIGNS = {"eq": "is", "ne": "is not", "in": "is one of", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
@@ -302,7 +302,7 @@ class SwapModel(Intervention):
 
     def check(self, target: Target, rng: np.random.Generator) -> str:
         """As for any intervention; the model string must be of a known form. Whether the model exists is not tried."""
-        model_traits(self.model)
+        check_model(self.model)
         return super().check(target, rng)
 
     def describe(self, selected: int | None = None, total: int = 0) -> str:

@@ -6,17 +6,23 @@ written here before it is used.
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
+import shutil
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
 import polars as pl
 
-from populace.base.errors import JournalError, RunBusyError, RunNotFoundError
+from populace.base.documents import DocumentError, outside_link, parse_json_object, read_text
+from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError
 from populace.base.locks import acquire, is_locked
-from populace.journal.manifest import Manifest
+from populace.journal.manifest import End, Manifest, settings_digest
+from populace.journal.record import Record
 from populace.journal.segments import (
     Commit,
     committed_steps,
@@ -28,7 +34,7 @@ from populace.journal.segments import (
     write_segment,
     writing,
 )
-from populace.journal.table_rows import file_rows, joined_rows
+from populace.journal.table_rows import file_rows
 
 START = "start"
 """The digest that the first segment of a run names as the one before it."""
@@ -36,115 +42,11 @@ START = "start"
 PAUSE = ".pause"
 """While a run folder holds this file, whoever writes the run waits between two steps."""
 
+MAX_FORKS = 1000
+"""How many forks of forks may lie one behind the other."""
+
 _WAITING = "waiting"
-
-
-class Record:
-    """The record of a run, step by step, on disk or in memory."""
-
-    manifest: Manifest
-
-    @property
-    def name(self) -> str:
-        """The name of the run."""
-        return self.manifest.run
-
-    def steps(self) -> list[int]:
-        """The numbers of all committed steps, from 0, the beginning."""
-        raise NotImplementedError
-
-    def facts(self, step: int) -> dict[str, Any]:
-        """What was noted with a step, without opening a table."""
-        raise NotImplementedError
-
-    def table(self, step: int, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
-        """One table of a step, or some of its columns; None where the step has no such table."""
-        raise NotImplementedError
-
-    def scan(self, step: int, name: str) -> pl.LazyFrame | None:
-        """One table of a step to be read in part, or None where the step has none."""
-        table = self.table(step, name)
-        return None if table is None else table.lazy()
-
-    def rows(self, name: str, steps: Sequence[int], *where: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
-        """The rows of a table at some steps that meet every condition: the step, then its columns, or some of them."""
-        tables = {step: table for step in steps if (table := self.table(step, name)) is not None and table.width}
-        return joined_rows(tables, where, columns)
-
-    def table_names(self, step: int) -> list[str]:
-        """The names of the tables of a step."""
-        raise NotImplementedError
-
-    def commit(
-        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
-    ) -> None:
-        """Write a step and make it part of the run."""
-        raise NotImplementedError
-
-    def usage(self) -> list[dict[str, Any]]:
-        """What each of this run's own steps used."""
-        raise NotImplementedError
-
-    def paused(self) -> bool:
-        """Whether somebody asked the run to wait between two steps."""
-        return False
-
-    def set_status(self, **changes: Any) -> None:
-        """Change the status in the manifest, the only thing in it that changes."""
-        self.manifest.status = self.manifest.status.model_copy(update=changes)
-
-    def people(self, step: int) -> pl.DataFrame:
-        """The population after a step, put together from the columns that each step changed."""
-        steps = self.people_columns(step)
-        tables = {earlier: self.table(earlier, "people") for earlier in set(steps.values())}
-        parts = {name: table for name, earlier in steps.items() if (table := tables[earlier]) is not None}
-        return pl.DataFrame([parts[name][name] for name in steps])
-
-    def people_columns(self, step: int) -> dict[str, int]:
-        """The columns of the population after a step, each with the step that wrote it last."""
-        columns: list[str] = self.facts(step)["people"]["columns"]
-        steps: dict[str, int] = {}
-        for earlier in range(step, -1, -1):
-            facts = self.facts(earlier)["people"]
-            steps |= {name: earlier for name in facts["written"] if name in columns and name not in steps}
-            if facts["rows"] or len(steps) == len(columns):
-                break
-        return {name: steps[name] for name in columns}
-
-
-class MemoryRecord(Record):
-    """A record that is kept for as long as the process lives."""
-
-    def __init__(self, manifest: Manifest) -> None:
-        self.manifest = manifest
-        self._steps: list[tuple[dict[str, pl.DataFrame], dict[str, Any], dict[str, Any]]] = []
-
-    def steps(self) -> list[int]:
-        """The numbers of all steps so far."""
-        return list(range(len(self._steps)))
-
-    def facts(self, step: int) -> dict[str, Any]:
-        """What was noted with a step."""
-        return self._steps[step][1]
-
-    def table(self, step: int, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
-        """One table of a step, or some of its columns."""
-        table = self._steps[step][0].get(name)
-        return table if table is None or columns is None else table.select(columns)
-
-    def table_names(self, step: int) -> list[str]:
-        """The names of the tables of a step."""
-        return list(self._steps[step][0])
-
-    def commit(
-        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
-    ) -> None:
-        """Keep a step."""
-        self._steps.append((dict(tables), dict(facts), {"step": step, **usage}))
-
-    def usage(self) -> list[dict[str, Any]]:
-        """What each step used."""
-        return [usage for _, _, usage in self._steps]
+_EXISTS = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 class Journal(Record):
@@ -158,30 +60,60 @@ class Journal(Record):
     def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
         self.folder = folder
         self.manifest = manifest or Manifest.read(folder)
+        _refuse_links(folder)
         self._parent: Journal | None = None
+        self._descent = {folder.name}
+        self._parent_checked = False
         self._commits: dict[int, Commit] = {}
         self._lock: IO[str] | None = None
+        self._usage_hash: Any = None
+        self._settings = ""
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Self:
-        """Make a run folder; the manifest is written before anything else."""
+        """Make a run folder; it appears with its manifest in one move.
+
+        Raises:
+            FileExistsError: There is a file or folder of this name.
+        """
+        beside = folder.parent / f".new-{os.getpid()}-{threading.get_ident()}"
         with writing(folder / "manifest.json"):
-            folder.mkdir(parents=True)
-            manifest.write(folder)
-            (folder / "steps").mkdir()
-        return cls(folder, manifest)
+            (beside / "steps").mkdir(parents=True)
+            journal = cls(beside, manifest)
+            journal.folder, journal._descent = folder, {folder.name}
+            journal._bind(journal.digest_before(journal.first_own_step))
+            manifest.write(beside)
+        try:
+            os.rename(beside, folder)
+        except OSError as error:
+            shutil.rmtree(beside)
+            if error.errno in _EXISTS:
+                raise FileExistsError(error.errno, f"{folder} exists already") from error
+            with writing(folder / "manifest.json"):
+                raise
+        return journal
 
     @property
     def parent(self) -> Journal | None:
         """The journal that a fork grew from."""
         if self._parent is None and self.manifest.parent is not None:
             folder = self.folder.parent / self.manifest.parent.run
+            if folder.name in self._descent:
+                raise DamagedRunError(
+                    f"{self.name} is a fork of {folder.name}, which is a fork of {self.name} itself.",
+                    "Restore manifest.json from a copy: a run cannot be its own ancestor.",
+                )
+            if len(self._descent) > MAX_FORKS:
+                raise DamagedRunError(f"{self.name} is a fork of more than {MAX_FORKS} forks, one behind the other.")
             if not Journal.is_run(folder):
                 raise RunNotFoundError(
                     f"{self.name} is a fork of {folder.name}, which is not there.",
                     f"A fork does not copy its parent's steps: put {folder.name} back beside it.",
                 )
-            self._parent = Journal(folder)
+            parent = Journal(folder)
+            self._descent.add(folder.name)
+            parent._descent = self._descent
+            self._parent = parent
         return self._parent
 
     @property
@@ -193,8 +125,23 @@ class Journal(Record):
         """The numbers of all committed steps, from 0, the beginning."""
         own = committed_steps(self.folder / "steps")
         if own and own[0] != self.first_own_step:
-            raise JournalError(f"{self.name}: its first step is {own[0]}, not {self.first_own_step}.")
+            raise DamagedRunError(f"{self.name}: its first step is {own[0]}, not {self.first_own_step}.")
+        self._check_parents()
         return [*range(self.first_own_step), *own]
+
+    def _check_parents(self) -> None:
+        """Raise DamagedRunError where a fork leaves its parent after the parent's last step."""
+        journal = self
+        while not journal._parent_checked and (parent := journal.parent) is not None:
+            own = committed_steps(parent.folder / "steps")
+            count = own[-1] + 1 if own else parent.first_own_step
+            if journal.first_own_step > count:
+                raise DamagedRunError(
+                    f"{journal.name} is a fork of {parent.name} at step {journal.first_own_step}, "
+                    f"but {parent.name} has only {count} steps."
+                )
+            journal._parent_checked = True
+            journal = parent
 
     def holder(self, step: int) -> Journal:
         """The journal whose folder holds a step."""
@@ -240,39 +187,71 @@ class Journal(Record):
 
     def verify(self, step: int) -> None:
         """Raise DamagedRunError unless the segment is as it was committed."""
-        before = self.commit_of(step - 1).digest if step else START
-        verify_segment(self.holder(step).folder / "steps", self.commit_of(step), before)
+        verify_segment(self.holder(step).folder / "steps", self.commit_of(step), self.digest_before(step))
 
     def digest(self) -> str:
         """One hash for everything committed."""
         steps = self.steps()
         return self.commit_of(steps[-1]).digest if steps else START
 
+    def digest_before(self, step: int) -> str:
+        """The digest that a step names as the one before it."""
+        return self.commit_of(step - 1).digest if step else START
+
     def commit(
         self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
         """Write a step and make it part of the run."""
-        previous = self.commit_of(step - 1).digest if step else START
-        self._commits[step] = write_segment(self.folder / "steps", step, tables, previous, facts)
-        with writing(self.folder / "usage.jsonl"), (self.folder / "usage.jsonl").open("a") as file:
-            file.write(json.dumps({"step": step, **usage}) + "\n")
+        self._commits[step] = write_segment(self.folder / "steps", step, tables, self.digest_before(step), facts)
+        path = self.folder / "usage.jsonl"
+        with writing(path):
+            if self._usage_hash is None:
+                append_line(path, "")
+                self._usage_hash = hashlib.blake2b(path.read_bytes(), digest_size=16)
+            line = json.dumps({"step": step, **usage}) + "\n"
+            with path.open("a", encoding="utf-8") as file:
+                file.write(line)
+            self._usage_hash.update(line.encode())
+            self._bind(self._commits[step].digest, path.stat().st_size)
+
+    def _bind(self, digest: str, usage_bytes: int = 0) -> None:
+        """Set what the manifest records of the journal's end; the next `set_status` writes it."""
+        self._settings = self._settings or settings_digest(json.loads(self.manifest.model_dump_json()))
+        usage = self._usage_hash.hexdigest() if self._usage_hash is not None else ""
+        super().set_status(end=End(digest=digest, settings=self._settings, usage=(usage_bytes, usage)))
 
     def usage(self) -> list[dict[str, Any]]:
-        """What each of this run's own steps used."""
+        """What each of this run's own steps used; a line that a power failure cut off does not count."""
         path = self.folder / "usage.jsonl"
-        lines = path.read_text().splitlines() if path.is_file() else []
-        return [json.loads(line) for line in lines if line.endswith("}")]
+        try:
+            lines = read_text(path, links=False).splitlines()
+            usage = [parse_json_object(line) for line in lines if line.endswith("}")]
+            if not all(isinstance(line.get("step"), int) for line in usage):
+                raise DocumentError("a line names no step")
+        except FileNotFoundError:
+            return []
+        except (OSError, DocumentError) as error:
+            raise DamagedRunError(
+                f"{self.name}: usage.jsonl cannot be read: {error}.",
+                "Restore it from a copy, or remove it: what the run cost is then not known.",
+            ) from error
+        return usage
 
     def set_status(self, **changes: Any) -> None:
         """Change the status in the manifest and write it."""
         super().set_status(**changes)
+        end = self.manifest.status.end
+        if end is not None and not self._settings:
+            # Another version of Populace may have written the manifest with fewer or with more fields.
+            self._settings = settings_digest(json.loads(self.manifest.model_dump_json()))
+            super().set_status(end=end.model_copy(update={"settings": self._settings}))
         with writing(self.folder / "manifest.json"):
             self.manifest.write(self.folder)
 
     def lock(self) -> None:
         """Hold the run for writing until `release`; a second process is refused."""
         with writing(self.folder / ".lock"):
-            file = (self.folder / ".lock").open("a+")
+            file = (self.folder / ".lock").open("a+", encoding="utf-8")
         try:
             acquire(file)
         except BlockingIOError as error:
@@ -309,15 +288,19 @@ class Journal(Record):
         """
         lock = folder / ".lock"
         try:
-            word, _, number = lock.read_text().partition(" ") if lock.stat().st_mtime >= since else ("", "", "")
-        except OSError:
+            fresh = lock.stat().st_mtime >= since
+            word, _, number = read_text(lock, most=100, links=False).partition(" ") if fresh else ("", "", "")
+        except (OSError, DocumentError):
             return None
-        return int(number) if word == "pid" and number.strip().isdecimal() else None
+        return int(number) if word == "pid" and number.strip().isdecimal() and len(number) < 20 else None
 
     @staticmethod
     def is_run(folder: Path) -> bool:
         """Whether a folder holds a run, readable or not."""
-        return (folder / "manifest.json").is_file()
+        try:
+            return os.path.lexists(folder / "manifest.json")
+        except ValueError:  # A name with a NUL character.
+            return False
 
     def pause(self, on: bool = True) -> None:
         """Ask whoever writes the run to wait after the step under way, or to go on."""
@@ -334,7 +317,7 @@ class Journal(Record):
             file = os.open(self.folder / PAUSE, os.O_RDWR)
         except FileNotFoundError:
             return False
-        with os.fdopen(file, "r+") as open_file:
+        with os.fdopen(file, "r+", encoding="utf-8") as open_file:
             if self._lock is not None and not open_file.read():
                 open_file.write(_WAITING)
         return True
@@ -342,15 +325,44 @@ class Journal(Record):
     def waiting(self) -> bool:
         """Whether the run waits now, rather than finishing its step first."""
         try:
-            return (self.folder / PAUSE).read_text() == _WAITING
-        except FileNotFoundError:
+            return read_text(self.folder / PAUSE, most=100) == _WAITING
+        except (OSError, DocumentError):
             return False
 
     def busy(self) -> bool:
         """Whether a process is writing the run now."""
         return self._lock is not None or self.busy_folder(self.folder)
 
+    def written_elsewhere(self) -> bool:
+        """Whether another process, or another part of this one, is writing the run now."""
+        return self._lock is None and self.busy()
+
     @staticmethod
     def busy_folder(folder: Path) -> bool:
         """Whether a process is writing the run in a folder now, readable or not."""
         return is_locked(folder / ".lock")
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file of lines; one that a power failure cut off is ended first."""
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            cut_off = file.read(1) != b"\n"
+            if cut_off:
+                file.write(b"\n")
+        if line:
+            file.write(line.encode() + b"\n")
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raise DamagedRunError where a file of a run folder is a link that leads out of it."""
+    try:
+        outside = outside_link(folder)
+    except OSError as error:
+        raise DamagedRunError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    if outside is not None:
+        raise DamagedRunError(
+            f"{folder.name}: {outside} is a link that leads out of the run folder.",
+            "Put the file itself in its place.",
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import getpass
+import hashlib
 import json
 import os
 import platform
@@ -16,10 +17,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pydantic
 
+from populace.base.documents import DocumentError, name_problem, read_json
 from populace.base.errors import DamagedRunError, RunNotFoundError, RunVersionError
 from populace.journal.interventions import AnyIntervention
 from populace.journal.settings import Regime
@@ -48,6 +50,20 @@ class Stop(pydantic.BaseModel):
     spent: float | None = None
 
 
+class End(pydantic.BaseModel):
+    """What the manifest records of the end of a journal, so that what is missing, added or changed is noticed.
+
+    Attributes:
+        digest: The digest of the last committed step.
+        settings: The digest of everything in the manifest besides the status.
+        usage: The number of bytes of `usage.jsonl`, and their digest.
+    """
+
+    digest: str
+    settings: str
+    usage: tuple[int, str]
+
+
 class Status(pydantic.BaseModel):
     """The only part of a manifest that changes.
 
@@ -58,6 +74,7 @@ class Status(pydantic.BaseModel):
         steps: How many steps are committed, the beginning not counted.
         planned: How many there will be, where that is known.
         notes: What a reader of the results must know.
+        end: Binds the end of the journal; None in folders written before this was recorded.
     """
 
     state: State = "running"
@@ -66,13 +83,21 @@ class Status(pydantic.BaseModel):
     steps: int = 0
     planned: int | None = None
     notes: list[str] = []
+    end: End | None = pydantic.Field(default=None, exclude_if=lambda end: end is None)
 
 
 class Parent(pydantic.BaseModel):
     """The run that a fork grew from: steps before `at` are the parent's."""
 
     run: str
-    at: int
+    at: int = pydantic.Field(ge=1)
+
+    @pydantic.field_validator("run")
+    @classmethod
+    def _name_beside(cls, run: str) -> str:
+        if problem := name_problem(run):
+            raise ValueError(problem)
+        return run
 
 
 class Manifest(pydantic.BaseModel):
@@ -82,7 +107,7 @@ class Manifest(pydantic.BaseModel):
     run: str
     scenario: str
     scenario_hash: str
-    regimes: list[Regime]
+    regimes: list[Regime] = pydantic.Field(min_length=1)
     interventions: list[AnyIntervention] = []
     models: dict[str, str] = {}
     recording: str | None = None
@@ -98,13 +123,13 @@ class Manifest(pydantic.BaseModel):
 
     def regime_at(self, step: int) -> Regime:
         """The settings that hold at a step."""
-        return next(regime for regime in reversed(self.regimes) if regime.since <= step)
+        return next((regime for regime in reversed(self.regimes) if regime.since <= step), self.regimes[0])
 
     def write(self, folder: Path) -> None:
         """Put the manifest in its place in one move."""
         target = folder / "manifest.json"
         beside = folder / f".manifest-{os.getpid()}.json"
-        beside.write_text(self.model_dump_json(indent=2) + "\n")
+        beside.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
         os.replace(beside, target)
 
     @staticmethod
@@ -117,28 +142,44 @@ class Manifest(pydantic.BaseModel):
     def read(cls, folder: Path) -> Manifest:
         """The manifest in a run folder."""
         path = folder / "manifest.json"
-        if not path.is_file():
+        try:
+            data = read_json(path)
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise RunNotFoundError(
                 f"{folder} is not a run: it holds no manifest.json.", "`populace list` shows the runs."
-            )
-        try:
-            data = json.loads(path.read_text())
-        except ValueError as error:
-            raise DamagedRunError(f"{path} is not readable: {error}.", "Restore it from a copy.") from error
+            ) from error
+        except OSError as error:
+            raise DamagedRunError(f"{path} cannot be read: {error.strerror or error}.", _RESTORE) from error
+        except DocumentError as error:
+            raise DamagedRunError(f"{path} is not readable: {error}.", _RESTORE) from error
         version_number = data.get("format") if isinstance(data, dict) else None
-        if not isinstance(version_number, int):
-            raise DamagedRunError(f"{path} names no format.", "Restore it from a copy.")
+        if not isinstance(version_number, int) or isinstance(version_number, bool):
+            raise DamagedRunError(f"{path} names no format.", _RESTORE)
         if version_number > FORMAT:
             raise RunVersionError(
                 f"{folder.name} was written in format {version_number}; this Populace reads up to {FORMAT}.",
                 "Upgrade Populace.",
             )
         try:
-            return cls.model_validate(data)
+            manifest = cls.model_validate(data)
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
-            raise DamagedRunError(f"{path}: {where}: {first['msg']}.", "Restore it from a copy.") from error
+            raise DamagedRunError(f"{path}: {where}: {first['msg']}.", _RESTORE) from error
+        except RecursionError as error:
+            raise DamagedRunError(f"{path} is nested too deep.", _RESTORE) from error
+        if problem := name_problem(manifest.run):
+            raise DamagedRunError(f"{path}: run: {problem}.", _RESTORE)
+        return manifest
+
+
+_RESTORE = "Restore it from a copy."
+
+
+def settings_digest(data: Mapping[str, Any]) -> str:
+    """One hash for everything in a manifest besides its status, from the data as they stand in its file."""
+    settings = {name: value for name, value in data.items() if name != "status"}
+    return hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def environment() -> dict[str, str]:

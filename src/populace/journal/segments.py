@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,14 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.documents import DocumentError, name_problem, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, StorageError
 
 COMMIT = "COMMIT"
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises where a table is damaged; a panic is not an Exception."""
+_MAX_COMMIT = 16_000_000
+_RESTORE = "Restore it from a copy."
 
 
 @dataclass(frozen=True)
@@ -59,24 +65,34 @@ def write_segment(
             files[f"{name}.parquet"] = (path.stat().st_size, _hash(path))
         body = {"step": step, "files": files, "previous": previous, "facts": dict(facts)}
         text = json.dumps(body, sort_keys=True) + "\n"
-        (beside / COMMIT).write_text(text)
+        (beside / COMMIT).write_text(text, encoding="utf-8")
         os.replace(beside, steps / f"{step:05d}")
     return Commit(step, files, previous, dict(facts), _digest(text))
 
 
 def committed_steps(steps: Path) -> list[int]:
     """The numbers of the committed segments, in order; a gap is damage."""
-    if not steps.is_dir():
+    try:
+        entries = list(os.scandir(steps))
+    except FileNotFoundError:
         return []
-    numbers = sorted(int(entry.name) for entry in os.scandir(steps) if entry.name.isdecimal())
-    # Texts in place of paths: runs have thousands of steps, and this is asked often.
-    folder = str(steps)
-    numbers = [step for step in numbers if os.path.isfile(f"{folder}/{step:05d}/{COMMIT}")]
+    except OSError as error:
+        raise DamagedRunError(f"{steps} cannot be read: {error.strerror or error}.", _RESTORE) from error
+    numbers = []
+    for entry in entries:
+        # Another name for the same number, such as one in other digits, is not a step.
+        if not (entry.name.isascii() and entry.name.isdecimal()) or f"{int(entry.name):05d}" != entry.name:
+            continue
+        if entry.is_symlink():
+            raise DamagedRunError(f"{steps.parent.name}: step {entry.name} is a link to another place.", _RESTORE)
+        # A text in place of a path: runs have thousands of steps, and this is asked often.
+        if os.path.isfile(f"{entry.path}/{COMMIT}"):
+            numbers.append(int(entry.name))
+    numbers.sort()
     for before, after in itertools.pairwise(numbers):
         if after != before + 1:
             raise DamagedRunError(
-                f"{steps.parent.name}: step {before + 1} is missing, and step {after} is there.",
-                "Restore it from a copy.",
+                f"{steps.parent.name}: step {before + 1} is missing, and step {after} is there.", _RESTORE
             )
     return numbers
 
@@ -85,12 +101,32 @@ def read_commit(steps: Path, step: int) -> Commit:
     """What COMMIT says of a segment."""
     path = steps / f"{step:05d}" / COMMIT
     try:
-        text = path.read_text()
-        body = json.loads(text)
+        text = read_text(path, most=_MAX_COMMIT, links=False)
+        body = parse_json_object(text)
         files = {name: (int(size), str(digest)) for name, (size, digest) in body["files"].items()}
-        return Commit(int(body["step"]), files, body["previous"], body["facts"], _digest(text))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DamagedRunError(f"{steps.parent.name}, step {step}: COMMIT cannot be read ({error}).", _MEND) from error
+        commit = Commit(int(body["step"]), files, str(body["previous"]), body["facts"], _digest(text))
+        _check_commit(commit, step)
+    except (OSError, DocumentError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise DamagedRunError(f"{steps.parent.name}, step {step}: COMMIT cannot be read ({what}).", _MEND) from error
+    return commit
+
+
+def _check_commit(commit: Commit, step: int) -> None:
+    """Raise ValueError unless a commit has the shape that readers rely on, and names only files of its own step."""
+    if commit.step != step:
+        raise ValueError(f"it is the commit of step {commit.step}")
+    for name in commit.files:
+        leaf = name.removeprefix("tables/")
+        if problem := name_problem(leaf) or ("" if leaf.endswith(".parquet") else f"{leaf[:80]!r} is no table"):
+            raise ValueError(problem)
+    people, statuses = commit.facts["people"], commit.facts.get("statuses", {})
+    names = [*people["columns"], *people["written"]]
+    if not all(isinstance(name, str) for name in names) or not isinstance(people["count"], int):
+        raise ValueError("its facts about people cannot be read")
+    counts = [*statuses.values(), *(commit.facts.get(name, 0) for name in ("scored", "sampled", "low_mass"))]
+    if not all(isinstance(count, int) and 0 <= count < 2**53 for count in counts):
+        raise ValueError("its counts of answers cannot be read")
 
 
 def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
@@ -100,7 +136,7 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
         return None
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns))
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise DamagedRunError(f"{_where(path, commit.step)} cannot be read ({error}).", _MEND) from error
 
 
@@ -148,7 +184,7 @@ def writing(path: Path) -> Iterator[None]:
             ) from error
         if not isinstance(error, OSError):
             raise
-        raise StorageError(f"{path.parent} cannot be written: {error.strerror or error}.") from error
+        raise StorageError.not_writable(path.parent, error) from error
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."
@@ -160,12 +196,16 @@ def _where(path: Path, step: int) -> str:
 
 
 def _check_size(path: Path, size: int, step: int) -> None:
-    if not path.is_file():
-        raise DamagedRunError(f"{_where(path, step)} is missing.", _MEND)
-    actual = path.stat().st_size
-    if actual != size:
-        word = "truncated" if actual < size else "edited"
-        raise DamagedRunError(f"{_where(path, step)} was {word}: {actual} bytes, {size} were committed.", _MEND)
+    try:
+        status = path.lstat()
+        folder = path.parent.lstat()
+    except (OSError, ValueError) as error:
+        raise DamagedRunError(f"{_where(path, step)} is missing.", _MEND) from error
+    if not stat.S_ISREG(status.st_mode) or not stat.S_ISDIR(folder.st_mode):
+        raise DamagedRunError(f"{_where(path, step)} is a link to another place, not a file.", _MEND)
+    if status.st_size != size:
+        word = "truncated" if status.st_size < size else "edited"
+        raise DamagedRunError(f"{_where(path, step)} was {word}: {status.st_size} bytes, {size} were committed.", _MEND)
 
 
 def _hash(path: Path) -> str:

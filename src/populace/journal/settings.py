@@ -59,5 +59,5 @@ class Regime(RunSettings):
     # Manifests written by a later version may hold settings that are not known here.
     model_config = pydantic.ConfigDict(extra="ignore")
 
-    since: int = 0
+    since: int = pydantic.Field(default=0, ge=0)
     parameters: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import DamagedRunError
+from populace.journal.segments import UNREADABLE
 
 _FILE = "\0file"
 _WHOLE_BYTES = 32_000_000
@@ -35,7 +36,7 @@ def file_rows(
         return pl.DataFrame()
     try:
         return _one_query(files, where, columns, size <= _WHOLE_BYTES)
-    except (OSError, pl.exceptions.PolarsError):
+    except UNREADABLE:
         # The columns differ between the steps; or a file is damaged, which is told when they are read one by one.
         return _few_at_a_time(files, where, columns)
 
@@ -67,7 +68,7 @@ def _few_at_a_time(files: Mapping[int, Path], where: Sequence[pl.Expr], columns:
         scans = [pl.scan_parquet(files[step], glob=False).filter(*where) for step in steps[first : first + _AT_ONCE]]
         try:
             tables += pl.collect_all(scans)
-        except (OSError, pl.exceptions.ComputeError) as error:
+        except UNREADABLE as error:
             hint = "Restore it from a copy, or fork the run before this step."
             raise DamagedRunError(f"a table of the run cannot be read ({error}).", hint) from error
     return joined_rows({step: table for step, table in zip(steps, tables, strict=True) if table.width}, [], columns)

@@ -2,17 +2,22 @@
 
 from populace.models.artifacts import SMOLLM2, Artifact, cache_folder
 from populace.models.base import Capabilities, ChatMessage, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
+from populace.models.code import model_code
 from populace.models.embedded import EmbeddedModel
 from populace.models.embedders import EMBEDDER_FORMS, Embedder, HashingEmbedder, MiniLM, open_embedder
 from populace.models.embedding_cache import CachedEmbedder
+from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
 from populace.models.openai_embedder import OpenAIEmbedder
-from populace.models.registry import MODEL_FORMS, model_traits, open_model
+from populace.models.providers import PROVIDERS, Provider
+from populace.models.registry import MODEL_FORMS, MODEL_SUMMARY, check_model, model_traits, open_model
 from populace.models.scripted import Scripted
 
 __all__ = [
     "EMBEDDER_FORMS",
     "MODEL_FORMS",
+    "MODEL_SUMMARY",
+    "PROVIDERS",
     "SMOLLM2",
     "Artifact",
     "CachedEmbedder",
@@ -22,16 +27,20 @@ __all__ = [
     "Embedder",
     "Failure",
     "HashingEmbedder",
+    "HubFile",
     "MiniLM",
     "Model",
     "ModelTraits",
     "OpenAICompatible",
     "OpenAIEmbedder",
+    "Provider",
     "Reply",
     "ReplyOrFailure",
     "Request",
     "Scripted",
     "cache_folder",
+    "check_model",
+    "model_code",
     "model_traits",
     "open_embedder",
     "open_model",

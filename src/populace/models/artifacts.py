@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from populace.base.errors import ModelFileError
+from populace.base.folders import user_folder
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes downloaded so far and in total."""
@@ -119,10 +120,12 @@ def _fetch(artifacts: Sequence[Artifact], progress: Progress | None) -> None:
 
 def cache_folder() -> Path:
     """The folder for fetched files: POPULACE_CACHE, else the user's cache folder."""
-    if folder := os.environ.get("POPULACE_CACHE"):
-        return Path(folder)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "populace"
+    if chosen := os.environ.get("POPULACE_CACHE"):
+        return Path(chosen)
+    folder = user_folder("XDG_CACHE_HOME", ".cache")
+    if folder is None:
+        raise ModelFileError("there is no home folder for model files.", "Set POPULACE_CACHE to a folder.")
+    return folder
 
 
 def sha256(path: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import pydantic_core
 
 from populace.models.artifacts import Artifact
+from populace.models.hub_file import HubFile
 
 ChatMessage = tuple[str, str]
 """A role (`system`, `user` or `assistant`) and the text."""
@@ -135,6 +136,7 @@ class ModelTraits:
         local: Whether it runs in this process: its calls cost nothing, and it always reports log-probabilities.
         scripted: Whether a function answers in place of a language model.
         artifact: The pinned file that it needs, fetched on first use; None where it needs none.
+        hub_file: The file on the Hugging Face hub that it needs, fetched on first use; None where it needs none.
 
     Example:
         >>> ModelTraits(local=True, scripted=True).fills_machine
@@ -144,6 +146,7 @@ class ModelTraits:
     local: bool = False
     scripted: bool = False
     artifact: Artifact | None = None
+    hub_file: HubFile | None = None
 
     @property
     def fills_machine(self) -> bool:

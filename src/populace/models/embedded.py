@@ -10,19 +10,24 @@ longest prefixes.
 import asyncio
 import json
 import os
+import re
 import secrets
 import urllib.request
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
+from populace.models.hub_file import HubFile
+from populace.models.vocabulary import special_tokens
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
@@ -37,9 +42,10 @@ class EmbeddedModel(Model):
 
     Args:
         path: The file; without one, the pinned SmolLM2-135M-Instruct, fetched into the cache.
+        hub_file: A file on the Hugging Face hub in place of a path, fetched into the cache.
         threads: How many threads to compute with; by default, one for each processor that this process may use.
         context: How many tokens a prompt and its reply may have together.
-        progress: Called while the pinned file is downloaded.
+        progress: Called while a file is downloaded.
         spec: The model string; without one, it is made from the path.
 
     Example:
@@ -53,14 +59,17 @@ class EmbeddedModel(Model):
         self,
         path: str | Path | None = None,
         *,
+        hub_file: HubFile | None = None,
         threads: int | None = None,
         context: int = 4096,
         progress: Progress | None = None,
         spec: str | None = None,
     ) -> None:
-        self.spec = spec or (f"embedded:{path}" if path else "embedded")
+        name = f"hf:{hub_file.name}" if hub_file else path
+        self.spec = spec or (f"embedded:{name}" if name else "embedded")
         self.path = Path(path) if path else None
-        self.traits = self.traits if path else PINNED
+        self.hub_file = hub_file
+        self.traits = ModelTraits(local=True, hub_file=hub_file) if name else PINNED
         self.threads = threads or _processor_count()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress
@@ -69,6 +78,7 @@ class EmbeddedModel(Model):
         self._prefixes: set[int] = set()
         self._conversations: set[int] = set()
         self._uses_cache = False
+        self._tokens: re.Pattern[str] | None = None
         self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="embedded-model")
         self._under_way: set[asyncio.Future[ReplyOrFailure]] = set()
 
@@ -84,9 +94,7 @@ class EmbeddedModel(Model):
         self._server = None
 
     def _load(self) -> None:
-        path = self.path if self.path is not None else SMOLLM2.fetch(self._progress)
-        _check_file(path)
-        digest = SMOLLM2.sha256 if self.path is None else sha256(path)
+        path, digest = self._find_file()
         engine = f"xllamacpp {version('xllamacpp')}"
         self._uses_cache = digest == SMOLLM2.sha256
         # The fingerprint is part of the address of every stored reply, so its words never change.
@@ -117,6 +125,25 @@ class EmbeddedModel(Model):
                 f"{path} could not be loaded as a model: {error}",
                 "The file may be cut short, or of a kind that this version of llama.cpp does not know.",
             ) from error
+        self._tokens = token_pattern(special_tokens(path))
+
+    def _find_file(self) -> tuple[Path, str]:
+        """The file, fetched where needed, and its SHA-256."""
+        if self.hub_file is not None:
+            path = self.hub_file.fetch(self._progress)
+            _check_file(path)
+            digest, record = sha256(path), self.hub_file.record or {}
+            if digest != record.get("sha256"):
+                raise ModelFileError(
+                    f"{path} was changed after it was fetched.", "Remove it; it is then fetched again."
+                )
+            if not self.hub_file.pinned:
+                pin = f"embedded:hf:{replace(self.hub_file, revision=record['commit']).name}"
+                self.notes = (f"{self.spec} names no fixed revision; this is {pin}, SHA-256 {digest}.",)
+            return path, digest
+        path = self.path if self.path is not None else SMOLLM2.fetch(self._progress)
+        _check_file(path)
+        return path, SMOLLM2.sha256 if self.path is None else sha256(path)
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer one request after the other, sorted by text.
@@ -170,9 +197,13 @@ class EmbeddedModel(Model):
         pieces = [token["piece"] if isinstance(token["piece"], str) else bytes(token["piece"]) for token in tokens]
         return [piece if isinstance(piece, str) else piece.decode(errors="replace") for piece in pieces]
 
+    def _neutral(self, text: str) -> str:
+        """The text without special tokens that only this file knows; those of known forms are gone already."""
+        return text if self._tokens is None else neutralise_tokens(text, self._tokens)
+
     def _reply(self, request: Request, cached: bool) -> ReplyOrFailure:
         body: dict[str, Any] = {
-            "messages": [{"role": role, "content": text} for role, text in request.messages],
+            "messages": [{"role": role, "content": self._neutral(text)} for role, text in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "cache_prompt": cached,

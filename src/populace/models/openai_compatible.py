@@ -10,21 +10,20 @@ import asyncio
 import functools
 import json
 import math
-import os
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownNameError
+from populace.base.errors import ModelError
 from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models.providers import Provider
+from populace.models.server_access import base_address, check_address, check_key, read_key, rejected_key_error
+from populace.models.server_probe import REJECTED, Server, list_models, probe
 
 if TYPE_CHECKING:
     import openai
 
 _LONGEST_WAIT_S = 120.0
-_MOST_TOKENS = 20
-_REJECTED = "the server rejected the request"
 
 
 class OpenAICompatible(Model):
@@ -34,7 +33,8 @@ class OpenAICompatible(Model):
         base_url: The address, up to and including `/v1`.
         name: The model's name on the server; without one, the only model that it serves.
         spec: The model string.
-        key_variables: The environment variables in which a key is looked for.
+        key_variables: The environment variables in which a key is looked for, if there is no provider.
+        provider: The service behind the address, where it is known by name.
         concurrency: How many requests may be under way at once.
         timeout_s: How long one attempt may take from beginning to end.
         retries: How many times a failed attempt is repeated.
@@ -51,19 +51,23 @@ class OpenAICompatible(Model):
         *,
         spec: str,
         key_variables: Sequence[str] = ("POPULACE_API_KEY",),
+        provider: Provider | None = None,
         concurrency: int = 16,
         timeout_s: float = 120.0,
         retries: int = 4,
     ) -> None:
-        check_address(base_url, key_variables[0])
+        key_variables = provider.key_variables if provider is not None else key_variables
+        check_address(base_url, next(iter(key_variables), "POPULACE_API_KEY"))
         self.spec = spec
-        self.base_url = base_url.rstrip("/")
+        self.base_url = base_address(base_url)
         self.name = name
+        self.provider = provider
         self.concurrency = concurrency
         self.timeout_s = timeout_s
         self.retries = retries
         self.capabilities = Capabilities()
         self._key_variables = key_variables
+        self._server = Server(self.base_url, provider, key_variables, {})
         self._client: openai.AsyncOpenAI | None = None
         self._limit_field = "max_tokens"
         self._lead_fields: dict[str, Any] = {}
@@ -72,6 +76,7 @@ class OpenAICompatible(Model):
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         """Reach the server, determine the model's name and find out what it can do."""
+        check_key(self.spec, self.provider)
         import openai
 
         self._client = openai.AsyncOpenAI(
@@ -82,14 +87,20 @@ class OpenAICompatible(Model):
             default_headers={"Connection": "keep-alive"},
         )
         self._gate = asyncio.Semaphore(self.concurrency)
-        owner = await self._find_model()
+        self._server = await list_models(self._client, self._server, self.timeout_s)
+        self.base_url = self._server.base_url
+        self.name = self.name or self._server.only_model()
         self.fingerprint = f"{self.base_url}#{self.name}"
         known = dict(facts or {})
         if known.get("name") != self.name:
-            known = await self._probe(owner) | {"name": self.name}
+            known = await probe(self._ask_for_tokens, self._server, self.name)
         self.facts = known
+        lacks = self.provider.lacks if self.provider is not None else ()
         self.capabilities = Capabilities(
-            top_tokens=known["top_tokens"], lead=known["lead"], schema=known["schema"], seed=True
+            top_tokens=known["top_tokens"],
+            lead=known["lead"],
+            schema=known["schema"] and "schema" not in lacks,
+            seed=known.get("seed", True) and "seed" not in lacks,
         )
         self._limit_field = known["limit_field"]
         self._lead_fields = known["lead_fields"]
@@ -111,56 +122,8 @@ class OpenAICompatible(Model):
             raise ModelError(f"{self.spec} was not started.")
         return self._client
 
-    async def _find_model(self) -> str:
-        """Check that the server is reachable and serves the model; returns the owner that it reports."""
-        import openai
-
-        try:
-            async with asyncio.timeout(min(self.timeout_s, 20.0)):
-                models = {model.id: model for model in (await self.client.models.list()).data if model.id}
-        except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise rejected_key_error(self.base_url, self._key_variables) from None
-        except (openai.APIConnectionError, TimeoutError) as error:
-            raise unreachable_error(self.base_url) from error
-        except (openai.APIError, AttributeError, TypeError, ValueError):
-            models = {}  # Some servers have no list of models; the name is then taken on trust.
-        if self.name is None:
-            if len(models) != 1:
-                raise ModelError(
-                    f"{self.base_url} serves {len(models)} models, so one must be named.",
-                    f"Write {self.base_url}#NAME" + (f", with one of: {', '.join(sorted(models))}." if models else "."),
-                )
-            self.name = next(iter(models))
-        elif models and self.name not in models:
-            raise UnknownNameError("model", self.name, models, f"Asked of {self.base_url}.")
-        return str(getattr(models.get(self.name), "owned_by", ""))
-
-    async def _probe(self, owner: str) -> dict[str, Any]:
-        """Send small requests with fewer and fewer demands until the server accepts one; returns what it can do."""
-        facts: dict[str, Any] = {
-            "top_tokens": 0,
-            "schema": True,
-            "lead": False,
-            "limit_field": "max_tokens",
-            "lead_fields": {},
-        }
-        if owner == "llamacpp":
-            facts["lead"] = True
-        elif owner == "vllm":
-            facts |= {"lead": True, "lead_fields": {"add_generation_prompt": False, "continue_final_message": True}}
-        messages = [{"role": "user", "content": "Answer yes or no."}]
-        detail = ""
-        for limit_field in ("max_tokens", "max_completion_tokens"):
-            for top in (_MOST_TOKENS, 5, 0):
-                body: dict[str, Any] = {"model": self.name, "messages": messages, limit_field: 1}
-                body |= {"logprobs": True, "top_logprobs": top} if top else {}
-                outcome = await self._request_with_retries(body, lambda reply: Reply("", tuple(_tokens(reply))))
-                if isinstance(outcome, Reply):
-                    return facts | {"limit_field": limit_field, "top_tokens": top if outcome.tokens else 0}
-                detail = outcome.detail
-                if not detail.startswith(_REJECTED):
-                    raise ModelUnreachableError(f"{self.base_url} does not answer: {detail}.", "Try again later.")
-        raise ModelError(f"{self.base_url} answers no request: {detail}.")
+    async def _ask_for_tokens(self, body: dict[str, Any]) -> ReplyOrFailure:
+        return await self._request_with_retries(body, lambda completion: Reply("", tuple(_tokens(completion))))
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
@@ -237,12 +200,12 @@ class OpenAICompatible(Model):
             return parse(completion), None
         except (TimeoutError, openai.APITimeoutError):
             return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
-        except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise rejected_key_error(self.base_url, self._key_variables) from None
+        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+            # A key that is refused is not repeated; a key that may not use this model is explained by the server.
+            detail = self._error_text(error) if isinstance(error, openai.PermissionDeniedError) else ""
+            raise rejected_key_error(self.base_url, self._key_variables, self.provider, detail) from None
         except openai.NotFoundError as error:
-            raise ModelError(
-                f"{self.base_url} does not know the model {self.name!r}: {self._error_text(error)}."
-            ) from None
+            raise self._server.unknown_model(str(self.name), self._error_text(error)) from None
         except openai.RateLimitError as error:
             if error.code == "insufficient_quota":
                 raise ModelError(f"the account at {self.base_url} has no credit left.") from error
@@ -250,7 +213,7 @@ class OpenAICompatible(Model):
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if error.code == "content_filter":
                 return Reply("", (), "refusal"), None
-            return Failure("unanswered", f"{_REJECTED}: {self._error_text(error)}"), None
+            return Failure("unanswered", f"{REJECTED}: {self._error_text(error)}"), None
         except openai.APIStatusError as error:
             return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
         except openai.APIConnectionError:
@@ -274,45 +237,12 @@ class OpenAICompatible(Model):
             body |= {self._limit_field: 1, "logprobs": True, "top_logprobs": request.top, "temperature": 1.0}
         else:
             body["temperature"] = request.temperature
-            if request.seed is not None:
+            if request.seed is not None and self.capabilities.seed:
                 body["seed"] = request.seed
         if request.schema:
             shape = {"name": "answer", "schema": json.loads(request.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         return body
-
-
-def check_address(base_url: str, key_variable: str) -> None:
-    """Raise ModelKeyError if an address holds a user name or password, which would then be recorded with it."""
-    parts = urlsplit(base_url)
-    if parts.username or parts.password:
-        raise ModelKeyError(
-            f"the address of {parts.hostname} holds a user name or password.",
-            f"Leave it out of the address and set {key_variable}.",
-        )
-
-
-def read_key(variables: Sequence[str]) -> str:
-    """The key from the first environment variable that is set; `none` if none is, which local servers accept."""
-    name = next((name for name in variables if os.environ.get(name)), None)
-    key = (os.environ[name].strip() if name else "") or "none"
-    if not key.isascii() or not key.isprintable():
-        raise ModelKeyError(f"the key in {name} holds characters that cannot be sent.", f"Set {name} anew.")
-    return key
-
-
-def rejected_key_error(base_url: str, variables: Sequence[str]) -> ModelKeyError:
-    """The error to raise when a server refuses the key, or the lack of one."""
-    is_set = any(os.environ.get(name) for name in variables)
-    problem = "refuses the key" if is_set else "wants a key and none is set"
-    return ModelKeyError(
-        f"{base_url} {problem}.", f"Set {' or '.join(variables)} to a valid key; it is never written down."
-    )
-
-
-def unreachable_error(base_url: str) -> ModelUnreachableError:
-    """The error to raise when no server answers at an address."""
-    return ModelUnreachableError(f"no server answers at {base_url}.", "Check the address and that the server is up.")
 
 
 def _parse_completion(completion: Any, request: Request) -> Reply:

@@ -10,7 +10,7 @@ import numpy as np
 
 from populace.base.errors import EmbeddingError, ModelError
 from populace.models.embedders import Vectors, unit_vectors
-from populace.models.openai_compatible import check_address, read_key, rejected_key_error, unreachable_error
+from populace.models.server_access import check_address, read_key, rejected_key_error, unreachable_error
 
 if TYPE_CHECKING:
     import openai

@@ -3,17 +3,21 @@
 One table holds every form; the help, `model_traits` and `open_model` are made from it.
 """
 
-import os
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urldefrag, urlsplit
+from urllib.parse import parse_qsl
 
 from populace.base.errors import ModelError, UnknownNameError
 from populace.models.artifacts import Progress
 from populace.models.base import Model, ModelTraits
 from populace.models.embedded import PINNED, EmbeddedModel
+from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
-from populace.models.scripted import Scripted, open_script
+from populace.models.providers import PROVIDERS, Provider
+from populace.models.scripted import BUILT_IN, Scripted, open_script
+from populace.models.server_access import check_address
+from populace.models.suggestions import model_of_page, suggest_model
 
 
 def open_model(
@@ -34,6 +38,23 @@ def open_model(
     return _form(spec).open(spec, _Settings(concurrency, timeout_s, progress))
 
 
+def check_model(spec: str) -> None:
+    """Raise an error if a string names no model; no file or module is read, and nothing is fetched or started.
+
+    Args:
+        spec: A model string.
+
+    Example:
+        >>> check_model("openai:gpt-4o")
+        >>> check_model("gpt-4o")
+        Traceback (most recent call last):
+        populace.base.errors.UnknownNameError: there is no model named 'gpt-4o'. Did you mean openai:gpt-4o?
+    """
+    if spec.startswith("scripted:") and spec.count(":") > 1:
+        return  # Whether the function exists is only known once its module is imported, which runs it.
+    open_model(spec)
+
+
 def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
     """What is known of a model from the string that names it, before it is opened.
 
@@ -48,7 +69,7 @@ def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
     """
     try:
         return _form(spec).traits
-    except UnknownNameError:
+    except (UnknownNameError, ModelError):
         if default is None:
             raise
         return default
@@ -61,30 +82,43 @@ class _Settings(NamedTuple):
 
 
 def _open_embedded(spec: str, settings: _Settings) -> Model:
+    path, options = _file_and_options(spec)
+    hub_file = _hub_file(spec)
+    return EmbeddedModel(
+        None if hub_file else path or None, hub_file=hub_file, progress=settings.progress, spec=spec, **options
+    )
+
+
+def _file_and_options(spec: str) -> tuple[str, dict[str, int]]:
     path, _, query = spec.removeprefix("embedded").removeprefix(":").partition("?")
-    return EmbeddedModel(path or None, progress=settings.progress, spec=spec, **_options(query))
+    return path, _options(query)
 
 
-def _open_openai(spec: str, settings: _Settings) -> Model:
-    name = spec.partition(":")[2]
-    if not name:
-        raise ModelError("'openai:' names no model.", "Write openai:NAME.")
+def _hub_file(spec: str) -> HubFile | None:
+    path, _ = _file_and_options(spec)
+    return HubFile.parse(path.removeprefix("hf:")) if path.startswith("hf:") else None
+
+
+def _open_provider(provider: Provider, spec: str, settings: _Settings) -> Model:
+    name = spec.partition(":")[2].strip()
+    if not name and not provider.local:
+        example = f"{provider.name}:{provider.models[0]}…" if provider.models else f"{provider.name}:NAME"
+        raise ModelError(f"{spec!r} names no model of {provider.title}.", f"Write {example}")
     return OpenAICompatible(
-        os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1",
-        name,
+        provider.base_url(),
+        name or None,
         spec=spec,
-        key_variables=("OPENAI_API_KEY",),
+        provider=provider,
         concurrency=settings.concurrency,
         timeout_s=settings.timeout_s,
     )
 
 
 def _open_address(spec: str, settings: _Settings) -> Model:
-    try:
-        base_url, name = urldefrag(spec)
-        _ = urlsplit(base_url).port
-    except ValueError as error:
-        raise ModelError(f"{spec!r} is not a valid address: {error}.") from error
+    base_url, _, name = spec.partition("#")
+    check_address(base_url, "POPULACE_API_KEY")
+    if page := model_of_page(spec):
+        raise UnknownNameError("model", spec, (), suggestion=page)
     return OpenAICompatible(
         base_url, name or None, spec=spec, concurrency=settings.concurrency, timeout_s=settings.timeout_s
     )
@@ -102,14 +136,21 @@ class _Form(NamedTuple):
     open: Callable[[str, _Settings], Model]
 
 
+_HUB_FORM = "embedded:hf:OWNER/REPO/FILE.gguf"
 _FORMS = {
     "embedded": _Form(
         "SmolLM2-135M-Instruct, fetched once and run on this machine (the default)", PINNED, _open_embedded
     ),
     "embedded:PATH": _Form("any GGUF file, run on this machine", EmbeddedModel.traits, _open_embedded),
-    "openai:NAME": _Form(
-        "a model of the OpenAI API; the key comes from OPENAI_API_KEY", OpenAICompatible.traits, _open_openai
+    _HUB_FORM: _Form(
+        "a GGUF file on the Hugging Face hub, fetched once and run on this machine; @REVISION at the end pins it",
+        EmbeddedModel.traits,
+        _open_embedded,
     ),
+    **{
+        f"{each.name}:NAME": _Form(each.meaning, OpenAICompatible.traits, functools.partial(_open_provider, each))
+        for each in PROVIDERS.values()
+    },
     "http://HOST:PORT/v1#NAME": _Form(
         "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY",
         OpenAICompatible.traits,
@@ -123,6 +164,11 @@ _FORMS = {
 }
 MODEL_FORMS = {pattern: form.help for pattern, form in _FORMS.items()}
 """Every form of a model string, with what it means."""
+MODEL_SUMMARY = (
+    f"embedded, embedded:PATH, {_HUB_FORM}, {', '.join(f'{name}:NAME' for name in PROVIDERS)}, "
+    "http://HOST:PORT/v1#NAME or scripted:NAME; `populace models` explains them"
+)
+"""Every form of a model string in one line, for the help of an option."""
 _PATTERNS = {pattern.partition(":")[0]: pattern for pattern in _FORMS}
 _PATTERNS["https"] = _PATTERNS["http"]
 
@@ -130,9 +176,13 @@ _PATTERNS["https"] = _PATTERNS["http"]
 def _form(spec: str) -> _Form:
     scheme, _, argument = spec.partition(":")
     if scheme.partition("?")[0] == "embedded":  # The one scheme with options, and with an argument that may be missing.
+        if argument.startswith("hf:"):
+            return _FORMS[_HUB_FORM]._replace(traits=ModelTraits(local=True, hub_file=_hub_file(spec)))
         return _FORMS["embedded:PATH" if argument.partition("?")[0] else "embedded"]
-    if scheme not in _PATTERNS:
-        raise UnknownNameError("kind of model", spec, _FORMS)
+    if scheme not in _PATTERNS or (scheme in ("http", "https") and not argument.startswith("//")):
+        suggestion = suggest_model(spec, _PATTERNS, BUILT_IN)
+        hint = None if suggestion else "`populace models` explains them."
+        raise UnknownNameError("model", spec, _FORMS, hint, suggestion=suggestion)
     return _FORMS[_PATTERNS[scheme]]
 
 

@@ -9,15 +9,20 @@ import functools
 import hashlib
 import importlib
 import inspect
+import json
 import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from populace.base.errors import ModelError
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
+from populace.models.cast import Cast
+from populace.models.expected_reply import ExpectedReply, request_chance
+from populace.models.json_values import FORMATS_DIGEST, Chance, JsonValues, Words
 
 Script = Callable[[Request], Mapping[str, float] | str | ReplyOrFailure]
 
@@ -144,27 +149,90 @@ def _stable_text(values: list[Any]) -> str:
     return "".join(re.sub(r" at 0x[0-9a-f]+", "", text) for text in texts)
 
 
-# The source of a script, docstring included, is part of the address of its replies: these two are not reworded.
-def uniform(request: Request) -> Mapping[str, float] | str:
-    """Every option equally likely; a fixed sentence where words are asked for."""
-    if request.options:
-        return {option: 1 / len(request.options) for option in request.options}
-    return "I would rather talk about the weather."
+_WEATHER = (
+    "I would rather talk about the weather.",
+    "It looks like rain before the evening.",
+    "The wind has turned to the north since noon.",
+    "Last year it was much warmer at this time.",
+    "There was fog over the fields early on.",
+    "Somebody said that it will clear up soon.",
+    "A little sun would do us all good.",
+    "My grandmother could smell snow two days ahead.",
+    "The clouds are low and hardly move at all.",
+    "It thundered twice and then nothing came of it.",
+    "One should not trust a forecast for more than a day.",
+    "Tomorrow is said to be dry and rather cold.",
+    "The puddles froze over during the night again.",
+    "I left my umbrella on the train, of course.",
+)
 
 
-def first_option(request: Request) -> Mapping[str, float] | str:
-    """Always the option shown first: the purest position bias."""
-    if request.options:
-        return {option: float(index == 0) for index, option in enumerate(request.options)}
-    return "The first one."
+@dataclass(frozen=True)
+class Uniform:
+    """A script for which every option is equally likely, as is every number within its bounds.
+
+    Forms are filled in with values that fit. Words are about the weather: the same sentence for everybody, and another
+    one where the prompt holds it already, since a post that repeats the thread is invalid.
+
+    Example:
+        >>> Uniform()(Request((("user", "Tea or coffee?"),), options=("tea", "coffee")))
+        {'tea': 0.5, 'coffee': 0.5}
+    """
+
+    sentences: tuple[str, ...] = _WEATHER
+    formats: str = FORMATS_DIGEST
+
+    def __call__(self, request: Request) -> Mapping[str, float] | str:
+        """Reply to a request."""
+        if request.options:
+            return {option: 1 / len(request.options) for option in request.options}
+        chance = functools.partial(request_chance, request)
+        return _fitting_text(request, chance, lambda place: self._sentence(request, place))
+
+    def _sentence(self, request: Request, place: str = "") -> str:
+        prompt = "\n".join(text for _, text in request.messages)
+        fresh = [sentence for sentence in self.sentences if sentence not in prompt]
+        if not fresh:
+            return self.sentences[int(request_chance(request, place) * len(self.sentences))]
+        return fresh[0] if fresh[0] == self.sentences[0] else fresh[int(request_chance(request, place) * len(fresh))]
 
 
-BUILT_IN: dict[str, Script] = {"uniform": uniform, "first": first_option, "slow": uniform}
-"""The scripts that come with the package; `slow` is `uniform` with a millisecond before each reply."""
+@dataclass(frozen=True)
+class FirstOption:
+    """A script that always takes the option shown first, the purest position bias, and the lowest number.
+
+    Example:
+        >>> FirstOption()(Request((("user", "Tea or coffee?"),), options=("tea", "coffee")))
+        {'tea': 1.0, 'coffee': 0.0}
+    """
+
+    sentence: str = "The first one."
+    formats: str = FORMATS_DIGEST
+
+    def __call__(self, request: Request) -> Mapping[str, float] | str:
+        """Reply to a request."""
+        if request.options:
+            return {option: float(index == 0) for index, option in enumerate(request.options)}
+        return _fitting_text(request, lambda place: 0.0, lambda place: self.sentence)
+
+
+def _fitting_text(request: Request, chance: Chance, words: Words) -> str:
+    """A reply of the kind that the request expects: a number, a form, or words."""
+    expected = ExpectedReply.of(request)
+    if expected.kind == "object":
+        return json.dumps(JsonValues(expected.schema, chance, words, expected.fields).value(), ensure_ascii=False)
+    return str(expected.bounds.at(chance("number"))) if expected.kind == "number" else words("")
+
+
+uniform: Script = Uniform()
+first_option: Script = FirstOption()
+
+BUILT_IN: dict[str, Script] = {"uniform": uniform, "first": first_option, "cast": Cast(), "slow": uniform}
+"""The scripts that come with the package. `cast` writes like people; `slow` is `uniform`, a millisecond later."""
 
 
 def open_script(name: str) -> Scripted:
-    """Make a scripted model by name: `uniform`, `first`, `slow`, or `module:function` for a function of the user."""
+    """Make a scripted model by name: `cast`, `uniform`, `first`, `slow`, or `module:function` for one of the user."""
     if name in BUILT_IN:
         return Scripted(BUILT_IN[name], spec=f"scripted:{name}", latency_s=0.001 if name == "slow" else 0.0)
     module_name, _, function = name.partition(":")

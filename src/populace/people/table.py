@@ -6,6 +6,7 @@ and never edited in place, so an older view of the table keeps its values.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -16,11 +17,15 @@ import polars as pl
 
 from populace.base.errors import PeopleError, UnknownNameError
 from populace.base.templates import FEW
+from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person
 from populace.people.selection import filter_expression
+from populace.people.tables import to_frame
 
 Id = int | str
+
+_TABLES = 'Write People.named(10), People.read("file.csv"), or People({"name": ["Ann", "Bo"], "age": [31, 45]}).'
 
 HEARD = "heard"
 """The column with what people were told by an announcement; prompts begin the situation with it."""
@@ -42,7 +47,8 @@ class People:
     """The people of a run, as columns.
 
     Args:
-        frame: A table with an `id` column of whole numbers or strings; without that column, people are numbered
+        frame: A table of polars or pandas, columns by name, or a list of rows as dicts. A column `id` of whole numbers
+            or strings identifies people. Without one, the index of a pandas table does; otherwise people are numbered
             from 0.
 
     Example:
@@ -53,11 +59,13 @@ class People:
         0.25
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: Any) -> None:
+        frame = frame.frame if isinstance(frame, People) else to_frame(frame, "the table", index="id", hint=_TABLES)
         if "id" not in frame.columns:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
         self._frame = _validate(frame)
         self._selected = False
+        self._read_only = ""
         self._changed_columns: set[str] = set(self._frame.columns)
         self._rows_changed = True
         self._highest: int | None = None
@@ -112,6 +120,11 @@ class People:
         return self._frame["id"]
 
     @property
+    def is_selection(self) -> bool:
+        """Whether these are some people of a population, which can be read and asked but not changed."""
+        return self._selected
+
+    @property
     def columns(self) -> list[str]:
         """The names of the columns."""
         return self._frame.columns
@@ -149,9 +162,10 @@ class People:
                 f"column {column!r} was assigned to a selection, which would not reach the population.",
                 "Assign to the whole population; answers are matched by id: self.people[column] = answers.",
             )
+        self._refuse_outside_step()
         if column == "id":
             raise PeopleError("ids never change.", "Put the new value into another column.")
-        if hasattr(values, "ids") and hasattr(values, "values"):
+        if not hasattr(values, "__await__") and hasattr(values, "ids") and hasattr(values, "values"):
             series = self._update(column, values.ids, values.values)
         else:
             series = self._series(column, values)
@@ -260,6 +274,19 @@ class People:
         present = int(self.ids.max()) if len(self) else -1  # type: ignore[arg-type]
         return (present if self._highest is None else max(present, self._highest)) + 1
 
+    def copy(self) -> Self:
+        """The same people; changes of one do not reach the other."""
+        return self._copy(self._frame)
+
+    @contextlib.contextmanager
+    def read_only(self, reason: str) -> Iterator[None]:
+        """Refuse changes for a while, with the reason."""
+        before, self._read_only = self._read_only, reason
+        try:
+            yield
+        finally:
+            self._read_only = before
+
     def take_changes(self) -> tuple[bool, list[str]]:
         """Return whether rows came or went and which columns were set since the last call, and reset both."""
         changes = self._rows_changed, [name for name in self.columns if name in self._changed_columns]
@@ -267,12 +294,17 @@ class People:
         return changes
 
     def _refuse_selection(self, verb: str) -> None:
+        self._refuse_outside_step()
         if self._selected:
             raise PeopleError(f"people were {verb} a selection.", "Do it on the whole population, self.people.")
 
+    def _refuse_outside_step(self) -> None:
+        if self._read_only:
+            raise PeopleError(f"people were changed in {self._read_only}.", "Change them in step.")
+
     def _copy(self, frame: pl.DataFrame) -> Self:
         copy = object.__new__(type(self))
-        copy._frame, copy._selected = frame, self._selected
+        copy._frame, copy._selected, copy._read_only = frame, self._selected, ""
         copy._highest = self._highest
         copy._changed_columns, copy._rows_changed = set(self._changed_columns), self._rows_changed
         return copy
@@ -283,11 +315,8 @@ class People:
         return selection
 
     def _series(self, name: str, values: Any) -> pl.Series:
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-            return pl.repeat(values, len(self), eager=True).alias(name)
-        if len(values) != len(self):
-            raise PeopleError(f"column {name!r} got {len(values)} values for {len(self)} people.")
-        return pl.Series(name, values, strict=False)
+        column = to_column(name, values, self.ids, f"column {name!r}", PeopleError)
+        return column if isinstance(column, pl.Series) else pl.repeat(column, len(self), eager=True).alias(name)
 
     def _update(self, column: str, ids: pl.Series, values: pl.Series) -> pl.Series:
         """The column with new values for some people; where a new value is null the old one stays."""

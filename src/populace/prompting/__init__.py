@@ -6,7 +6,7 @@ text: profile, announcements, situation, question), `variation` (the same in oth
 """
 
 from populace.prompting.composition import Prompts, compose
-from populace.prompting.conversations import Conversations, conversations, rows_for_sampling, scoring_mode
+from populace.prompting.conversations import Conversations, conversations, rows_for_sampling, scoring_mode, turn
 from populace.prompting.inquiry import Inquiry, Invalid, Rule, Situation
 from populace.prompting.variation import Variation
 
@@ -22,4 +22,5 @@ __all__ = [
     "conversations",
     "rows_for_sampling",
     "scoring_mode",
+    "turn",
 ]

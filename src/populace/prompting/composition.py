@@ -101,6 +101,12 @@ def _column(name: str, people: People, situation: Situation) -> pl.Series:
             f"{{{name}}} is empty for person {who!r}, and a prompt needs it.",
             "Fill the column, or ask only those who have a value.",
         )
+    if column.dtype.is_float() and (missing := column.is_nan()).any():
+        who = people.ids[int(missing.arg_max() or 0)]
+        raise TemplateError(
+            f"{{{name}}} is nan for person {who!r}, which marks a missing value, and a prompt needs one.",
+            "Fill the column with .fill_nan(…), or ask only those who have a value.",
+        )
     return column
 
 

@@ -5,11 +5,13 @@ prompt; where words are sampled, each person has a row of their own.
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.foreign import for_prompt, prompt_column
 from populace.base.randomness import bits, path_key, uniforms
 from populace.base.templates import FEW, Piece, concat_texts
 from populace.models import ChatMessage, Model
@@ -83,10 +85,20 @@ def conversations(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Conversation
     """
     question = inquiry.question
     rows = _arrange(inquiry, question, mode, scored) if isinstance(question, Finite) else _without_options(inquiry)
-    if not inquiry.verbatim:
-        return rows
     texts = {part: pl.Series([text]).new_from_index(0, len(rows)) for part, text in inquiry.verbatim.items()}
-    return replace(rows, system=texts.get("system", rows.system), user=texts.get("user", rows.user))
+    # Texts are complete here, and they are recorded as they are sent.
+    system, user = prompt_column(texts.get("system", rows.system)), prompt_column(texts.get("user", rows.user))
+    return replace(rows, system=system, user=user)
+
+
+def turn(role: Literal["user", "assistant"], text: str) -> ChatMessage:
+    """A further message of a conversation, after the first question.
+
+    Example:
+        >>> turn("assistant", "I see.<|im_end|>")
+        ('assistant', 'I see.‹|im_end|›')
+    """
+    return role, for_prompt(text)
 
 
 def rows_for_sampling(inquiry: Inquiry, rows: Conversations) -> Conversations:

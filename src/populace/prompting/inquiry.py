@@ -16,6 +16,7 @@ from populace.base.templates import Template
 from populace.journal import DECIDERS
 from populace.minds import Mind, Recollection
 from populace.people import People
+from populace.people.columns import to_column
 from populace.questions import Question
 
 if TYPE_CHECKING:
@@ -45,14 +46,14 @@ class Situation:
     memories: Recollection | None = None
 
     @classmethod
-    def from_fields(cls, question: Question, given: str, fields: Mapping[str, Any], count: int) -> Situation:
+    def from_fields(cls, question: Question, given: str, fields: Mapping[str, Any], ids: pl.Series) -> Situation:
         """A situation from values by name: one for everybody, or a list, column or recollection with one for each.
 
         Args:
             question: What is asked.
             given: What is said before the question, with fields.
             fields: The values for fields.
-            count: How many people are asked.
+            ids: Who is asked.
         """
         constants: dict[str, Any] = {}
         columns: dict[str, pl.Series] = {}
@@ -60,13 +61,12 @@ class Situation:
         if len(recollections) > 1:
             raise ScenarioError("two fields of a question hold memories.", "Put all memories into one Recollection.")
         for name, value in fields.items():
-            if isinstance(value, (pl.Series, np.ndarray, list, tuple, Recollection)):
-                column = pl.Series(name, value.texts if isinstance(value, Recollection) else value)
-                if column.len() != count:
-                    raise ScenarioError(f"{name!r} holds {column.len()} values for {count} people asked.")
+            values = value.texts if isinstance(value, Recollection) else value
+            column = to_column(name, values, ids, f"the field {name!r}", ScenarioError)
+            if isinstance(column, pl.Series):
                 columns[name] = column
             else:
-                constants[name] = value.item() if isinstance(value, np.generic) else value
+                constants[name] = column
         return cls(question, Template(given), constants, columns, recollections[0] if recollections else None)
 
 

@@ -85,13 +85,16 @@ class Answers:
         return self.values[row]
 
     def count(self, value: Any) -> int:
-        """How many people gave this value."""
+        """How many people gave this value; a value that is not an option of the question is an error."""
+        if isinstance(self.question, Finite) and value not in self.question.values:
+            options = [str(option) for option in self.question.values]
+            raise UnknownNameError(f"option of {self.question.text!r}", str(value), options)
         return int((self.values == value).sum() or 0)
 
     def share(self, value: Any) -> float:
         """The share of valid answers with this value; 0 if none is valid."""
-        valid = len(self) - self.values.null_count()
-        return self.count(value) / valid if valid else 0.0
+        count, valid = self.count(value), len(self) - self.values.null_count()
+        return count / valid if valid else 0.0
 
     def statuses(self) -> dict[str, int]:
         """How many answers had each status that occurred."""

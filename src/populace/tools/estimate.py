@@ -11,7 +11,7 @@ from populace.broker import CallStore, Price
 from populace.engine.scenario import Scenario
 from populace.engine.trial import run_trial
 from populace.journal import RunSettings
-from populace.models import Capabilities, ModelTraits, Request, Scripted, model_traits
+from populace.models import Capabilities, Request, Scripted, check_model, model_traits
 from populace.models.scripted import first_option, uniform
 
 _CHARACTERS_A_TOKEN = 4.0
@@ -81,8 +81,9 @@ def estimate(
         >>> estimate(Norms(workers=5, days=2), seeds=1).decisions
         Range(low=10, high=10)
     """
+    check_model(model)
     trials = [(script, True, seed) for script in (uniform, first_option) for seed in range(seeds)]
-    if not model_traits(model, ModelTraits()).local:
+    if not model_traits(model).local:
         trials += [(uniform, False, seed) for seed in range(seeds)]
     counts = [_trial(scenario, script, scored, seed) for script, scored, seed in trials]
     decisions, calls = (Range(min(c[i] for c in counts), max(c[i] for c in counts)) for i in (0, 1))

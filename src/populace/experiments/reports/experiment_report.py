@@ -9,7 +9,9 @@ import polars as pl
 import yaml
 
 from populace.base.errors import PopulaceError
-from populace.engine.discovery import find_scenario
+from populace.engine.discovery import recorded_scenario
+from populace.engine.scenario import Scenario
+from populace.engine.workspace import Workspace
 from populace.experiments.outcomes import Outcome
 from populace.experiments.plan import ExperimentPlan
 from populace.experiments.reports import figures
@@ -83,14 +85,14 @@ def _sentence(row: dict[str, Any]) -> str:
 
 def _design(results: Results) -> Iterator[Block]:
     experiment = results.experiment
-    scenario = find_scenario(experiment.scenario)
     yield Heading("Design")
     seeds = "replicates share their seed across arms, so that arms are compared pair by pair"
     if experiment.fork_at:
         seeds = f"arms share their history up to step {experiment.fork_at - 1}, and are compared pair by pair"
     elif not experiment.pairing:
         seeds = "every run has a seed of its own"
-    rows = [("scenario", f"{experiment.scenario}: {scenario.summary()}")]
+    scenario = scenario_of(results)
+    rows = [("scenario", f"{experiment.scenario}: {scenario.summary()}" if scenario else experiment.scenario)]
     for factor in experiment.factors.values():
         levels = f"{factor.low:g} to {factor.high:g}" if factor.low is not None else ", ".join(map(cell, factor.names))
         rows.append((f"factor {factor.name}", levels))
@@ -104,16 +106,27 @@ def _design(results: Results) -> Iterator[Block]:
         ("design", f"{experiment.design.kind}, {len(arms)} arms"),
         ("replicates", f"{results.folder.manifest.replicates or experiment.replicates} in each arm; {seeds}"),
     ]
-    rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, experiment)) for outcome in experiment.outcomes]
+    rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, results)) for outcome in experiment.outcomes]
     yield Facts(rows)
     yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MAX_ROWS_DRAWN)
 
 
-def outcome_meaning(outcome: Outcome, experiment: ExperimentPlan) -> str:
-    """An outcome in words, from the docstring of its metric."""
+def scenario_of(results: Results) -> type[Scenario] | None:
+    """The scenario of an experiment; None where its code is not trusted or not there."""
+    trusted = Workspace(results.folder.path.parent.parent).trusted
+    try:
+        return recorded_scenario(results.experiment.scenario, trusted, results.name)
+    except PopulaceError:
+        return None
+
+
+def outcome_meaning(outcome: Outcome, results: Results) -> str:
+    """An outcome in words, from the docstring of its metric where the scenario's code is trusted."""
     when = f"at step {outcome.at}" if outcome.at is not None else "at the end of a run"
     if outcome.metric is not None:
-        meaning = (find_scenario(experiment.scenario).metrics()[outcome.metric].__doc__ or "").split("\n\n")[0]
+        scenario = scenario_of(results)
+        metric = scenario.metrics().get(outcome.metric) if scenario else None
+        meaning = (getattr(metric, "__doc__", None) or "").split("\n\n")[0]
         meaning = " ".join(meaning.split()).rstrip(".") or outcome.metric.replace("_", " ")
         return f"{meaning}; {outcome.over} over the steps" if outcome.over else f"{meaning}, {when}"
     if outcome.answer is not None:
@@ -126,7 +139,7 @@ def _outcomes(results: Results) -> Iterator[Block]:
     for place, outcome in enumerate(results.experiment.outcomes):
         primary = ", the primary outcome" if outcome == results.experiment.primary else ""
         yield Heading(f"Outcome: {outcome.name}{primary}")
-        yield Prose([f"{outcome_meaning(outcome, results.experiment).capitalize()}."])
+        yield Prose([f"{outcome_meaning(outcome, results).capitalize()}."])
         try:
             yield from _outcome(results, outcome, f"outcome-{place + 1}")
         except PopulaceError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.engine.discovery import find_scenario
+from populace.engine.replay import scenario_class
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.document import Report
@@ -47,7 +47,7 @@ def _metrics(run: RunReader) -> Iterator[Block]:
 
 def _findings(run: RunReader) -> Iterator[Block]:
     try:
-        tables = find_scenario(run.manifest.scenario).report(run)
+        tables = scenario_class(run).report(run)
     except PopulaceError as error:
         yield Prose([f"The scenario itself has nothing to add: {error.what}"])
         return

@@ -6,13 +6,14 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import PopulaceError
-from populace.engine.discovery import find_scenario
+from populace.engine.discovery import recorded_scenario
 from populace.engine.session import Session
 from populace.engine.workspace import Workspace
 from populace.experiments.evidence import distribution_matrix, place_effect, scored_prompts
 from populace.experiments.results import Results
 from populace.experiments.validation.card import Check, CheckVerdict
 from populace.experiments.validation.checks import PLACE, points, unmeasured_check
+from populace.models import model_code
 from populace.questions import Finite
 from populace.runs.reader import RunReader
 from populace.tools.probe import first_inquiry
@@ -35,7 +36,9 @@ def probe_position_bias(subject: RunReader | Results) -> Check:
     session = Session(workspace.store())
 
     async def ask() -> Check:
-        inquiry = await first_inquiry(find_scenario(scenario), dict(parameters), {}, seed, session)
+        workspace.trusted.require(model_code(model), subject.name)
+        known = recorded_scenario(scenario, workspace.trusted, subject.name)
+        inquiry = await first_inquiry(known, dict(parameters), {}, seed, session)
         question = inquiry.question
         if not isinstance(question, Finite):
             return unmeasured_check(name, f"The first question, {question.text!r}, has no fixed options to reorder.")

@@ -78,6 +78,7 @@ class ForumDesign(_Part):
         new_chance: The chance that a reply is by somebody new to the thread.
         aside_chance: The chance that a reply is to an earlier post instead of the latest.
         newcomers: The share of people who are new and read the front page before they write.
+        trolls: The number of people who come to provoke, in place of the persona that they would have.
         moderators: The number of moderators.
         moderate_by: Whether moderators act by the triggers (`rule`), by the model's judgement, or not at all.
         triggers: The words on which moderators act by rule.
@@ -107,6 +108,7 @@ class ForumDesign(_Part):
     new_chance: float = Field(0.5, ge=0, le=1)
     aside_chance: float = Field(0.2, ge=0, le=1)
     newcomers: float = Field(0.2, ge=0, le=1)
+    trolls: int = Field(0, ge=0)
     moderators: int = Field(0, ge=0)
     moderate_by: Literal["rule", "model", "nobody"] = "nobody"
     triggers: tuple[Trigger, ...] = ()
@@ -147,7 +149,7 @@ def shipped_designs() -> dict[str, Path]:
 
     Example:
         >>> list(shipped_designs())
-        ['repair-bench']
+        ['repair-bench', 'shared-garden']
     """
     folder = Path(str(resources.files("populace.scenarios.forum"))) / "designs"
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}

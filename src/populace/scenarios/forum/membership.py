@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.people import Id, People
+from populace.scenarios.forum import wording
 from populace.scenarios.forum.design import ForumDesign
 from populace.scenarios.forum.what_if import GUEST
 
@@ -20,13 +21,22 @@ def people_from_seeds(design: ForumDesign, rng: np.random.Generator) -> People:
 
 
 def with_roles(people: People, design: ForumDesign, rng: np.random.Generator) -> People:
-    """The people with a role (`moderator`, `newcomer` or `member`) drawn at random, and the standing `ok`."""
+    """The people with a role (`moderator`, `troll`, `newcomer` or `member`) drawn at random, and the standing `ok`.
+
+    Trolls have one of the personas in `wording.TROLLS`, where people have personas at all.
+    """
     role = np.full(len(people), "member", object)
     order = rng.permutation(len(people))
     moderators = min(design.moderators, len(people) - 2)
     role[order[:moderators]] = "moderator"
     rest = order[moderators:]
     role[rest[: round(len(rest) * design.newcomers)]] = "newcomer"
+    trolls = rest[len(rest) - min(design.trolls, len(rest) - 1) :]
+    role[trolls] = "troll"
+    if len(trolls) and "persona" in people:
+        persona = people["persona"].to_numpy().astype(object)
+        persona[trolls] = np.resize(np.array(wording.TROLLS, object), len(trolls))
+        people = people.with_columns(persona=persona.tolist())
     return people.with_columns(role=role.tolist(), standing="ok")
 
 

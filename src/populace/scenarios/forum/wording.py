@@ -21,6 +21,13 @@ ASK_POWER = "What do you do about this post?"
 ASK_RULE = "Which rule does it break?"
 ASK_VOTE = "Do you vote on this post?"
 
+TROLLS = (
+    "You are a troll here: you mock the others and provoke them, and you do not care about what the community is for.",
+    "You come here to pick a fight, and you insult people who ask for help.",
+    "You think that this community is a waste of time, and you write so under the posts of others.",
+)
+"""The personas of trolls, in turn."""
+
 WARNED = "\nA moderator has warned you to keep to the rules."
 
 

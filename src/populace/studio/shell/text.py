@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from populace.community.display import safe_text
+from populace.base.foreign import for_terminal
 
 CUT_LENGTH = 2_000
 """How many characters of a text are shown at first."""
@@ -20,7 +20,7 @@ def display_text(text: object, limit: int = CUT_LENGTH) -> str:
         'turned � round �'
     """
     whole = str(text)
-    cut = safe_text(whole[:limit])
+    cut = for_terminal(whole[:limit])
     return cut if len(whole) <= limit else f"{cut}… ({len(whole) - limit:,} more characters)"
 
 

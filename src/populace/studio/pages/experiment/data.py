@@ -102,7 +102,7 @@ def experiment_overview(results: Results) -> ExperimentOverview:
         paired=experiment.paired,
         stop=_stop_text(results),
         keep=default_keep(experiment, results.folder.arms),
-        outcomes={outcome.name: outcome_meaning(outcome, experiment) for outcome in experiment.outcomes},
+        outcomes={outcome.name: outcome_meaning(outcome, results) for outcome in experiment.outcomes},
         primary=experiment.primary.name,
         created=manifest.created,
         resume=f"populace experiment {file}{retry} --workspace {shlex.quote(str(workspace))}",

@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from populace.base.errors import InterventionError
-from populace.models import MODEL_FORMS
+from populace.models import MODEL_SUMMARY
 from populace.people import People
 from populace.studio.pages.fork.data import ForkPoint
 from populace.studio.pages.fork.selection import OPERATORS, ColumnCondition, column_value, selection
@@ -143,7 +143,7 @@ def _change(point: ForkPoint, parameters: tuple[Parameter, ...]) -> FormReader:
 def _swap(point: ForkPoint) -> FormReader:
     model = outline(ui.input("Model", placeholder=point.regime.model), "swap-model")
     model.set_autocomplete(["embedded", "scripted:uniform", "scripted:first"])
-    note(", ".join(MODEL_FORMS))
+    note(MODEL_SUMMARY)
     target = _PeopleForm(point, "For whom?")
 
     def read(people: People) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from populace.base.errors import PopulaceError
 from populace.base.formatting import duration
 from populace.broker import CallSettings
 from populace.journal import RunSettings
-from populace.models import ModelTraits, model_traits
+from populace.models import ModelTraits, check_model, model_traits
 from populace.studio.widgets.form_values import changed_texts, command_options, input_errors, option_name
 from populace.tools.describe import Parameter, fields_of
 
@@ -66,6 +67,10 @@ class RunForm:
         errors = own | input_errors(FIELDS, self.settings)
         if self.settings.get("decider") == "replay" and not self.settings.get("recording", "").strip():
             errors["recording"] = "needs the name of a recorded run"
+        try:
+            check_model(self.setting_text("model"))
+        except PopulaceError as error:
+            errors["model"] = str(error)
         return errors
 
     def setting_text(self, name: str) -> str:

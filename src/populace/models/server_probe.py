@@ -1,0 +1,134 @@
+"""What a server serves and what it can do, found out with small requests before the first question."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from populace.base.errors import ModelError, ModelUnreachableError
+from populace.models.base import Reply, ReplyOrFailure
+from populace.models.providers import Provider
+from populace.models.server_access import rejected_key_error, unknown_model_error, unreachable_error, versioned_address
+
+if TYPE_CHECKING:
+    import openai
+
+REJECTED = "the server rejected the request"
+"""How the detail of a failure begins if the server understood the request and refused it."""
+_MOST_TOKENS = 20
+_LISTING_S = 20.0
+
+
+class Server(NamedTuple):
+    """A server to be probed.
+
+    Attributes:
+        base_url: Its address.
+        provider: The service, where it is known by name.
+        key_variables: The environment variables in which its key is looked for.
+        listed: The models that it lists, with their owners; empty if it lists none.
+    """
+
+    base_url: str
+    provider: Provider | None
+    key_variables: Sequence[str]
+    listed: dict[str, str]
+
+    def owner(self, name: str) -> str:
+        """Who is said to own a model; empty if it is not listed."""
+        return self.listed.get(name) or self.listed.get(f"{name}:latest") or ""
+
+    def only_model(self) -> str:
+        """The only model that is served; raises ModelError if there are none or several."""
+        if len(self.listed) == 1:
+            return next(iter(self.listed))
+        names = f", with one of: {', '.join(sorted(self.listed)[:20])}." if self.listed else "."
+        before = f"{self.provider.name}:" if self.provider is not None else f"{self.base_url}#"
+        raise ModelError(
+            f"{self.base_url} serves {len(self.listed)} models, so one must be named.", f"Write {before}NAME{names}"
+        )
+
+    def unknown_model(self, name: str, detail: str) -> ModelError:
+        """The error to raise if the server does not know a model."""
+        return unknown_model_error(name, self.base_url, self.listed, self.provider, detail)
+
+
+async def list_models(client: openai.AsyncOpenAI, server: Server, timeout_s: float) -> Server:
+    """The server with the models that it lists; without any where it has no list or does not show it.
+
+    Where the address lacks `/v1` and has no list, the address with it is tried, and used if it has one.
+
+    Args:
+        client: The client, whose address becomes that of the server.
+        server: The server.
+        timeout_s: How long one attempt may take.
+    """
+    import openai
+
+    if server.provider is not None and not server.provider.lists:
+        return server
+    for address in filter(None, (server.base_url, versioned_address(server.base_url))):
+        client.base_url = address
+        try:
+            async with asyncio.timeout(min(timeout_s, _LISTING_S)):
+                response = await client.models.with_raw_response.list()
+            return server._replace(base_url=address, listed=_parse_models(response.http_response.json()))
+        except openai.AuthenticationError:
+            raise rejected_key_error(address, server.key_variables, server.provider) from None
+        except (openai.APIConnectionError, TimeoutError) as error:
+            raise unreachable_error(address, server.provider) from error
+        except (openai.APIError, AttributeError, KeyError, TypeError, ValueError):
+            continue  # Some servers have no list of models, and some keys may not read it.
+    client.base_url = server.base_url
+    return server
+
+
+async def probe(
+    ask: Callable[[dict[str, Any]], Awaitable[ReplyOrFailure]], server: Server, name: str
+) -> dict[str, Any]:
+    """Send small requests with fewer and fewer demands until the server accepts one; returns what it can do.
+
+    A name that is not listed may still be known, as an alias or behind a proxy: only the server's answer decides.
+
+    Args:
+        ask: Sends the body of a request; the reply holds the alternatives of its first token.
+        server: The server.
+        name: The model's name on the server.
+    """
+    facts: dict[str, Any] = {"schema": True, "lead": False, "lead_fields": {}, "name": name}
+    owner = server.owner(name)
+    if owner == "llamacpp":
+        facts["lead"] = True
+    elif owner == "vllm":
+        facts |= {"lead": True, "lead_fields": {"add_generation_prompt": False, "continue_final_message": True}}
+    seeded = server.provider is None or "seed" not in server.provider.lacks
+    detail = ""
+    for limit_field, top in itertools.product(("max_tokens", "max_completion_tokens"), (_MOST_TOKENS, 5, 0)):
+        outcome = await ask(_body(name, limit_field, top, seeded))
+        if seeded and not isinstance(outcome, Reply) and "seed" in outcome.detail.casefold():
+            seeded = False
+            outcome = await ask(_body(name, limit_field, top, seeded))
+        if isinstance(outcome, Reply):
+            top_tokens = top if outcome.tokens else 0
+            return facts | {"limit_field": limit_field, "top_tokens": top_tokens, "seed": seeded}
+        detail = outcome.detail
+        if not detail.startswith(REJECTED):
+            raise ModelUnreachableError(f"{server.base_url} does not answer: {detail}.", "Try again later.")
+    if server.listed and name not in server.listed:
+        raise server.unknown_model(name, detail)
+    raise ModelError(f"{server.base_url} answers no request: {detail}.")
+
+
+def _body(name: str, limit_field: str, top: int, seeded: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": name, "messages": [{"role": "user", "content": "Answer yes or no."}]}
+    body |= {limit_field: 1}
+    body |= {"logprobs": True, "top_logprobs": top} if top else {}
+    return body | ({"seed": 1} if seeded else {})
+
+
+def _parse_models(document: Any) -> dict[str, str]:
+    """The names and owners in a list of models; some servers leave out the envelope."""
+    rows = document if isinstance(document, list) else document["data"]
+    return {str(row["id"]): str(row.get("owned_by", "")) for row in rows if row.get("id")}

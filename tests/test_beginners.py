@@ -1,0 +1,368 @@
+"""The mistakes that people make first: each is named, and the corrected line is in the message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from populace import Choice, Field, People, Run, Scenario, Scripted, metric, simulate
+from populace.base.errors import PopulaceError
+from populace.models import Request
+from support.commands import populace
+
+HELP = Choice("Do you help?", options=("yes", "no"))
+
+
+class Garden(Scenario):
+    """Neighbours help or do not."""
+
+    weeks: int = Field(1, ge=1)
+
+    def setup(self) -> People:
+        return People.named(3, seed=1).with_columns(helped="no")
+
+    def length(self) -> int:
+        return self.weeks
+
+    async def step(self) -> None:
+        self.people["helped"] = await self.ask(self.people, HELP)
+
+
+def answer(request: Request) -> dict[str, float]:
+    return {option: 1 / len(request.options) for option in request.options}
+
+
+def run(scenario: Any) -> Run:
+    return simulate(scenario, model=Scripted(answer, spec="scripted:beginners"), seed=1, keep="nothing")
+
+
+def error_of(scenario: Any) -> PopulaceError:
+    """The error of a run, which is one of the family and never a fault of Populace."""
+    with pytest.raises(PopulaceError) as raised:
+        run(scenario)
+    assert "bug" not in str(raised.value) and " at 0x" not in raised.value.paragraph()
+    return raised.value
+
+
+def prompt_of(scenario: Any) -> str:
+    return str(run(scenario).prompts()["user"][0])
+
+
+# The ten commonest mistakes. Key, address and name of a model are the last three.
+
+
+def test_a_step_without_async() -> None:
+    class Mistake(Garden):
+        def step(self) -> None:  # type: ignore[override]
+            self.people["helped"] = self.ask(self.people, HELP)
+
+    assert str(error_of(Mistake())) == "Mistake.step is not asynchronous. Write: async def step(self):"
+
+
+def test_a_forgotten_await() -> None:
+    class Column(Garden):
+        async def step(self) -> None:
+            self.people["helped"] = self.ask(self.people, HELP)
+
+    error = error_of(Column())
+    assert error.what.startswith("test_beginners.py, line ")
+    assert error.what.endswith(": self.ask(…) was called without await, so it was never carried out.")
+    assert error.hint == "Write: await self.ask(…)"
+
+
+def test_a_class_instead_of_an_object() -> None:
+    assert str(error_of(Garden)) == (
+        "Garden is a class, and a run needs a scenario made from it: the parentheses are missing. "
+        "Write: simulate(Garden(), …)"
+    )
+
+
+def test_a_column_of_pandas_is_taken_where_it_fits_and_refused_where_it_does_not() -> None:
+    class Fitting(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, HELP, given="You earn {income}.", income=pd.Series([10, 20, 30]))
+
+    class Longer(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, HELP, given="You earn {income}.", income=pd.Series([10, 20, 30, 40]))
+
+    assert prompt_of(Fitting()).startswith("You earn 10.\n")
+    assert str(error_of(Longer())) == (
+        "the field 'income' holds 4 values for 3 people. Give one value for all of them, or one for each in their order."
+    )
+
+
+def test_a_misspelt_field() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, HELP, given="You are {nmae}.")
+
+    assert str(error_of(Mistake())).startswith(
+        "given: the template names {nmae}, and no column or value has that name. Did you mean {name}? There are: "
+    )
+
+
+def test_a_wrong_option() -> None:
+    class Rule(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, HELP, rule=lambda people: ["Yes", "no", "no"])
+
+    with pytest.raises(PopulaceError) as raised:
+        simulate(Rule(), decider="rule", keep="nothing")
+    assert str(raised.value) == (
+        "the rule for 'Do you help?' gave 'Yes' to person 0, which is not an option. "
+        "Did you mean 'yes'? The options are yes, no."
+    )
+
+    class Count(Garden):
+        async def step(self) -> None:
+            (await self.ask(self.people, HELP)).share("Yes")
+
+    assert str(error_of(Count())) == (
+        "there is no option of 'Do you help?' named 'Yes'. Did you mean 'yes'? Known: no, yes."
+    )
+
+
+@pytest.mark.slow
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    # A file in the place of the folder cannot be written into by anybody, the superuser included.
+    done = populace(
+        "run", "norms", "--model", "scripted:uniform", "--workers", "2", "--days", "1", "--workspace", str(file)
+    )
+    assert done.returncode == 4
+    assert str(file) in done.stderr and "--workspace" in done.stderr and "P000" not in done.stderr
+
+
+# What else is easily confused.
+
+
+@pytest.mark.parametrize(
+    ("use", "ending"),
+    [
+        (lambda call: call.values, "values"),
+        (lambda call: call == "yes", "equality"),
+        (lambda call: bool(call), "truth"),
+        (lambda call: list(call), "list"),
+        (lambda call: call[0], "item"),
+        (lambda call: f"{call}", "text"),
+        (lambda call: len(call), "length"),
+    ],
+)
+def test_answers_that_were_not_awaited_cannot_be_used(use: Any, ending: str) -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            use(self.ask(self.people, HELP))
+
+    assert "called without await" in error_of(Mistake()).what
+
+
+def test_a_question_that_nobody_awaits_is_found_before_the_run_begins() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            self.ask(self.people, HELP)
+
+    error = error_of(Mistake())
+    assert "self.ask(…) is called without await, so nothing would happen." in error.what
+    assert error.hint == "Write: await self.ask(self.people, HELP)"
+
+
+def test_a_method_of_the_user_that_nobody_awaits_is_found_before_the_run_begins() -> None:
+    class Mistake(Garden):
+        async def visit(self) -> None:
+            """Nothing."""
+
+        async def step(self) -> None:
+            self.visit()
+
+    assert error_of(Mistake()).hint == "Write: await self.visit()"
+
+
+def test_a_question_that_is_made_and_left_is_found_at_the_end_of_the_step() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            self.pending = self.ask(self.people, HELP)
+
+    assert "was called without await" in error_of(Mistake()).what
+
+
+def definition(body: str, **parameters: int) -> Any:
+    """A scenario class whose text no one can read, as in a notebook."""
+    names: dict[str, Any] = {
+        "Garden": Garden,
+        "HELP": HELP,
+        "People": People,
+        "Field": Field,
+        "metric": metric,
+        "pd": pd,
+    }
+    exec(f"class Mistake(Garden):\n{body}", names)
+    return names["Mistake"](**parameters)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "    async def step(self):\n        yield self.ask(self.people, HELP)",
+            "Mistake.step contains yield, and a step awaits its questions instead. "
+            "Write: async def step(self), with await in the place of yield.",
+        ),
+        (
+            "    def step(self):\n        yield 1",
+            "Mistake.step contains yield, and a step awaits its questions instead. "
+            "Write: async def step(self), with await in the place of yield.",
+        ),
+        (
+            "    async def step(self, people):\n        pass",
+            "Mistake.step takes people, and it is called with self alone. Write: async def step(self): "
+            "The people are self.people, parameters are attributes of self.",
+        ),
+        ("    async def step():\n        pass", "Mistake.step does not take self. Write: async def step(self):"),
+        (
+            "    async def profile(self):\n        return 'x'",
+            "Mistake.profile is asynchronous. Write: def profile(self):",
+        ),
+        (
+            "    @metric\n    async def helping(self):\n        return 1",
+            "Mistake.helping is asynchronous. Write: def helping(self):",
+        ),
+        (
+            "    async def step(self):\n        return await self.ask(self.people, HELP)",
+            "Mistake.step returned an object of type populace.Answers, which nobody uses. What a step changes goes into "
+            'the people: self.people["answer"] = await self.ask(…)',
+        ),
+        (
+            "    def setup(self):\n        people = People.named(3)",
+            "Mistake.setup returned nothing. End it with the people: return people",
+        ),
+        (
+            "    def setup(self):\n        return pd.DataFrame({'age': [1]})",
+            "Mistake.setup returned an object of type pandas.DataFrame, not People. Write: return People(table)",
+        ),
+        (
+            "    def setup(self):\n        return ['Ann', 'Bo']",
+            "Mistake.setup returned an object of type list, not People. Write: return People.named(10)",
+        ),
+        (
+            "    days = Field(3)",
+            "Mistake: the parameter 'days' has no type. Write: days: int = Field(…), with its type.",
+        ),
+        (
+            "    def __init__(self):\n        self.x = 1",
+            "Mistake: the parameter 'weeks' has no value, because __init__ was replaced. Remove __init__; parameters are "
+            "attributes with a type, and other attributes are set in setup.",
+        ),
+        (
+            "    def length(self):\n        return '5'",
+            "Mistake.length returned '5'; it is a whole number of steps, or None. Write: return self.steps",
+        ),
+        (
+            "    async def step(self):\n        await self.ask(self.people, 'Do you help?')",
+            "'Do you help?' is a text, not a question: it does not say which answers it takes. Write "
+            "Choice('Do you help?', options=(…)), Rating, Number or Text('Do you help?').",
+        ),
+        (
+            "    async def step(self):\n        await self.ask(HELP, self.people)",
+            "the first argument of ask is a question, and people come first. Write: await self.ask(people, question)",
+        ),
+        (
+            "    async def step(self):\n        await self.ask([0, 1], HELP)",
+            "the first argument of ask holds an object of type int, not people. Pass self.people, a selection such as "
+            "self.people.where(…) or self.people.take(ids), or persons.",
+        ),
+        (
+            "    async def step(self):\n        await self.ask(self.people, HELP, given='{n}', n=self.people.count)",
+            "the field 'n' is the function People.count, not what it returns. Call it: write count(…).",
+        ),
+        (
+            "    async def step(self):\n        await self.each(self.people, self.visit)\n"
+            "    def visit(self, person):\n        pass",
+            "each was given visit, which is not asynchronous. Write: async def visit(…):",
+        ),
+        (
+            "    @metric\n    def helping(self):\n        return self.people.share",
+            "the value of the metric 'helping' is the function People.share, not what it returns. "
+            "Call it: write share(…).",
+        ),
+        (
+            "    @metric\n    def helping(self):\n        return self.people['helped']",
+            "the value of the metric 'helping' is an object of type polars.Series with 3 values, which is neither number "
+            "nor text. Return one number, such as column.mean(), or one text.",
+        ),
+        (
+            "    @metric\n    def helping(self):\n        self.people['helped'] = 'yes'\n        return 1",
+            "people were changed in a metric. Change them in step.",
+        ),
+    ],
+)
+def test_a_mistake_in_a_scenario_is_named_with_the_corrected_line(body: str, message: str) -> None:
+    assert str(error_of(definition(body))) == message
+
+
+def test_methods_with_almost_the_right_name_are_recognised() -> None:
+    class Mistake(Scenario):
+        def set_up(self) -> People:
+            return People.named(2)
+
+    assert str(error_of(Mistake())) == (
+        "Mistake defines no setup. It defines 'set_up'; did you mean 'setup'? "
+        "Write: def setup(self): … and return the People."
+    )
+
+
+def test_a_parameter_of_a_type_that_is_no_data_is_refused() -> None:
+    class Mistake(Garden):
+        friends: People
+
+    with pytest.raises(
+        PopulaceError, match=r"the parameter 'friends' has the type People, and a parameter is plain data"
+    ):
+        Mistake()
+
+
+def test_an_exception_in_a_step_shows_the_lines_of_the_user_and_no_others() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            self.divide(0)
+
+        def divide(self, number: int) -> float:
+            return 1 / number
+
+    error = error_of(Mistake())
+    assert "test_beginners.py, line" in error.what
+    assert error.what.endswith("in step 1: ZeroDivisionError: division by zero.")
+    outer, inner = (error.place or "").splitlines()
+    assert outer.endswith("in step: self.divide(0)") and inner.endswith("in divide: return 1 / number")
+    assert inner in error.paragraph()
+
+
+@pytest.mark.parametrize("method", ["length", "stop", "share"])
+def test_an_exception_outside_a_step_is_reported_in_the_same_way(method: str) -> None:
+    decoration = "    @metric\n" if method == "share" else ""
+    error = error_of(definition(f"{decoration}    def {method}(self):\n        return self.nothing", weeks=2))
+    assert "AttributeError: 'Mistake' object has no attribute 'nothing'." in error.what
+    assert ("a metric" if method == "share" else method) in error.what
+
+
+def test_an_error_of_populace_in_a_step_says_where_it_arose() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            self.people["helpd"]
+
+    assert (error_of(Mistake()).place or "").endswith('in step: self.people["helpd"]')
+
+
+def test_people_who_are_used_for_two_runs_are_the_same_at_the_beginning_of_both() -> None:
+    people = People.named(3, seed=1).with_columns(helped="no")
+
+    class Shared(Garden):
+        def setup(self) -> People:
+            return people
+
+    assert run(Shared()).answers().equals(run(Shared()).answers())
+    assert people["helped"].to_list() == ["no", "no", "no"]
