@@ -209,13 +209,14 @@ class BudgetError(StoppedError, code="P301"):
     Attributes:
         limit: Which limit: calls, tokens, money or seconds.
         allowed: Its value.
+        spent: What was spent of it.
     """
 
-    def __init__(self, limit: str, allowed: float, spent: float) -> None:
+    def __init__(self, limit: str, allowed: float, spent: float, *, unit: str = "") -> None:
         self.limit = limit
         self.allowed = allowed
         self.spent = spent
-        super().__init__(f"the budget of {allowed:g} {limit} is reached ({spent:g} spent).")
+        super().__init__(f"the budget of {allowed:g} {unit or limit} is reached ({spent:g} spent).")
 
 
 class TooManyFailuresError(StoppedError, code="P302"):

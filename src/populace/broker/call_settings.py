@@ -3,6 +3,7 @@
 import pydantic
 
 from populace.base.errors import BudgetError
+from populace.broker.prices import currency
 from populace.broker.usage import Usage
 
 
@@ -52,7 +53,7 @@ class CallSettings(pydantic.BaseModel):
             ("seconds", self.max_seconds, seconds),
         ):
             if allowed is not None and spent >= allowed:
-                raise BudgetError(name, allowed, spent)
+                raise BudgetError(name, allowed, spent, unit=currency() if name == "money" else "")
 
     def calls_left(self, usage: Usage) -> int | None:
         """How many more calls may be made, or None for any number."""

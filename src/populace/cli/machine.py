@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import plural
 from populace.broker import price_file, price_of
 from populace.cli.options import ScenarioCommand, command, current_workspace, option
-from populace.cli.output import facts, out, report_json, row_table, warn
+from populace.cli.output import bold, facts, out, report_json, row_table, warn
 from populace.cli.progress import fetch_artifacts, fetch_hub_file
 from populace.engine.discovery import find_scenario
 from populace.engine.session import run_to_end
@@ -32,7 +33,7 @@ def studio_command(host: str, port: int, token: str | None, browse: bool) -> Non
     from populace.studio.server import serve
 
     folder = current_workspace().folder
-    serve(folder, host=host, port=port, token=token, browser=browse, print_line=click.echo)
+    serve(folder, host=host, port=port, token=token, browser=browse, print_line=out.print_line)
 
 
 @command("models", workspace=False)
@@ -62,14 +63,14 @@ def models_command(model: str | None, fetch: bool) -> None:
             "prices": {"file": str(prices), "exists": priced},
         }
     )
-    out.print("[bold]Models[/bold] are named with --model:")
+    out.print_line(bold("Models"), " are named with --model:")
     facts(list(MODEL_FORMS.items()))
     for artifact, size, role in ((SMOLLM2, 98, ""), (MINILM_WEIGHTS, 91, ", the embedder of memories")):
         missing = f"not fetched yet ({size} MB); it comes on first use or with --fetch"
         there = "in the cache" if artifact.present() else missing
-        out.print(f"\n[bold]{artifact.name}[/bold] ({artifact.licence}){role}: {there}")
+        out.print_line("\n", bold(artifact.name), f" ({artifact.licence}){role}: {there}")
         facts([("file", str(artifact.path)), ("sha256", artifact.sha256)])
-    out.print("\n[bold]Prices[/bold] for budgets in money: a TOML file that you keep")
+    out.print_line("\n", bold("Prices"), " for budgets in money: a TOML file that you keep")
     form = '["openai:gpt-*"]  prompt = 0.15  completion = 0.60   money for a million tokens'
     facts([("file", f"{prices}{'' if priced else '  (not there yet)'}"), ("form", form)])
 
@@ -106,11 +107,14 @@ def _check_model(spec: str) -> None:
     able = model.capabilities
     data = {"model": spec, "fingerprint": model.fingerprint, **able.__dict__, "notes": list(model.notes)}
     report_json(data, model.notes)
-    out.print(f"[bold]{spec}[/bold] answers")
+    out.print_line(bold(spec), " answers")
     facts(
         [
             ("fingerprint", model.fingerprint),
-            ("distributions", f"yes, {able.top_tokens} alternatives" if able.top_tokens else "no: single samples"),
+            (
+                "distributions",
+                f"yes, {plural(able.top_tokens, 'alternative')}" if able.top_tokens else "no: single samples",
+            ),
             ("begins replies", "yes" if able.lead else "no"),
             ("JSON schema", "yes" if able.schema else "no"),
             ("price", str(price_of(spec) or "none known")),
@@ -146,20 +150,21 @@ def doctor_command(scenario: str | None, **options: Any) -> int:
 def _show_diagnosis(name: str, diagnosis: Diagnosis) -> None:
     difference = diagnosis.comparison.first_difference
     if diagnosis.deterministic:
-        out.print(
-            f"[bold green]{name} is deterministic[/bold green]: two runs in separate processes, with 1 and 64 "
-            f"calls at once, other hash seeds and time zones, wrote one journal ({diagnosis.digests[0][:12]})."
+        out.print_line(
+            (f"{name} is deterministic", "bold green"),
+            f": two runs in separate processes, with 1 and 64 calls at once, other hash seeds and time zones, wrote "
+            f"one journal (digest {diagnosis.digests[0][:12]}).",
         )
     else:
-        out.print(f"[bold red]{name} is not deterministic[/bold red]: two runs of it differ.")
+        out.print_line((f"{name} is not deterministic", "bold red"), ": two runs of it differ.")
         if difference:
             whom = f", person {difference.person}" if difference.person is not None else ""
-            out.print(
+            out.print_line(
                 f"  first at step {difference.step}{whom}, in the {difference.what}: "
                 f"{difference.first!r} and {difference.second!r}"
             )
         else:
-            out.print("  every decision is equal, but the people, events or metrics that they lead to are not")
+            out.print_line("  every decision is equal, but the people, events or metrics that they lead to are not")
     if diagnosis.suspects:
         rows = [(s.line, s.code, s.why) for s in diagnosis.suspects]
         row_table(["line", "code", "why"], rows, "Lines that may be the cause")
@@ -173,7 +178,7 @@ def _check_machine(workspace: Workspace) -> int:
     checks.append(("embedded model", present, str(SMOLLM2.path) if present else "not fetched: populace models --fetch"))
     try:
         store = workspace.store()
-        checks.append(("call store", True, f"{store.path}, {len(store):,} calls"))
+        checks.append(("call store", True, f"{store.path}, {plural(len(store), 'call')}"))
         store.close()
     except PopulaceError as error:
         checks.append(("call store", False, str(error)))
@@ -183,6 +188,5 @@ def _check_machine(workspace: Workspace) -> int:
     code = 0 if all(ok for _, ok, _ in checks) else 3
     report_json([{"check": name, "ok": ok, "found": text} for name, ok, text in checks], code=code)
     for name, ok, text in checks:
-        mark = "[green]✓[/green]" if ok else "[red]✗[/red]"
-        out.print(f"  {mark} {name:<15} {text}")
+        out.print_line("  ", ("✓", "green") if ok else ("✗", "red"), f" {name:<15} {text}")
     return code

@@ -4,13 +4,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from populace.base.formatting import duration, percent
-from populace.cli.output import err
+from populace.base.foreign import for_terminal
+from populace.base.formatting import duration, percent, plural
+from populace.broker import money_text
+from populace.cli.output import Terminal, err
 from populace.engine.simulation import Observer, Simulation
 from populace.models import Artifact, HubFile, model_traits
 from populace.models.artifacts import fetch_together
@@ -20,9 +22,10 @@ SECONDS_BETWEEN_LINES = 10.0
 """How often progress is a line where there is no terminal."""
 
 
-def new_bar(description: str, console: Console = err, *, total: int | None = None, completed: int = 0) -> Progress:
+def new_bar(description: str, console: Terminal = err, *, total: int | None = None, completed: int = 0) -> Progress:
     """A bar with one task, its state in words and the time so far; it is gone at the end."""
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
+    before, after = (TextColumn(part, markup=False) for part in ("{task.description}", "{task.fields[state]}"))
+    columns = (before, BarColumn(bar_width=28), after)
     bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     bar.add_task(description, total=total, completed=completed, state="")
     return bar
@@ -35,7 +38,7 @@ class RunDisplay(Observer):
     answers, the cost where there is one, and the time left.
     """
 
-    def __init__(self, console: Console = err) -> None:
+    def __init__(self, console: Terminal = err) -> None:
         self._console = console
         self._bar: Progress | None = None
         self._live: Live | None = None
@@ -62,7 +65,7 @@ class RunDisplay(Observer):
         self._show(simulation)
         if self._live is not None and self._bar is not None:
             lines = simulation.scenario.view()
-            self._live.update(Group(self._bar, Text("\n".join(lines))) if lines else self._bar)
+            self._live.update(Group(self._bar, Text(for_terminal("\n".join(lines)))) if lines else self._bar)
 
     def on_replies(self, simulation: Simulation) -> None:
         """Show replies."""
@@ -92,18 +95,18 @@ class RunDisplay(Observer):
         few = simulation.planned is not None and simulation.planned <= 20
         if (few and not between) or now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            self._console.print(f"{where}  {self._state(simulation)}")
+            self._console.print_line(f"{where}  {self._state(simulation)}")
 
     def _state(self, simulation: Simulation) -> str:
         usage = simulation.broker.usage
         seconds = max(time.monotonic() - self._began, 1e-6)
         parts = []
         if usage.calls:
-            parts.append(f"{usage.calls:,} calls, {usage.calls / seconds:,.1f}/s")
+            parts.append(f"{plural(usage.calls, 'call')}, {usage.calls / seconds:,.1f}/s")
         if usage.reused:
             parts.append(f"{percent(usage.reused_share)} reused")
         if usage.cost:
-            parts.append(f"cost {usage.cost:.4f}")
+            parts.append(f"cost {money_text(usage.cost)}")
         parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
         left = self._seconds_left(simulation)
         if left is not None:
@@ -141,14 +144,14 @@ def fetch_artifacts(*artifacts: Artifact) -> None:
     with _download_bar(missing[0].name) as progress:
         paths = fetch_together(missing, progress)
     for artifact, path in zip(missing, paths, strict=True):
-        err.print(f"fetched and verified {artifact.name}: {path}")
+        err.print_line(f"fetched and verified {artifact.name}: {path}")
 
 
 def fetch_hub_file(file: HubFile, *, refresh: bool = False) -> None:
     """Fetch a file of the Hugging Face hub with a progress bar."""
     with _download_bar(file.name) as progress:
         path = file.fetch(progress, refresh=refresh)
-    err.print(f"fetched and verified {file.name}: {path}", markup=False)
+    err.print_line(f"fetched and verified {file.name}: {path}")
 
 
 @contextmanager

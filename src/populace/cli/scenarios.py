@@ -10,8 +10,8 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.base.formatting import duration
-from populace.broker import Usage, price_of
+from populace.base.formatting import duration, plural
+from populace.broker import Usage, currency, money_text, price_of
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -22,7 +22,7 @@ from populace.cli.options import (
     option,
     parameters,
 )
-from populace.cli.output import facts, out, report_json, row_table, table, warn
+from populace.cli.output import bold, dim, facts, out, report_json, row_table, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.session import Session
@@ -55,17 +55,19 @@ def scenarios_command(scenario: str | None) -> None:
     report_json([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], unusable)
     facts([*rows, *((file, "a file of the workspace") for file in files)], style="bold")
     for text in unusable:
-        out.print(f"  [yellow]not usable[/yellow]  {text}")
-    out.print("\n  [dim]the parameters of one:[/dim]  populace scenarios NAME   [dim]or of a file:[/dim] FILE.py")
+        out.print_line("  ", yellow("not usable"), f"  {text}")
+    out.print_line(
+        "\n  ", dim("the parameters of one:"), "  populace scenarios NAME   ", dim("or of a file:"), " FILE.py"
+    )
 
 
 def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
-    out.print(f"[bold]{document['title']}[/bold]  {document['summary']}")
+    out.print_line(bold(document["title"]), f"  {document['summary']}")
     facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
-    out.print()
+    out.print_line()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
-    out.print(f"\n  [dim]run it:[/dim]  populace run {name}")
+    out.print_line("\n  ", dim("run it:"), f"  populace run {name}")
 
 
 def _form(parameter: Parameter) -> str:
@@ -90,20 +92,26 @@ def estimate_command(scenario: str, model: str, **options: Any) -> None:
     with closing(current_workspace().store()) as store:
         result = estimate(settings, model=model, price=price_of(model), store=store)
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
-    report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
+    document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
+    report_json(document | {"model": model, "currency": currency()})
     title = scenario_class.title()
-    out.print(f"[bold]{title}[/bold] on {model}, estimated from {result.runs} trial runs on random answers")
-    no_cost = "unknown: `populace models` says where prices go"
+    out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
         "decisions": _span(result.decisions),
         "calls": f"{_span(result.calls)}, less what is in the call store already",
         "tokens": _span(result.tokens),
-        "cost": _span(result.cost, "{:.4f}".format) if result.cost else no_cost,
+        "cost": _cost(result.cost),
         "time": _span(result.seconds, duration) if result.seconds else no_time,
     }
     for name, value in rows.items():
-        out.print(f"  [dim]{name:<10}[/dim] {value}")
+        out.print_line("  ", dim(f"{name:<10}"), f" {value}")
+
+
+def _cost(cost: Range | None) -> str:
+    if cost is None:
+        return "unknown: `populace models` says where prices go"
+    return f"{cost.low:,.4f} to {money_text(cost.high)}" if cost.high else "none"
 
 
 def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str:
@@ -135,9 +143,9 @@ def new_command(name: str, community: bool) -> None:
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
     path.write_text(text, encoding="utf-8")
     report_json({"file": str(path)})
-    out.print(f"Wrote {path}: {what}. Next:")
+    out.print_line(f"Wrote {path}: {what}. Next:")
     for line, why in steps.items():
-        out.print(f"  {line:<52} [dim]{why}[/dim]" if why else f"  {line}")
+        out.print_line(f"  {line:<52} ", dim(why))
 
 
 @command("probe", cls=ScenarioCommand)
@@ -174,13 +182,15 @@ def probe_command(
 def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
     curve = result.curve()
     low = result.table.filter(pl.col("mass") < LOW_MASS).height
-    warning = f"at {low} of {result.table.height} prompts less than half of the probability fell on any option."
+    warning = (
+        f"at {low} of {plural(result.table.height, 'prompt')} less than half of the probability fell on any option."
+    )
     report_json(
         {"question": result.question, "curve": curve, "points": result.table, "usage": usage.to_json()},
         [warning] if low else [],
     )
-    counts = f"{result.table.height} prompts, {usage.calls} asked, {usage.reused} reused"
-    out.print(f"[bold]{result.question}[/bold]  {counts}")
+    counts = f"{plural(result.table.height, 'prompt')}, {usage.calls} asked, {usage.reused} reused"
+    out.print_line(bold(result.question), f"  {counts}")
     table(curve, limit=80)
     if low:
         warn(warning)
@@ -188,9 +198,9 @@ def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
         lines = [*result.varied[1:], "model"]
         for key, part in curve.group_by(lines, maintain_order=True):
             label = ", ".join(map(str, key))
-            out.print(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
+            out.print_line(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
     if chart:
-        out.print(f"  [dim]chart[/dim]  {chart}")
+        out.print_line("  ", dim("chart"), f"  {chart}")
 
 
 def _variations(options: tuple[str, ...]) -> dict[str, list[Any]]:

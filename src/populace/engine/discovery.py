@@ -6,19 +6,16 @@ trusted.
 """
 
 import functools
-import hashlib
-import importlib
-import importlib.machinery
-import importlib.util
 import inspect
 import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
 from populace.base import trust
-from populace.base.errors import ScenarioError, UnknownNameError, line_in
+from populace.base.errors import ScenarioError, UnknownNameError, line_in, nearest
+from populace.base.modules import import_file, import_module, split_reference
 from populace.engine.scenario import Scenario
 
 SHIPPED = {
@@ -70,7 +67,7 @@ def find_scenario(name: str) -> type[Scenario]:
             "Put it into a file of its own; then its runs can be resumed and forked from anywhere.",
         )
     try:
-        module = importlib.import_module(where)
+        module = import_module(where)
     except (ImportError, ValueError) as error:
         raise ScenarioError(f"the scenario {name} could not be imported: {error}.") from error
     return _only(module, class_name, where)
@@ -111,12 +108,7 @@ def source_code(name: str) -> list[trust.Code]:
 def _target(name: str) -> tuple[str, str]:
     """The file or module that holds a scenario, and its class; nothing where the name has no such form."""
     target = known_scenarios().get(name, name)
-    if "\0" in target:
-        return "", ""
-    if ":" in target:
-        where, _, class_name = target.rpartition(":")
-        return where, class_name
-    return (target, "") if target.endswith(".py") else ("", "")
+    return split_reference(target)
 
 
 def scenario_files(folder: Path) -> list[Path]:
@@ -149,39 +141,23 @@ def _reference(scenario: type[Scenario]) -> str:
     return default
 
 
-class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """Loads a file from its source alone: a cached bytecode file beside it could hold something else."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        """The code of the file as it is now."""
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise ScenarioError(f"there is no file {path}.", "`populace new NAME` writes a scenario to begin with.")
-    resolved = path.resolve()
-    name = f"populace_file_{resolved.stem}_{hashlib.blake2b(str(resolved).encode(), digest_size=6).hexdigest()}"
-    if name in sys.modules:
-        return sys.modules[name]
-    loader = _SourceLoader(name, str(resolved))
-    spec = importlib.util.spec_from_loader(name, loader)
-    if spec is None:
-        raise ScenarioError(f"{path} cannot be loaded as Python.")
-    module = importlib.util.module_from_spec(spec)
-    module.__populace_file__ = True  # type: ignore[attr-defined]
-    sys.modules[name] = module
+        folder = path.parent if path.parent.is_dir() else Path()
+        guess = nearest(path.name, [each.name for each in folder.glob("*.py")])
+        hint = f"Did you mean {folder / guess}? " if guess else ""
+        raise ScenarioError(f"there is no file {path}.", hint + "`populace new NAME` writes a scenario to begin with.")
     try:
-        loader.exec_module(module)
+        return import_file(path)
     except SyntaxError as error:
-        del sys.modules[name]
-        raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.") from error
+        raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.", _SYNTAX_HINTS.get(error.msg)) from error
     except Exception as error:
-        del sys.modules[name]
-        line = line_in(error, str(resolved))
+        line = line_in(error, str(path.resolve()))
         where = f", line {line}" if line else ""
         raise ScenarioError(f"{path}{where}: {type(error).__name__}: {error}.") from error
-    return module
+
+
+_SYNTAX_HINTS = {"'await' outside async function": "Write async before its def, as in async def step(self):"}
 
 
 def _only(module: ModuleType, class_name: str, where: str) -> type[Scenario]:

@@ -296,7 +296,8 @@ class Simulation:
                 self._enter(regime)
                 self.planned = self._length()
         if self.planned is not None and self.step >= self.planned:
-            return f"all {self.planned} steps are done", "done"
+            text = "its only step is done" if self.planned == 1 else f"all {self.planned} steps are done"
+            return text, "done"
         with self._outside_step("stop"):
             reason = self.scenario.stop() if self.step else None
         return (reason, "scenario") if reason else None

@@ -10,6 +10,7 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
@@ -71,7 +72,8 @@ class Results:
         return cls(find_experiment(name, Workspace(workspace)))
 
     def __repr__(self) -> str:
-        return f"<experiment {self.name}: {self.state}, {self.runs.height} runs of {len(self._arms)} arms>"
+        size = f"{plural(self.runs.height, 'run')} of {plural(len(self._arms), 'arm')}"
+        return f"<experiment {self.name}: {self.state}, {size}>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>{self.arms._repr_html_()}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from populace.base.formatting import percent
+from populace.base.formatting import percent, plural
 from populace.models import ModelTraits, model_traits
 from populace.questions import STATUSES, VALID
 from populace.runs.reader import RunReader
@@ -93,7 +93,8 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
         )
         yield Caveat("low-mass", text, "defect")
     if sampled:
-        text = f"{sampled:,} answers are single samples rather than draws from a known distribution."
+        count = plural(sampled, "answer is a single sample", "answers are single samples")
+        text = f"{count} rather than draws from a known distribution."
         yield Caveat("sampled", text, "defect")
     invalid = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
     if invalid:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import JournalError, UsageError
+from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
 from populace.journal import Journal, Manifest, Record
@@ -47,7 +48,7 @@ class RunReader:
 
     def __repr__(self) -> str:
         status = self.manifest.status
-        return f"<run {self.name}: {status.state}, {status.steps} steps>"
+        return f"<run {self.name}: {status.state}, {plural(status.steps, 'step')}>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>{self.metrics._repr_html_()}"

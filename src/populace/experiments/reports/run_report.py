@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from populace.base.errors import PopulaceError
+from populace.base.formatting import plural
 from populace.engine.replay import scenario_class
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
@@ -24,7 +25,8 @@ def run_report(run: RunReader, card: ValidityCard) -> Report:
     origin = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
     lead = (Heading(run.name, 1), Prose([origin], kind="soft"))
     summary_facts = overview(run)
-    counts = f"{summary_facts.steps} steps, {summary_facts.people} people; answers: {summary_facts.statuses_text}."
+    size = f"{plural(summary_facts.steps, 'step')}, {plural(summary_facts.people, 'person', 'people')}"
+    counts = f"{size}; answers: {summary_facts.statuses_text}."
     summary = (Prose([counts, f"Validity: {card.verdict}"]),)
     settings = (Heading("Settings"), Facts(settings_rows(run)))
     validity = (Heading("Validity card"), Card(card))
@@ -42,7 +44,7 @@ def _metrics(run: RunReader) -> Iterator[Block]:
         table = table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
         svg = figures.paths({run.name: table}, name.replace("_", " "), name=f"metric-{name}")
         yield Figure(f"metric-{name}", svg, f"{name} over the steps of this one run.")
-    yield Table(metrics, f"Metrics, {metrics.height} steps", folded=metrics.height > 15)
+    yield Table(metrics, f"Metrics, {plural(metrics.height, 'step')}", folded=metrics.height > 15)
 
 
 def _findings(run: RunReader) -> Iterator[Block]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from populace.base.formatting import percent
+from populace.broker import cost_text, price_of
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
 from populace.questions import STATUSES, VALID
@@ -157,8 +158,9 @@ def drift_check(basis: ValidityBasis) -> Check:
 def size_checks(basis: ValidityBasis) -> list[Check]:
     """Replicates, failures and cost."""
     spent = basis.spent
-    cost = f", {spent['cost']:.4f} in money" if spent["cost"] else ""
-    result = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens{cost}"
+    result = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens"
+    if spent["calls"]:
+        result += f", {cost_text(spent['cost'], *(price_of(model) for model in basis.models))}"
     cost_check = Check(
         "cost", "inform", result, "What all runs together asked of models.", value=spent["cost"], n=basis.runs
     )
