@@ -10,6 +10,7 @@
     │   ├── InterventionError    an intervention that cannot be applied
     │   ├── ScenarioError        a scenario file that does not load
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
+    │   ├── QuestionnaireError   a questionnaire or a file of respondents that cannot be used; names file and item
     │   ├── UntrustedCodeError   a file names code that is not trusted
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
@@ -147,6 +148,10 @@ class ScenarioError(UsageError, code="P107"):
 
 class MemoryStreamError(UsageError, code="P108"):
     """A memory that does not fit its stream, or is not there."""
+
+
+class QuestionnaireError(UsageError, code="P109"):
+    """A questionnaire, a file of respondents or weights that cannot be used; the text names the file and the item."""
 
 
 class UntrustedCodeError(UsageError, code="P121"):

@@ -25,6 +25,7 @@ from populace.cli.options import (
 from populace.cli.output import bold, dim, facts, out, report_json, row_table, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
+from populace.engine.scenario import Scenario
 from populace.engine.session import Session
 from populace.questions import LOW_MASS
 from populace.runs import charts
@@ -88,13 +89,17 @@ def _default(parameter: Parameter) -> str:
 @model_option()
 def estimate_command(scenario: str, model: str, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
-    settings = scenario_class(**parameters(options, scenario_class))
+    report_estimate(scenario_class(**parameters(options, scenario_class)), model)
+
+
+def report_estimate(scenario: Scenario, model: str) -> None:
+    """Say what a run of a scenario would take on a model."""
     with closing(current_workspace().store()) as store:
-        result = estimate(settings, model=model, price=price_of(model), store=store)
+        result = estimate(scenario, model=model, price=price_of(model), store=store)
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
     document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
     report_json(document | {"model": model, "currency": currency()})
-    title = scenario_class.title()
+    title = type(scenario).title()
     out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {

@@ -72,7 +72,9 @@ def parameters_text(parameters: dict[str, Any]) -> str:
 def _short_text(value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
-    return str(value.get("name") or {name: part for name, part in value.items() if part is not None})
+    return str(
+        value.get("name") or value.get("title") or {name: part for name, part in value.items() if part is not None}
+    )
 
 
 def settings_rows(run: RunReader) -> list[tuple[str, str]]:
