@@ -23,7 +23,7 @@
     │   └── EmbeddingError       vectors of another embedder or of another size
     ├── StoppedError             the run stopped before its end and can be resumed
     │   ├── BudgetError          a limit on calls, tokens, money or time was reached
-    │   ├── TooManyFailuresError the model fails so often that going on would only record failures
+    │   ├── ServiceError         a model's service failed, and its failure is not recorded as an answer
     │   └── InterruptedRunError  Ctrl-C
     ├── StorageError             the disk is full or not writable
     ├── CallStoreError           the call store is locked or damaged
@@ -224,8 +224,12 @@ class BudgetError(StoppedError, code="P301"):
         super().__init__(f"the budget of {allowed:g} {unit or limit} is reached ({spent:g} spent).")
 
 
-class TooManyFailuresError(StoppedError, code="P302"):
-    """So many calls failed that going on would only record failures."""
+class ServiceError(StoppedError, code="P302"):
+    """The service behind a model failed; the step under way was abandoned, so that no failure counts as an answer."""
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        advice = "Nothing that was paid for is lost: when the service works again, resume the run."
+        super().__init__(what, hint or advice)
 
 
 class InterruptedRunError(StoppedError, code="P303", exit_code=130):

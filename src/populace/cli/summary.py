@@ -68,6 +68,8 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
     usage, regime = summary.usage, summary.regime
     calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), "
     calls += plural(usage.tokens, "token")
+    if usage.estimated:
+        calls += " (estimated)" if usage.estimated == usage.calls else f" (estimated for {usage.estimated:,} calls)"
     if usage.calls:
         calls += f", {cost_text(usage.cost, summary.price)}"
     if usage.failures:

@@ -254,4 +254,5 @@ def invalid_share(statuses: Mapping[str, int]) -> float:
 
 def usage_of_step(line: Mapping[str, Any]) -> Usage:
     """What a step used, from its line in the journal."""
-    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
+    # Run folders of earlier versions lack counts that were added later.
+    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__ if name in line})

@@ -192,7 +192,8 @@ def _read_statistical(path: Path, ending: str) -> pl.DataFrame:
     except pyreadstat.ReadstatError as error:
         raise QuestionnaireError(f"{path} could not be read: {error}.") from error
     labels = meta.variable_value_labels
-    return frame.with_columns(_labelled(frame[name], labels.get(name, {})) for name in frame.columns)
+    table: pl.DataFrame = frame.with_columns(_labelled(frame[name], labels.get(name, {})) for name in frame.columns)
+    return table
 
 
 def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
