@@ -33,11 +33,7 @@ from populace.journal import (
     RunSettings,
     Status,
     Stop,
-<<<<<<< HEAD
-=======
     SwapModel,
-    author,
->>>>>>> main
     environment,
     now,
     read_interventions,

@@ -17,13 +17,8 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
-<<<<<<< HEAD
 from populace.journal.segments import UNREADABLE
-from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
-=======
-from populace.journal.segments import UNREADABLE, collect_tables
 from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
->>>>>>> main
 
 __all__ = [
     "DECIDERS",
