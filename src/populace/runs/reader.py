@@ -3,7 +3,6 @@
 Reading never needs a model, and never changes anything.
 """
 
-import html
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import JournalError, UsageError
+from populace.base.foreign import for_html
 from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
@@ -51,7 +51,7 @@ class RunReader:
         return f"<run {self.name}: {status.state}, {plural(status.steps, 'step')}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>{self.metrics._repr_html_()}"
+        return f"<p>{for_html(repr(self))}</p>{self.metrics._repr_html_()}"
 
     @property
     def name(self) -> str:
