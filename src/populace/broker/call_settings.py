@@ -23,6 +23,9 @@ class CallSettings(pydantic.BaseModel):
     timeout_s: float = pydantic.Field(
         default=120.0, gt=0, description="How many seconds one attempt of a call may take."
     )
+    retries: int = pydantic.Field(
+        default=4, ge=0, description="How many times an attempt that failed is repeated before the call has failed."
+    )
     max_calls: int | None = pydantic.Field(
         default=None, ge=1, description="Stop after this many calls; it can be continued later."
     )

@@ -31,6 +31,7 @@ COMMANDS = {
     "probe": "Show how one decision changes with situation, persona and model, without simulating.",
     "scenarios": "List the scenarios that can be run, or describe one with all its parameters.",
     "estimate": "Estimate the calls, cost and time of a run before anything is spent.",
+    "survey": "Put a questionnaire to a table of respondents, and show marginals and crosstabs.",
     "experiment": "Run an experiment from a YAML file, or continue it: arms, seeds, effects.",
     "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
     "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
@@ -58,6 +59,7 @@ _MODULES = {
     "scenarios": ("scenarios", "estimate", "new", "probe"),
     "machine": ("studio", "models", "doctor"),
     "experiment": ("experiment",),
+    "surveys": ("survey",),
     "studies": ("report", "robust", "structure"),
     "rating": ("discern", "feedback"),
 }

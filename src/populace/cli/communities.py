@@ -17,6 +17,7 @@ from populace.cli.options import (
     call_options,
     call_settings,
     command,
+    command_line,
     current_workspace,
     model_option,
     option,
@@ -95,9 +96,9 @@ def show_changed_thread(run: RunReader, post: int) -> None:
 @call_options
 def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     if post is None:
+        page = command_line("export", run.name, "page.html", "--format", "html")
         raise UsageError(
-            "--post needs the number of the post that is answered.",
-            f"`populace export {run.name} page.html --format html` shows the posts with their numbers.",
+            "--post needs the number of the post that is answered.", f"`{page}` shows the posts with their numbers."
         )
     if not any(options[name] is not None for name in ("as_", "person", "line")):
         raise UsageError("nobody is named who answers.", 'Give --as "a troll", --person NAME or --say "an answer".')
@@ -105,8 +106,8 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     thread = find_post(changed, post)["thread"]
     report_json({"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)})
     show_changed_thread(changed, post)
-    out.print_line("\n  ", dim("the thread before:"), f"  populace show {run.name} --thread {thread}")
-    out.print_line("  ", dim("the thread now:"), f"     populace show {changed.name} --thread {thread}")
+    out.print_line("\n  ", dim("the thread before:"), f"  {command_line('show', run.name, '--thread', str(thread))}")
+    out.print_line("  ", dim("the thread now:"), f"     {command_line('show', changed.name, '--thread', str(thread))}")
 
 
 @command("multiverse", code="needed")
@@ -233,7 +234,7 @@ def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
     if summary.by_rule.height:
         table(summary.by_rule, "By rule")
     if not summary.judges:
-        out.print_line("  ", dim("no judge was asked yet:"), f"  populace judge {run.name} --model MODEL")
+        out.print_line("  ", dim("no judge was asked yet:"), f"  {command_line('judge', run.name, '--model', 'MODEL')}")
     elif summary.uncovered.height:
         table(_readable(summary.uncovered), "Flagged, though no rule covers it", limit=20)
     else:

@@ -175,7 +175,7 @@ def show_results(results: Results, command: str) -> None:
     if results.state != "complete" or results.failures.height:
         out.print_line("  ", dim("continue:"), f"  {command}{(' --retry' if results.failures.height else '')}")
     print_validity(card)
-    out.print_line("  ", dim("report:"), f"  populace report {results.name}")
+    out.print_line("  ", dim("report:"), f"  {command_line('report', results.name)}")
     out.print_line("  ", dim("in Python:"), f"  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
 

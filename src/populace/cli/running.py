@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from populace.base.errors import StoppedError, UsageError
+from populace.base.errors import ModelError, StoppedError, UsageError
 from populace.base.formatting import plural
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
     chart_option,
     command,
+    command_line,
     current_workspace,
     interventions_option,
     parameter_value,
@@ -108,9 +109,11 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except StoppedError as error:
+    except (StoppedError, ModelError) as error:
         if display.run_name:
-            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+            advice = f"{error.hint} " if isinstance(error, ModelError) and error.hint else ""
+            again = command_line("resume", display.run_name)
+            error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
         raise
 
 
@@ -131,7 +134,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print_line(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
 @command("stop")
@@ -139,4 +142,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print_line(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")

@@ -10,6 +10,8 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.foreign import for_shell
+from populace.base.foreign_columns import csv_table
 from populace.base.formatting import duration, plural
 from populace.broker import Usage, currency, money_text, price_of
 from populace.cli.options import (
@@ -17,6 +19,7 @@ from populace.cli.options import (
     call_options,
     call_settings,
     command,
+    command_line,
     current_workspace,
     model_option,
     option,
@@ -25,7 +28,9 @@ from populace.cli.options import (
 from populace.cli.output import bold, dim, facts, out, report_json, row_table, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
+from populace.engine.scenario import Scenario
 from populace.engine.session import Session
+from populace.journal.segments import writing
 from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
@@ -67,7 +72,7 @@ def _show_scenario(name: str, document: dict[str, Any], parameters: list[Paramet
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
     out.print_line()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
-    out.print_line("\n  ", dim("run it:"), f"  populace run {name}")
+    out.print_line("\n  ", dim("run it:"), f"  {command_line('run', name)}")
 
 
 def _form(parameter: Parameter) -> str:
@@ -88,13 +93,17 @@ def _default(parameter: Parameter) -> str:
 @model_option()
 def estimate_command(scenario: str, model: str, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
-    settings = scenario_class(**parameters(options, scenario_class))
+    report_estimate(scenario_class(**parameters(options, scenario_class)), model)
+
+
+def report_estimate(scenario: Scenario, model: str) -> None:
+    """Say what a run of a scenario would take on a model."""
     with closing(current_workspace().store()) as store:
-        result = estimate(settings, model=model, price=price_of(model), store=store)
+        result = estimate(scenario, model=model, price=price_of(model), store=store)
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
     document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
     report_json(document | {"model": model, "currency": currency()})
-    title = scenario_class.title()
+    title = type(scenario).title()
     out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
@@ -131,13 +140,13 @@ def new_command(name: str, community: bool) -> None:
         from populace.scenarios.forum import shipped_designs
 
         text = shipped_designs()["repair-bench"].read_text(encoding="utf-8")
-        what, steps = "a community to change", {f"populace run forum --design {path}": ""}
+        what, steps = "a community to change", {f"populace run forum --design {for_shell(path)}": ""}
     elif path.stem.replace("-", "_").isidentifier():
         text, what = scenario_file(path.stem), "a scenario that runs"
         steps = {
-            f"populace run {path} --model scripted:uniform": "at once, on random answers",
-            f"populace run {path}": "on the embedded model",
-            f"populace doctor {path}": "check that it repeats",
+            f"populace run {for_shell(path)} --model scripted:uniform": "at once, on random answers",
+            f"populace run {for_shell(path)}": "on the embedded model",
+            f"populace doctor {for_shell(path)}": "check that it repeats",
         }
     else:
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
@@ -175,7 +184,11 @@ def probe_command(
     if chart:
         draw_probe(result, Path(chart))
     if target:
-        result.table.write_parquet(target) if target.endswith(".parquet") else result.table.write_csv(target)
+        with writing(Path(target)):
+            if target.endswith(".parquet"):
+                result.table.write_parquet(target)
+            else:
+                csv_table(result.table).write_csv(target)
     _show_probe(result, session.usage, chart)
 
 

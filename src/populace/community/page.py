@@ -15,6 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from populace.base.foreign import for_page
+from populace.base.formatting import plural
 from populace.community.community import SORTINGS, Community
 from populace.community.files import write_new_file
 from populace.community.judgements import Judgements
@@ -84,7 +85,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"age": age, "hue": hue, "person_key": person_key, "count_of": _count_of}
+    environment.filters |= {"age": age, "hue": hue, "person_key": person_key, "plural": plural}
     return environment
 
 
@@ -176,7 +177,3 @@ def _facts(community: Community) -> dict[str, object]:
         "made by": run.manifest.environment.get("author", "unknown"),
         "made on": run.manifest.created[:10],
     }
-
-
-def _count_of(count: int, singular: str, plural: str) -> str:
-    return f"{count} {singular if count == 1 else plural}"

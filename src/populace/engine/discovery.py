@@ -8,7 +8,6 @@ trusted.
 import functools
 import inspect
 import sys
-from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +30,9 @@ SHIPPED = {
 }
 """The scenarios that ship, by name."""
 
+WITH_COMMANDS = {"survey": "populace.surveys.scenario:SurveyScenario"}
+"""Scenarios that a command of their own starts, so that they are found by name but not listed."""
+
 GROUP = "populace.scenarios"
 """The entry points under which other packages offer theirs."""
 
@@ -40,9 +42,14 @@ _LOADED: dict[str, type[Scenario]] = {}
 
 
 @functools.cache
-def known_scenarios() -> Mapping[str, str]:
+def known_scenarios() -> dict[str, str]:
     """All scenarios that can be named: shipped ones and those of other packages."""
     return {point.name: point.value for point in entry_points(group=GROUP)} | SHIPPED
+
+
+def _targets() -> dict[str, str]:
+    """Module and class of every scenario that has a name."""
+    return known_scenarios() | WITH_COMMANDS
 
 
 def find_scenario(name: str) -> type[Scenario]:
@@ -98,7 +105,7 @@ def scenario_code(name: str) -> list[trust.Code]:
 def source_code(name: str) -> list[trust.Code]:
     """The code of a scenario, whether it is loaded already or not; none for those that ship or are installed."""
     where, _ = _target(name)
-    if name in known_scenarios() or where in ("", "__main__") or f"{where}.".startswith("populace.scenarios."):
+    if name in _targets() or where in ("", "__main__") or f"{where}.".startswith("populace.scenarios."):
         return []
     if where.endswith(".py"):
         return [trust.file_code(name, Path(where))] if Path(where).is_file() else []
@@ -107,7 +114,7 @@ def source_code(name: str) -> list[trust.Code]:
 
 def _target(name: str) -> tuple[str, str]:
     """The file or module that holds a scenario, and its class; nothing where the name has no such form."""
-    target = known_scenarios().get(name, name)
+    target = _targets().get(name, name)
     return split_reference(target)
 
 
@@ -130,7 +137,7 @@ def reference(scenario: type[Scenario]) -> str:
 
 def _reference(scenario: type[Scenario]) -> str:
     default = f"{scenario.__module__}:{scenario.__qualname__}"
-    for name, target in known_scenarios().items():
+    for name, target in _targets().items():
         home, _, class_name = target.partition(":")
         if class_name == scenario.__qualname__ and f"{scenario.__module__}.".startswith(f"{home}."):
             return name

@@ -111,7 +111,8 @@ class Scripted(Model):
         if isinstance(result, str):
             return _text_reply(result, request)
         if request.top:
-            tokens = tuple([(word, math.log(max(p, _FLOOR))) for word, p in result.items()])
+            total = max(1.0, sum(result.values()))  # Weights may add up to more than 1.
+            tokens = tuple([(word, math.log(max(p / total, _FLOOR))) for word, p in result.items()])
             return Reply(max(result, key=result.__getitem__), tokens, "length", _prompt_tokens(request), 1)
         words, weights = list(result), np.array(list(result.values()), dtype=float)
         rng = np.random.default_rng(request.seed or 0)

@@ -9,6 +9,7 @@ import polars as pl
 import yaml
 
 from populace.base.errors import PopulaceError
+from populace.base.foreign import for_shell
 from populace.base.formatting import plural
 from populace.engine.discovery import recorded_scenario
 from populace.engine.scenario import Scenario
@@ -225,7 +226,7 @@ def _repeat(results: Results) -> Iterator[Block]:
     yield Prose([f"Save this as {file}:"])
     yield Code(experiment_yaml(experiment))
     yield Prose(["Then run it, and write this report again:"])
-    yield Code(f"populace experiment {file}\npopulace report {results.name}\n")
+    yield Code(f"populace experiment {for_shell(file)}\npopulace report {for_shell(results.name)}\n")
     digest = results.digest
     yield Prose([f"The same scenario, models and versions give the same table of runs; its digest is {digest}."])
     columns = [name for name in results.runs.columns if name not in ("run", "failure")]

@@ -44,7 +44,14 @@ def answer_checks(basis: ValidityBasis) -> list[Check]:
     share, refused = sum(bad.values()) / total, basis.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
     reason = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
-    declined = "The model declined to answer for some people, and not at random." if refused else "Nobody refused."
+    declined = "Nobody refused."
+    if refused:
+        declined = "The model declined to answer for some people, and not at random."
+    elif basis.counts["scored"] and basis.statuses["unparseable"]:
+        declined = (
+            f"No reply was a refusal that could be read; {basis.statuses['unparseable']:,} answers could not be read. "
+            "Where only one token is scored, a refusal cannot be told from other words."
+        )
     return [
         _share_check("invalid answers", share, INVALID, reason, total),
         _share_check("refusals", refused, REFUSED, declined, total),
