@@ -59,7 +59,8 @@ class Question:
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Refuse arguments that the question does not take, before a dataclass would in words of its own."""
-        known = _argument_names(cls)
+        kind: Any = cls
+        known = _argument_names(kind)
         unknown = next((name for name in options if name not in known), None)
         if unknown is not None:
             raise UnknownNameError(f"argument of {cls.__name__}", unknown, known)
