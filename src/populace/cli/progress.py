@@ -46,6 +46,7 @@ class RunDisplay(Observer):
         self._began = self._first_step = time.monotonic()
         self._last_line = 0.0
         self._last_hour: datetime | None = None
+        self._planned = 0
         self._replayed = 0
         self.run_name = ""
         """The name of the run, once it began: a command that stops says how to go on with it."""
@@ -96,9 +97,10 @@ class RunDisplay(Observer):
         if not between:
             few = simulation.planned is not None and simulation.planned <= FEW_STEPS
             is_due = few or (self._is_new_hour(simulation) if self._has_hours(simulation) else is_due)
-        if is_due:
+        state = self._state(simulation)
+        if is_due and state:
             self._last_line = now
-            self._console.print(f"{where}  {self._state(simulation)}")
+            self._console.print(f"{where}  {state}")
 
     def _where(self, simulation: Simulation) -> str:
         """The step, how many there will be, and the simulated time where many steps make an hour."""
@@ -107,7 +109,8 @@ class RunDisplay(Observer):
         if simulation.planned and number:
             # A scenario with a rule to stop says only how many steps there can be at most, and that may fall.
             most = "at most " if type(simulation.scenario).stop is not Scenario.stop else ""
-            where += f" of {most}{simulation.planned}"
+            self._planned = min(self._planned or simulation.planned, simulation.planned) if most else simulation.planned
+            where += f" of {most}{max(self._planned, number)}"
         return f"{where} · {simulation.scenario.now:%H:%M}" if number and self._has_hours(simulation) else where
 
     def _has_hours(self, simulation: Simulation) -> bool:

@@ -22,7 +22,7 @@ from populace.cli.options import (
     option,
     parameters,
 )
-from populace.cli.output import facts, out, report_json, row_table, table, warn
+from populace.cli.output import facts, out, plural, report_json, row_table, table, warn
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.session import Session
@@ -61,7 +61,13 @@ def scenarios_command(scenario: str | None) -> None:
 
 def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
     out.print(f"[bold]{document['title']}[/bold]  {document['summary']}")
-    facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
+    facts(
+        [
+            ("metrics", ", ".join(document["metrics"])),
+            ("chart", ", ".join(document["chart"])),
+            ("card", document["card"] or "none"),
+        ]
+    )
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
     out.print()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
@@ -92,7 +98,10 @@ def estimate_command(scenario: str, model: str, **options: Any) -> None:
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
     report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
     title = scenario_class.title()
-    out.print(f"[bold]{title}[/bold] on {model}, estimated from {result.runs} trial runs on random answers")
+    trials = f"{plural(result.runs, 'trial run')} on random answers"
+    if result.trial_steps is not None:
+        trials = f"the first {result.trial_steps} of {result.steps} steps of {trials}; the rest is extrapolated"
+    out.print(f"[bold]{title}[/bold] on {model}, estimated from {trials}")
     no_cost = "unknown: `populace models` says where prices go"
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
@@ -122,12 +131,16 @@ def new_command(name: str, community: bool) -> None:
     if community:
         from populace.scenarios.forum import shipped_designs
 
-        text = shipped_designs()["repair-bench"].read_text(encoding="utf-8")
-        what, steps = "a community to change", {f"populace run forum --design {path}": ""}
+        text = shipped_designs()["shared-garden"].read_text(encoding="utf-8")
+        what = "the design of a community, people who share a garden, for you to change"
+        steps = {
+            f"populace run forum --design {path} --model scripted:cast": "at once, with sentences of a script",
+            f"populace run forum --design {path}": "on the embedded model",
+        }
     elif path.stem.replace("-", "_").isidentifier():
         text, what = scenario_file(path.stem), "a scenario that runs"
         steps = {
-            f"populace run {path} --model scripted:uniform": "at once, on random answers",
+            f"populace run {path} --model scripted:cast": "at once, with answers of a script",
             f"populace run {path}": "on the embedded model",
             f"populace doctor {path}": "check that it repeats",
         }
