@@ -12,6 +12,7 @@ from populace import Choice, Field, People, Run, Scenario, Scripted, metric, sim
 from populace.base.errors import PopulaceError
 from populace.models import Request
 from support.commands import populace
+from support.fake_server import FakeServer
 
 HELP = Choice("Do you help?", options=("yes", "no"))
 
@@ -136,6 +137,49 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     )
     assert done.returncode == 4
     assert str(file) in done.stderr and "--workspace" in done.stderr and "P000" not in done.stderr
+
+
+def model_error(model: str) -> PopulaceError:
+    with pytest.raises(PopulaceError) as raised:
+        simulate(Garden(), model=model, seed=1, keep="nothing")
+    assert "bug" not in str(raised.value)
+    return raised.value
+
+
+def test_a_missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    error = model_error("openai:gpt-4o")
+    assert error.what == "openai:gpt-4o needs a key of OpenAI, and none is set."
+    assert error.hint == (
+        "Set OPENAI_API_KEY to a valid key, which https://platform.openai.com/api-keys gives out; "
+        "it is never written down."
+    )
+
+
+def test_a_wrong_address() -> None:
+    assert model_error("http//127.0.0.1:8000/v1#llama").hint == "Did you mean http://127.0.0.1:8000/v1#llama?"
+    error = model_error("http://127.0.0.1:1/v1#llama")
+    assert error.what == "no server answers at http://127.0.0.1:1/v1."
+    assert error.hint == "Check the address and that the server is up."
+    with FakeServer(models={"llama": "fake"}) as server:
+        outcomes = [
+            run_on(f"{server.url.removesuffix('/v1')}{ending}#llama") for ending in ("", "/v1/chat/completions")
+        ]
+    assert outcomes == ["complete", "complete"]  # What can be corrected is corrected.
+
+
+def test_a_model_that_the_server_lists_under_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeServer(models={"llama3:latest": "library", "qwen3:8b": "library"}, aliases={"llama3"}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+        assert run_on("ollama:llama3") == "complete"  # An alias is tried before it is refused.
+        error = model_error("ollama:qwen3")
+    assert error.what.startswith(f"{server.url} does not know the model 'qwen3'.")
+    assert error.hint == "Did you mean ollama:qwen3:8b? It lists 2 models."
+
+
+def run_on(model: str) -> str:
+    return simulate(Garden(), model=model, seed=1, keep="nothing").manifest.status.state
 
 
 # What else is easily confused.

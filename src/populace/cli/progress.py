@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from populace.base.formatting import duration, percent
-from populace.cli.output import err
+from populace.base.foreign import for_terminal
+from populace.base.formatting import duration, percent, plural
+from populace.broker import money_text
+from populace.cli.output import Terminal, err
 from populace.engine.scenario import Scenario
 from populace.engine.simulation import Observer, Simulation
 from populace.models import Artifact, HubFile, model_traits
@@ -24,9 +26,10 @@ FEW_STEPS = 20
 """A run with at most so many steps prints a line for each of them."""
 
 
-def new_bar(description: str, console: Console = err, *, total: int | None = None, completed: int = 0) -> Progress:
+def new_bar(description: str, console: Terminal = err, *, total: int | None = None, completed: int = 0) -> Progress:
     """A bar with one task, its state in words and the time so far; it is gone at the end."""
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[state]}"))
+    before, after = (TextColumn(part, markup=False) for part in ("{task.description}", "{task.fields[state]}"))
+    columns = (before, BarColumn(bar_width=28), after)
     bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     bar.add_task(description, total=total, completed=completed, state="")
     return bar
@@ -39,7 +42,7 @@ class RunDisplay(Observer):
     answers, the cost where there is one, and the time left.
     """
 
-    def __init__(self, console: Console = err) -> None:
+    def __init__(self, console: Terminal = err) -> None:
         self._console = console
         self._bar: Progress | None = None
         self._live: Live | None = None
@@ -68,7 +71,7 @@ class RunDisplay(Observer):
         self._show(simulation)
         if self._live is not None and self._bar is not None:
             lines = simulation.scenario.view()
-            self._live.update(Group(self._bar, Text("\n".join(lines))) if lines else self._bar)
+            self._live.update(Group(self._bar, Text(for_terminal("\n".join(lines)))) if lines else self._bar)
 
     def on_replies(self, simulation: Simulation) -> None:
         """Show replies."""
@@ -100,7 +103,7 @@ class RunDisplay(Observer):
         state = self._state(simulation)
         if is_due and state:
             self._last_line = now
-            self._console.print(f"{where}  {state}")
+            self._console.print_line(f"{where}  {state}")
 
     def _where(self, simulation: Simulation) -> str:
         """The step, how many there will be, and the simulated time where many steps make an hour."""
@@ -127,11 +130,11 @@ class RunDisplay(Observer):
         seconds = max(time.monotonic() - self._began, 1e-6)
         parts = []
         if usage.calls:
-            parts.append(f"{usage.calls:,} calls, {usage.calls / seconds:,.1f}/s")
+            parts.append(f"{plural(usage.calls, 'call')}, {usage.calls / seconds:,.1f}/s")
         if usage.reused:
             parts.append(f"{percent(usage.reused_share)} reused")
         if usage.cost:
-            parts.append(f"cost {usage.cost:.4f}")
+            parts.append(f"cost {money_text(usage.cost)}")
         if simulation.statuses.total():
             parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
         left = self._seconds_left(simulation)
@@ -170,14 +173,14 @@ def fetch_artifacts(*artifacts: Artifact) -> None:
     with _download_bar(missing[0].name) as progress:
         paths = fetch_together(missing, progress)
     for artifact, path in zip(missing, paths, strict=True):
-        err.print(f"fetched and verified {artifact.name}: {path}")
+        err.print_line(f"fetched and verified {artifact.name}: {path}")
 
 
 def fetch_hub_file(file: HubFile, *, refresh: bool = False) -> None:
     """Fetch a file of the Hugging Face hub with a progress bar."""
     with _download_bar(file.name) as progress:
         path = file.fetch(progress, refresh=refresh)
-    err.print(f"fetched and verified {file.name}: {path}", markup=False)
+    err.print_line(f"fetched and verified {file.name}: {path}")
 
 
 @contextmanager

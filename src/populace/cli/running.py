@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
-from populace.base.errors import StoppedError, UsageError
+from populace.base.errors import ModelError, StoppedError, UsageError
+from populace.base.formatting import plural
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
     chart_option,
     command,
+    command_line,
     current_workspace,
     interventions_option,
     parameter_value,
@@ -56,10 +58,10 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
 @chart_option
 def resume_command(run: Run, chart: bool, **options: Any) -> None:
     if run.manifest.status.state == "complete":
-        err.print(f"{run.name} is complete already: {run.manifest.status.reason}.")
+        err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
     elif run.journal.busy() and run.journal.paused():
         go_on(run.journal)
-        err.print(f"{run.name} goes on in its own process.")
+        err.print_line(f"{run.name} goes on in its own process.")
         report_json({"run": run.name, "asked": "go on"})
         return
     else:
@@ -80,7 +82,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     steps = run.replay(verify=verify, into=into, observer=RunDisplay()).steps[-1]
     report_json({"run": run.name, "steps": steps, "verified": verify, "digest": run.digest, "into": into})
     how = "every table and every draw is equal" if verify else "every question and prompt is equal"
-    out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
+    out.print_line(f"{run.name}: {plural(steps, 'step')} replayed without a model; {how}.  Digest {run.digest[:12]}")
 
 
 @command("fork", code="needed")
@@ -107,9 +109,11 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except StoppedError as error:
+    except (StoppedError, ModelError) as error:
         if display.run_name:
-            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+            advice = f"{error.hint} " if isinstance(error, ModelError) and error.hint else ""
+            again = command_line("resume", display.run_name)
+            error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
         raise
 
 
@@ -130,7 +134,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
 @command("stop")
@@ -138,4 +142,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")

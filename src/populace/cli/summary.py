@@ -1,14 +1,15 @@
 """What a command says about a run: when it is over, and when it is shown again."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
-from populace.base.formatting import duration, percent
-from populace.cli.output import as_json, facts, out, report_json, table, warn
+from populace.base.errors import PopulaceError, StorageError, UntrustedCodeError, UsageError
+from populace.base.formatting import duration, percent, plural
+from populace.broker import cost_text
+from populace.cli.options import command_line
+from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
@@ -46,34 +47,35 @@ def run_document(run: RunReader) -> dict[str, Any]:
 def show_run(run: RunReader) -> None:
     """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario."""
     summary = overview(run)
-    out.print()
-    out.print(
-        f"[bold]{run.name}[/bold]  {summary.state}: {summary.reason or f'{summary.steps} steps so far'}",
-        highlight=False,
-    )
+    out.print_line()
+    reason = summary.reason or f"{plural(summary.steps, 'step')} so far"
+    out.print_line(bold(run.name), f"  {summary.state}: {reason}")
     facts(_rows(run, summary))
     warn(*summary.caveats)
     metrics = run.metrics
     if metrics.width > 1:
-        out.print()
+        out.print_line()
         rows = hourly(run, metrics)
         table(rows, limit=40 if rows.height == metrics.height else 60)
-        out.print()
+        out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
-                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
+                out.print_line(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
     for report in report_tables(run):
-        out.print()
+        out.print_line()
         table(report.table, report.title)
         if report.note:
-            out.print(f"  {report.note}")
+            out.print_line(f"  {report.note}")
 
 
 def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
     usage, regime = summary.usage, summary.regime
-    calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), {usage.tokens:,} tokens"
-    if summary.price is not None:
-        calls += f", cost {usage.cost:.4f}" if summary.price.prompt or summary.price.completion else ", no cost"
+    calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), "
+    calls += plural(usage.tokens, "token")
+    if usage.estimated:
+        calls += " (estimated)" if usage.estimated == usage.calls else f" (estimated for {usage.estimated:,} calls)"
+    if usage.calls:
+        calls += f", {cost_text(usage.cost, summary.price)}"
     if usage.failures:
         calls += f", {usage.failures:,} failed"
     who = summary.decided_by
@@ -133,26 +135,33 @@ def _parameters_text(run: RunReader) -> str:
 
 def show_finished_run(run: Run, chart: bool) -> None:
     """Print a run that came to its end, with its chart and what to do next."""
-    picture = _chart(run) if chart else None
-    more = scenario_class(run).pictures(run, run.folder) if chart and charts.available() else []
+    picture, more, problem = _pictures(run) if chart and charts.available() else (None, [], [])
     if as_json():
         files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        report_json(run_document(run) | files, caveats(run))
+        report_json(run_document(run) | files, [*caveats(run), *problem])
     show_run(run)
-    out.print()
-    out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
+    warn(*problem)
+    out.print_line()
+    out.print_line("  ", dim("run"), f"    {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
     if picture:
-        out.print(f"  [dim]chart[/dim]  {picture}")
+        out.print_line("  ", dim("chart"), f"  {picture}")
     for path in more:
-        out.print(f"  [dim]{path.stem}[/dim]  {path}")
+        out.print_line("  ", dim(path.stem), f"  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {shlex.quote(str(who))}")
+    example = command_line("show", run.name, "--step", "1", "--person", str(who))
+    out.print_line("  ", dim("open a decision:"), f"  {example}")
+
+
+def _pictures(run: Run) -> tuple[Path | None, list[Path], list[str]]:
+    """The chart of a run, the pictures of its scenario, and why there are none where they cannot be written."""
+    try:
+        return _chart(run), list(scenario_class(run).pictures(run, run.folder)), []
+    except StorageError as error:
+        return None, [], [f"The pictures of the run were not written: {error}"]
 
 
 def _chart(run: Run) -> Path | None:
-    if not charts.available():
-        return None
     try:
         metrics = scenario_class(run).chart
         return charts.draw_run(run, run.folder / "chart.png", metrics)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.models import ModelTraits, model_traits
 from populace.people import People
 from populace.runs.reader import RunReader
@@ -68,7 +69,7 @@ class Community:
             )
 
     def __repr__(self) -> str:
-        return f"<community {self.design.name!r}: {self.posts.height} posts in {self.run.name}>"
+        return f"<community {self.design.name!r}: {plural(self.posts.height, 'post')} in {self.run.name}>"
 
     def as_of(self, at: int | None) -> Community:
         """The same community after another step, without reading its tables again."""

@@ -15,6 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from populace.base.foreign import for_page
+from populace.base.formatting import plural
 from populace.community.community import SORTINGS, Community
 from populace.community.files import write_new_file
 from populace.community.judgements import Judgements
@@ -85,7 +86,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"age": age, "hue": hue, "person_key": person_key, "count_of": _count_of}
+    environment.filters |= {"age": age, "hue": hue, "person_key": person_key, "plural": plural}
     return environment
 
 
@@ -191,7 +192,3 @@ def public_model_name(spec: str) -> str:
         return spec.partition("#")[2] or "a model on a server"
     kind, colon, path = spec.partition(":")
     return f"{kind}{colon}{path.replace(chr(92), '/').rsplit('/', 1)[-1]}" if kind == "embedded" else spec
-
-
-def _count_of(count: int, singular: str, plural: str) -> str:
-    return f"{count} {singular if count == 1 else plural}"

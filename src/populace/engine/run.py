@@ -33,6 +33,7 @@ from populace.journal import (
     RunSettings,
     Status,
     Stop,
+    SwapModel,
     author,
     environment,
     now,
@@ -236,6 +237,7 @@ def simulate(
     scenario = check_scenario(scenario)
     model = settings.get("model")
     calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
+    run_settings.on_failure = run_settings.on_failure or scenario.on_failure
     refuse_unknown(settings, simulate)
     workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     manifest = Manifest(
@@ -267,6 +269,7 @@ def _start(
     async def go() -> Run:
         if manifest.regime.decider == "model":
             model = await session.model(manifest.regime.model)
+            session.check_prices(each.model for each in manifest.interventions if isinstance(each, SwapModel))
             manifest.models = {model.spec: model.fingerprint}
         record: Record = MemoryRecord(manifest)
         if workspace is not None:

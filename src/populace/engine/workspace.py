@@ -10,6 +10,7 @@ from pathlib import Path
 
 from populace.base.documents import DocumentError, read_json
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError, nearest
+from populace.base.modules import add_folder
 from populace.base.trust import TrustFile
 from populace.broker import CallStore
 from populace.journal import Journal, Manifest, Record
@@ -66,7 +67,8 @@ class Workspace:
         return TrustFile(self.calls_file.parent)
 
     def store(self) -> CallStore:
-        """The call store, opened."""
+        """The call store, opened. From now on modules of the user are found in the folder too."""
+        add_folder(self.folder)
         return CallStore(self.calls_file)
 
     def names(self) -> list[str]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.errors import InterruptedRunError, UsageError
-from populace.broker import CallSettings
+from populace.base.formatting import plural
+from populace.broker import CallSettings, money_text
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow
 from populace.experiments.plan import ExperimentPlan, Keep
@@ -80,10 +81,10 @@ class ReplicateRounds:
             if stop_reason:
                 return "stopped", stop_reason
             if stop.width is None:
-                return "complete", f"all {replicates} replicates of {len(self.arms)} arms are done"
+                return "complete", f"done: {plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}"
             widest = self._widest()
             if widest <= stop.width:
-                return "complete", f"the widest interval is {widest:.3g} after {replicates} replicates"
+                return "complete", f"the widest interval is {widest:.3g} after {plural(replicates, 'replicate')}"
             if replicates >= stop.most:
                 return "complete", f"the widest interval is still {widest:.3g} after the most replicates allowed"
             replicates = min(replicates + stop.batch, stop.most)
@@ -121,9 +122,9 @@ class ReplicateRounds:
     def _spent(self) -> str:
         stop = self.experiment.stop
         if stop.max_calls is not None and self.calls >= stop.max_calls:
-            return f"the budget of {stop.max_calls:,} calls is reached"
+            return f"the budget of {plural(stop.max_calls, 'call')} is reached"
         if stop.max_money is not None and self.money >= stop.max_money:
-            return f"the budget of {stop.max_money:g} in money is reached"
+            return f"the budget of {money_text(stop.max_money, 2)} is reached"
         return ""
 
     def _jobs(self, replicates: int) -> list[RunJob]:

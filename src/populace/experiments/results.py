@@ -1,7 +1,6 @@
 """The results of an experiment, read from its folder."""
 
 import hashlib
-import html
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.foreign import for_html
+from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
@@ -71,10 +72,11 @@ class Results:
         return cls(find_experiment(name, Workspace(workspace)))
 
     def __repr__(self) -> str:
-        return f"<experiment {self.name}: {self.state}, {self.runs.height} runs of {len(self._arms)} arms>"
+        size = f"{plural(self.runs.height, 'run')} of {plural(len(self._arms), 'arm')}"
+        return f"<experiment {self.name}: {self.state}, {size}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>{self.arms._repr_html_()}"
+        return f"<p>{for_html(repr(self))}</p>{self.arms._repr_html_()}"
 
     @property
     def name(self) -> str:

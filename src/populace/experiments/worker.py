@@ -14,7 +14,7 @@ from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from populace.base.errors import BudgetError, InterruptedRunError, PopulaceError
+from populace.base.errors import InterruptedRunError, ModelError, PopulaceError, StoppedError
 from populace.broker import CallSettings
 from populace.engine.run import Run, simulate
 from populace.engine.simulation import Observer, Simulation
@@ -110,8 +110,8 @@ class Worker:
                     rows.append(row)
         except InterruptedRunError:
             return BatchResult(rows, INTERRUPTED)
-        except BudgetError as error:
-            return BatchResult(rows, error.what)
+        except (StoppedError, ModelError) as error:
+            return BatchResult(rows, error.what.rstrip("."))
         finally:
             self.lines.flush()
         return BatchResult(rows)
@@ -211,8 +211,8 @@ class Worker:
             row |= {name: getattr(usage, name) for name in SPENT}
             row["run"] = run.name if self.keep == "run" else ""
             row |= run_evidence(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
-        except (InterruptedRunError, BudgetError):
-            raise
+        except (StoppedError, ModelError):
+            raise  # A budget or a service that failed says nothing about this run: it is run again.
         except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.
             row |= failure_fields(error)
         return row | {"seconds": round(time.monotonic() - started, 4)}

@@ -18,7 +18,7 @@ from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
 from populace.journal.segments import UNREADABLE, collect_tables
-from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
+from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
 __all__ = [
     "DECIDERS",
@@ -32,6 +32,7 @@ __all__ = [
     "Journal",
     "Manifest",
     "MemoryRecord",
+    "OnFailure",
     "Parent",
     "Record",
     "Regime",

@@ -23,6 +23,8 @@ LOW_MASS = 0.5
 """Below this share of probability on the options, a result carries a warning."""
 NO_MASS = 1e-3
 """Below this share the model did not answer the question at all."""
+_TOO_MUCH = 1.02
+"""Probabilities that add up to more than rounding explains are impossible, and are no answer."""
 
 
 class Scores(NamedTuple):
@@ -75,6 +77,8 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
 def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
     """Add the probability of each token to the option to which it belongs, and normalise.
 
+    Where the log-probabilities are impossible, or no token belongs to an option, everything is 0.
+
     Args:
         owner: The index of the option to which a token belongs.
         count: The number of options.
@@ -85,13 +89,16 @@ def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
         0.75
     """
     sums = [0.0] * count
-    for token, logprob in tokens:
-        index = owner(token)
-        if index is not None:
-            sums[index] += math.exp(logprob)
+    try:
+        for token, logprob in tokens:
+            index = owner(token)
+            if index is not None:
+                sums[index] += math.exp(logprob)
+    except OverflowError:
+        sums[0] = math.inf
     total = sum(sums)
-    if not total:
-        return Scores(tuple(sums), 0.0)
+    if not 0.0 < total < _TOO_MUCH:  # Also where a log-probability is not a number.
+        return Scores((0.0,) * count, 0.0)
     return Scores(tuple([p / total for p in sums]), total if total < 1.0 else 1.0)
 
 

@@ -3,7 +3,6 @@
 Reading never needs a model, and never changes anything.
 """
 
-import html
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,8 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import JournalError, UsageError
+from populace.base.foreign import for_html
+from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
 from populace.journal import Journal, Manifest, Record, collect_tables
@@ -47,10 +48,10 @@ class RunReader:
 
     def __repr__(self) -> str:
         status = self.manifest.status
-        return f"<run {self.name}: {status.state}, {status.steps} steps>"
+        return f"<run {self.name}: {status.state}, {plural(status.steps, 'step')}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>{self.metrics._repr_html_()}"
+        return f"<p>{for_html(repr(self))}</p>{self.metrics._repr_html_()}"
 
     @property
     def name(self) -> str:
@@ -261,4 +262,5 @@ def invalid_share(statuses: Mapping[str, int]) -> float:
 
 def usage_of_step(line: Mapping[str, Any]) -> Usage:
     """What a step used, from its line in the journal."""
-    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__})
+    # Run folders of earlier versions lack counts that were added later.
+    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__ if name in line})

@@ -94,13 +94,23 @@ def proportion(successes: int, n: int, level: float = 0.95) -> Estimate:
         raise UsageError("a share of no trials is not a number.", "Run at least one replicate (seed).")
     if not 0 <= successes <= n:
         raise UsageError(f"{successes} of {n} is not a share.")
-    z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
-    share, shrink = successes / n, 1 + z * z / n
-    centre = (share + z * z / (2 * n)) / shrink
-    half = z / shrink * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    low = 0.0 if successes == 0 else centre - half
-    high = 1.0 if successes == n else centre + half
+    share = successes / n
+    low, high = wilson(share, n, level)
     return Estimate(share, low, high, n, level, "Wilson")
+
+
+def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share; n need not be whole, as with weights.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(0.0, 10)]
+        [0.0, 0.278]
+    """
+    z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
+    shrink = 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / shrink
+    half = z / shrink * math.sqrt(max(share * (1 - share), 0.0) / n + z * z / (4 * n * n))
+    return 0.0 if share <= 0 else centre - half, 1.0 if share >= 1 else centre + half
 
 
 def mean(values: Values, level: float = 0.95) -> Estimate:

@@ -60,9 +60,7 @@ def _warnings(basis: ValidityBasis) -> list[str]:
     """The caveats of the runs, and what the experiment itself lacks."""
     warnings = [caveat.text for caveat in basis_caveats(basis) if caveat.id not in _HAS_CHECK]
     if basis.replicates is not None and basis.replicates < checks.REPLICATES:
-        warnings.append(
-            f"there are {basis.replicates} replicates; fewer than {checks.REPLICATES} are for looking around."
-        )
+        warnings.append(f"replicates: {basis.replicates}; fewer than {checks.REPLICATES} are for looking around.")
     failure = next((evidence["failed"] for _, evidence in basis.witnesses if "failed" in evidence), None)
     if failure:
         warnings.append(f"the answers of some runs could not be examined: {failure}")

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.base.formatting import time_of_day
+from populace.base.formatting import plural, time_of_day
 from populace.engine.scenario import Field, ReportTable, metric
 from populace.minds import Line, Memory, Talk
 from populace.people import HEARD, Id, People
@@ -190,7 +190,7 @@ class Party(TownLife):
         awake = int((~self.asleep).sum())
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
         talks, know = self.conversation_count, len(self.news.knows)
-        far = f"{awake} awake · {talks} conversations · {know} know of the party: {knowing}"
+        far = f"{awake} awake · {plural(talks, 'conversation')} · {know} know of the party: {knowing}"
         utterances = [f"  {line}" for line in self.utterances_now[-4:]]
         if len(self.ids) > 60:
             return [far, *utterances, ""]

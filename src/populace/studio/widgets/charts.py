@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import polars as pl
 from nicegui import ui
 
+from populace.base.foreign_columns import csv_table
 from populace.runs.charts import PALETTE
 from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text
@@ -74,7 +75,7 @@ class Chart:
 
     def save_data(self) -> None:
         """Have the browser save the data as CSV."""
-        ui.download.content(self.table.write_csv(), f"{self.name}.csv", "text/csv")
+        ui.download.content(csv_table(self.table).write_csv(), f"{self.name}.csv", "text/csv")
 
 
 def line_chart(

@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
+from populace.broker import money_text
 from populace.questions import LOW_MASS
 from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, ModelCall, form_fields
@@ -194,7 +195,7 @@ def _call(call: ModelCall) -> None:
         figure(f"{call.prompt_tokens:,} + {call.completion_tokens:,}", "tokens read + written")
         cost, price = "unknown", "no price is known for this model"
         if call.cost is not None:
-            cost = f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0"
+            cost = money_text(call.cost, 6) if call.cost else "none"
             price = "free" if call.cost == 0 else "by the price table"
         figure(cost, "cost", note=price)
         if call.seconds is not None:

@@ -8,6 +8,7 @@ from functools import partial
 
 from nicegui import ui
 
+from populace.broker import cost_text
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.runs.overview import RunOverview
@@ -115,7 +116,7 @@ def _numbers(facts: RunOverview) -> None:
         ui.label(f"{facts.steps}{planned} steps")
         if facts.state in ("running", "pausing", "paused") and facts.planned:
             ui.linear_progress(facts.steps / facts.planned, show_value=False).props("rounded").classes("w-full")
-        cost = f", cost {facts.usage.cost:.4g}" if facts.usage.cost else ", no cost known"
+        cost = f", {cost_text(facts.usage.cost, facts.price)}" if facts.usage.calls else ""
         ui.label(f"{facts.usage.calls:,} calls{cost}").classes("soft")
         if facts.invalid is not None:
             share = facts.invalid

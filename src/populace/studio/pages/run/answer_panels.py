@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
+from populace.broker import FREE, cost_text, currency, price_of
 from populace.runs import step_answers
 from populace.runs import usage as run_usage
 from populace.runs.reader import RunReader
@@ -155,15 +156,19 @@ class UsagePanel(Panel):
             self._rules = FrameTable(["outcome", ("rule", "rule or reason"), "replies"], key="rule")
 
     def _load(self, run: RunReader, step: int) -> Any:
-        return run_usage.usage_until(run, step), run_usage.cleanings_until(run, step)
+        prices = [price_of(model) for model in run.manifest.models]
+        return run_usage.usage_until(run, step), run_usage.cleanings_until(run, step), prices
 
     def _draw(self, data: Any) -> None:
-        usage, cleanings = data
+        usage, cleanings, prices = data
         total, step = usage.total, usage.step
+        priced = any(price not in (None, FREE) for price in prices)
+        unit = f" List prices are in {currency() or 'a currency that the price table does not name'}." if priced else ""
         self._summary.set_text(
-            f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, cost "
-            f"{total.cost:,.4g}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: {step.calls:,} "
-            f"calls, {step.reused:,} reused, {step.tokens:,} tokens, cost {step.cost:,.4g}."
+            f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, "
+            f"{cost_text(total.cost, *prices)}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: "
+            f"{step.calls:,} calls, {step.reused:,} reused, {step.tokens:,} tokens, {cost_text(step.cost, *prices)}."
+            f"{unit}"
         )
         self._table.element.set_visibility(usage.purposes.height > 0)
         self._table.show(usage.purposes)

@@ -7,6 +7,7 @@ from functools import partial
 from nicegui import ui
 
 from populace.base.formatting import duration, percent
+from populace.broker import money_text
 from populace.engine.run_control import pause, stop
 from populace.journal import Journal
 from populace.runs.overview import RunOverview
@@ -78,7 +79,9 @@ class RunHead:
             of_all = f"of {facts.invalid.n:,} answers invalid (95 %: {bounds})"
             self._put("answers invalid", percent(facts.invalid.value), of_all)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
-        cost = (f"{usage.cost:,.4g}", "cost") if facts.price else ("unknown", "cost: no price is known")
+        cost = ("unknown", "cost: no price is known") if facts.price is None else ("none", "cost")
+        if usage.cost:
+            cost = (money_text(usage.cost), "cost")
         self._put("cost", *cost)
         self._put("time", duration(facts.seconds), "computing")
         how = f"decides, temperature {facts.regime.temperature:g}"

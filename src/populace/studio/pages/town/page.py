@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.foreign_columns import csv_table
 from populace.studio.jobs import command
 from populace.studio.pages.town.data import TownRun, town_of
 from populace.studio.pages.town.elements import SPEEDS, TownMap, TownTree
@@ -128,7 +129,7 @@ class _TownPage:
         """An entry of the menu that saves a table as CSV."""
 
         async def save() -> None:
-            content = (await asyncio.to_thread(table)).write_csv().encode()
+            content = csv_table(await asyncio.to_thread(table)).write_csv().encode()
             ui.download.content(content, f"{self.name}-{name}.csv", "text/csv")
 
         ui.menu_item(f"{text}, CSV", notify_errors(save))
