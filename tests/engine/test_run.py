@@ -133,6 +133,11 @@ def test_a_fork_can_hand_over_to_the_rule(shirts_run: Run) -> None:
     assert forked.usage().calls == 0
 
 
+def test_a_fork_has_its_own_date_and_not_its_parents(shirts_run: Run) -> None:
+    shirts_run.manifest.created = "2020-01-01T00:00:00+00:00"
+    assert shirts_run.fork(1, decider="rule").manifest.created > "2026"
+
+
 @pytest.mark.parametrize("at", [0, 6])
 def test_a_fork_outside_the_run_is_refused(shirts_run: Run, at: int) -> None:
     with pytest.raises(UsageError, match="can be forked at 1 to 5"):

@@ -7,6 +7,8 @@ shown or sent, so that it can be read there and cannot act there.
 | to | function |
 |---|---|
 | a terminal, a log | `for_terminal`, `for_line` |
+| a command to copy | `for_shell` |
+| a picture | `for_figure` |
 | a page | `for_page` in a template that escapes, `for_html` elsewhere |
 | Markdown | `for_markdown` |
 | a spreadsheet | `for_cell`; `from_cell` reads it back |
@@ -22,6 +24,7 @@ import hashlib
 import html
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -81,6 +84,26 @@ def for_line(text: object) -> str:
         'one two three'
     """
     return " ".join(for_terminal(text).split())
+
+
+def for_shell(word: object) -> str:
+    """A word of a command that a reader may copy into a shell.
+
+    Example:
+        >>> for_shell("norms-1a2b"), for_shell("x; rm y")
+        ('norms-1a2b', "'x; rm y'")
+    """
+    return shlex.quote(for_line(word))
+
+
+def for_figure(text: object) -> str:
+    """Text for a title, a label or a legend of a picture: on one line, with dollar signs that begin no formula.
+
+    Example:
+        >>> for_figure("a $x$")
+        'a \\\\$x\\\\$'
+    """
+    return for_line(text).replace("$", r"\$")
 
 
 def for_page(value: object) -> object:

@@ -48,31 +48,6 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
-def text_of(value: Any) -> str:
-    """A value as a person would write it: words for yes, no and nothing, lists and mappings without their brackets.
-
-    Example:
-        >>> text_of(None), text_of(True), text_of([1, 2.50, "a"]), text_of({"max": [1, 2], "on": False}), text_of([])
-        ('none', 'yes', '1, 2.5, a', 'max = 1, 2; on = no', 'none')
-    """
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, dict):
-        return "; ".join(f"{name} = {text_of(each)}" for name, each in value.items()) or "none"
-    if isinstance(value, list | tuple):
-        return (
-            ", ".join(
-                f"({text_of(each)})" if isinstance(each, list | tuple | dict) else text_of(each) for each in value
-            )
-            or "none"
-        )
-    return str(value)
-
-
 def time_of_day(seconds: int) -> str:
     """The time of day of a number of seconds since any midnight.
 

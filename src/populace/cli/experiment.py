@@ -25,6 +25,7 @@ from populace.experiments.validation.basis import validity_basis
 from populace.experiments.validation.card import MARKS
 from populace.models import model_traits
 from populace.runs.caveats import basis_caveats
+from populace.statistics import p_text
 from populace.tools.estimate import estimate
 
 _FEW_ARMS = 12
@@ -73,11 +74,18 @@ def experiment_command(
     except InterruptedRunError as stop:
         stop.hint = f"Runs that ended are kept. Continue with: {again}"
         raise
-    code = 0 if results.state == "complete" else 5
+    code = _exit_code(results)
     if as_json():
         report_json(results_document(results) | {"design": design}, result_caveats(results), code=code)
     show_results(results, again)
     return code
+
+
+def _exit_code(results: Results) -> int:
+    """0 for a complete experiment, 5 for one that can be continued, 1 where every run failed."""
+    if results.state != "complete":
+        return 5
+    return 1 if results.runs.height and results.failures.height == results.runs.height else 0
 
 
 class ExperimentDisplay(ExperimentObserver):
@@ -175,7 +183,7 @@ def show_results(results: Results, command: str) -> None:
     if results.state != "complete" or results.failures.height:
         out.print_line("  ", dim("continue:"), f"  {command}{(' --retry' if results.failures.height else '')}")
     print_validity(card)
-    out.print_line("  ", dim("report:"), f"  populace report {results.name}")
+    out.print_line("  ", dim("report:"), f"  {command_line('report', results.name)}")
     out.print_line("  ", dim("in Python:"), f"  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
 
@@ -184,13 +192,35 @@ def _show_outcome(results: Results, name: str) -> None:
         if results.runs[name].dtype == pl.String:
             table(results.probabilities(name).drop("seeds"), f"{name}: how often each outcome came about")
             return
-        table(results.outcome(name).drop("seeds"), name)
+        means = results.outcome(name)
+        shown = means.drop("seeds", "method")
+        table(shown, f"{name}, 95 % intervals{' of shares (Wilson)' if results.is_share(name) else ''}")
+        missing = int(results.runs.filter(pl.col("status") == "complete")[name].null_count())
+        if missing:
+            text = f"{plural(missing, 'complete run')} gave no value and {'is' if missing == 1 else 'are'} not counted"
+            out.print_line("  ", dim(text))
         if not results.experiment.design.sampled:
-            effects = results.effects(name).drop("seeds", "mean", "baseline_mean", "standardised", "method")
+            effects = results.effects(name)
             out.print_line()
-            table(effects, f"Effects on {name}, 95 % intervals")
+            columns = effects.drop("seeds", "mean", "baseline_mean", "standardised", "method")
+            texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
+            table(
+                columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}),
+                f"Effects on {name}, 95 % intervals",
+            )
+            same = effects.filter(pl.col("p").is_null())
+            if same.height:
+                out.print_line("  ", dim(_no_p(same.height, effects.height)))
     except PopulaceError as error:
         warn(f"{name}: {error.what}")
+
+
+def _no_p(same: int, total: int) -> str:
+    subject = "The effect" if total == 1 else f"{same} of {total} effects"
+    verb = "has" if same == 1 else "have"
+    return (
+        f"{subject} {verb} no p value (–): every replicate gave the same difference, so nothing varies to test against"
+    )
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:

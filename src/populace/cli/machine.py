@@ -3,6 +3,7 @@
 import importlib.util
 import platform
 import shutil
+from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
@@ -10,16 +11,18 @@ import click
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.base.formatting import plural
-from populace.broker import price_file, price_of
+from populace.broker import currency, price_file, price_of
+from populace.broker.prices import EXAMPLE, Price
 from populace.cli.options import ScenarioCommand, command, current_workspace, option
-from populace.cli.output import bold, facts, out, report_json, row_table, warn
-from populace.cli.progress import fetch_artifacts, fetch_hub_file
+from populace.cli.output import bold, dim, facts, out, report_json, row_table, warn
+from populace.cli.progress import fetch_artifacts, fetch_hub_file, fetch_missing_models
 from populace.engine.discovery import find_scenario
 from populace.engine.session import run_to_end
 from populace.engine.workspace import Workspace
-from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, model_traits, open_model
+from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, check_model, model_traits, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
-from populace.tools.doctor import Diagnosis, diagnose
+from populace.tools.doctor import TRIAL_MODEL, Diagnosis, diagnose
+from populace.tools.model_check import check_abilities
 
 
 @command("studio", json=False)
@@ -60,7 +63,7 @@ def models_command(model: str | None, fetch: bool) -> None:
             "forms": MODEL_FORMS,
             "embedded": _artifact_document(SMOLLM2),
             "embedder": _artifact_document(MINILM_WEIGHTS),
-            "prices": {"file": str(prices), "exists": priced},
+            "prices": {"file": str(prices), "exists": priced, "currency": currency()},
         }
     )
     out.print_line(bold("Models"), " are named with --model:")
@@ -71,8 +74,20 @@ def models_command(model: str | None, fetch: bool) -> None:
         out.print_line("\n", bold(artifact.name), f" ({artifact.licence}){role}: {there}")
         facts([("file", str(artifact.path)), ("sha256", artifact.sha256)])
     out.print_line("\n", bold("Prices"), " for budgets in money: a TOML file that you keep")
-    form = '["openai:gpt-*"]  prompt = 0.15  completion = 0.60   money for a million tokens'
-    facts([("file", f"{prices}{'' if priced else '  (not there yet)'}"), ("form", form)])
+    facts([("file", f"{prices}{'' if priced else '  (not there yet)'}")])
+    out.print_line("  It looks like this, with money for a million tokens read and written:")
+    for line in EXAMPLE.splitlines():
+        out.print_line(f"    {line}" if line else "")
+    out.print_line("\n", dim("  what a model can do: "), " populace doctor --model MODEL")
+
+
+def _price_text(price: Price | None) -> str:
+    if price is None:
+        return "unknown: the price table does not have it"
+    if not price.prompt and not price.completion:
+        return "none"
+    unit = currency() or "(currency not named)"
+    return f"{price.prompt:g} {unit} for a million tokens read, {price.completion:g} written"
 
 
 def _fetch_model(spec: str) -> None:
@@ -117,7 +132,7 @@ def _check_model(spec: str) -> None:
             ),
             ("begins replies", "yes" if able.lead else "no"),
             ("JSON schema", "yes" if able.schema else "no"),
-            ("price", str(price_of(spec) or "none known")),
+            ("price", _price_text(price_of(spec))),
         ]
     )
     warn(*model.notes)
@@ -125,9 +140,18 @@ def _check_model(spec: str) -> None:
 
 @command("doctor", cls=ScenarioCommand)
 @click.argument("scenario", required=False)
-def doctor_command(scenario: str | None, **options: Any) -> int:
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="Check this model with at most four small calls: key, address, log-probabilities, JSON schema, seed. With a "
+    f"scenario, the model of both trial runs.  [default: no model is checked; trial runs use {TRIAL_MODEL}]",
+)
+def doctor_command(scenario: str | None, model: str | None, **options: Any) -> int:
+    if model is not None:
+        check_model(model)
+        fetch_missing_models(model)
     if scenario is None:
-        return _check_machine(current_workspace())
+        return _check_machine(current_workspace()) if model is None else _check_abilities(model)
     scenario_class = find_scenario(scenario)
     arguments = []
     for name in scenario_class.parameter_model().model_fields:
@@ -137,7 +161,7 @@ def doctor_command(scenario: str | None, **options: Any) -> int:
             arguments.append(f"--{flag}" if value else f"--no-{flag}")
         elif value is not None:
             arguments += [f"--{flag}", str(value)]
-    diagnosis = diagnose(scenario, scenario_class, arguments)
+    diagnosis = diagnose(scenario, scenario_class, arguments, model=model or TRIAL_MODEL)
     difference, code = diagnosis.comparison.first_difference, 0 if diagnosis.deterministic else 6
     document = {name: getattr(diagnosis, name) for name in ("deterministic", "steps", "digests")}
     suspects = [suspect.__dict__ for suspect in diagnosis.suspects]
@@ -145,6 +169,20 @@ def doctor_command(scenario: str | None, **options: Any) -> int:
     report_json(document, code=code)
     _show_diagnosis(scenario, diagnosis)
     return code
+
+
+def _check_abilities(spec: str) -> int:
+    """Check what a model can do; returns the exit code. What is missing is no failure."""
+    with closing(current_workspace().store()) as store:
+        checks = check_abilities(spec, store)
+    report_json({"model": spec, "checks": [check.__dict__ for check in checks]})
+    out.print_line(bold(spec), " answers")
+    marks = {"yes": ("✓", "green"), "no": ("✗", "red"), "unknown": ("?", "yellow")}
+    for check in checks:
+        out.print_line("  ", marks[check.state], f" {check.name:<17} {check.result}")
+        if check.meaning:
+            out.print_line(" " * 22, dim(f"so {check.meaning}"))
+    return 0
 
 
 def _show_diagnosis(name: str, diagnosis: Diagnosis) -> None:

@@ -10,6 +10,7 @@ import click
 import pydantic
 
 from populace.base.errors import ParameterError, PopulaceError
+from populace.base.foreign import for_line
 from populace.broker import CallSettings
 from populace.cli import COMMANDS
 from populace.cli.output import AS_JSON
@@ -103,7 +104,7 @@ def command_line(*words: str) -> str:
     """
     place: Workspace | None = click.get_current_context().meta.get(_WORKSPACE)
     where = [] if place is None or place.folder == Workspace().folder else ["--workspace", str(place.folder)]
-    return shlex.join(["populace", *words, *where])
+    return shlex.join(["populace", *map(for_line, words), *where])
 
 
 def run_argument(name: str = "run", kind: type[RunReader] = RunReader) -> Callable[[CommandT], CommandT]:

@@ -4,6 +4,7 @@ All that a command prints passes through here, and here through `populace.base.f
 line that is to stand out is a text with a style, so brackets in a name or an answer are only brackets.
 """
 
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -180,9 +181,11 @@ def show_changes(lines: Iterable[str]) -> None:
 
 
 def cell_text(value: Any) -> str:
-    """A value of a table in words; floats are rounded to four digits."""
-    if value is None:
+    """A value of a table in words; floats are rounded to four digits, and what is no number is a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, float):
+        if math.isinf(value):
+            return "∞" if value > 0 else "-∞"
         return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
     return str(value)

@@ -10,7 +10,7 @@ import polars as pl
 from rich.text import Text
 
 from populace.base.errors import UsageError
-from populace.base.foreign import for_line
+from populace.base.foreign import for_line, for_shell
 from populace.base.formatting import percent, plural
 from populace.cli.options import call_options, call_settings, command, current_workspace, option
 from populace.cli.output import bold, dim, facts, out, report_json, table, warn
@@ -106,7 +106,7 @@ def _show_study(study: Study) -> None:
     report_json({"study": study.name, "folder": str(study.folder), "pairs": len(study.pairs), "arms": dict(arms)})
     counts = ", ".join(f"{count} of {arm}" for arm, count in arms)
     out.print_line(bold(study.name), f"  {plural(len(study.pairs), 'pair')} ({counts}), kept in {study.folder}")
-    out.print_line("  ", dim("to rate them:"), f"  populace discern --study {study.name} --rater NAME")
+    out.print_line("  ", dim("to rate them:"), f"  populace discern --study {for_shell(study.name)} --rater NAME")
 
 
 def _rate_by_hand(pairs: Sequence[Pair], ratings: Ratings, rater: str) -> None:

@@ -1,7 +1,6 @@
 """Commands that read runs: list, show, compare and export."""
 
 import difflib
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.formatting import percent, plural
 from populace.cli.decisions import decision_document, show_decision
-from populace.cli.options import command, current_workspace, option, run_argument
+from populace.cli.options import command, command_line, current_workspace, option, run_argument
 from populace.cli.output import (
     as_json,
     bold,
@@ -36,6 +35,7 @@ from populace.runs.compare import compare
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import value_text
 from populace.runs.step_events import event_text
 
 
@@ -79,8 +79,8 @@ def _show_biography(run: RunReader, person: Biography) -> None:
             best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
             table(best.select("memory", "step", "importance", "text", "evidence"), f"{title}: {rows.height}", limit=8)
     step = int(person.decisions["step"][0]) if person.decisions.height else 1
-    command = f"populace why {run.name} --step {step} --person {shlex.quote(person.name)}"
-    out.print_line("  ", dim("why did they decide so:"), f"  {command}")
+    why = command_line("why", run.name, "--step", str(step), "--person", person.name)
+    out.print_line("  ", dim("why did they decide so:"), f"  {why}")
 
 
 @command("show", code="optional")
@@ -135,8 +135,8 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
         rows = [(d.step, d.question["text"], d.value, d.status) for d in decisions]
         who = decisions[0].person.get("name", person)
         row_table(["step", "question", "answer", "status"], rows, f"{who} in {run.name}")
-        one = f"--step {decisions[0].step} --person {shlex.quote(person)}"
-        out.print_line("  ", dim("open one:"), f"  populace show {run.name} {one}")
+        one = command_line("show", run.name, "--step", str(decisions[0].step), "--person", person)
+        out.print_line("  ", dim("open one:"), f"  {one}")
     else:
         for decision in decisions:
             show_decision(run, decision)
@@ -152,7 +152,7 @@ def compare_command(first: RunReader, second: RunReader) -> int:
     document |= {"first": first.name, "second": second.name, "parting": difference and difference.__dict__}
     report_json(document, code=code)
     out.print_line(bold(first.name), " and ", bold(second.name))
-    rows = [(name, f"{a}  →  {b}") for name, (a, b) in comparison.settings.items()]
+    rows = [(name, f"{value_text(a)}  →  {value_text(b)}") for name, (a, b) in comparison.settings.items()]
     facts(rows or [("settings", "the same")])
     if difference is None:
         out.print_line(f"  every recorded decision of {plural(min(comparison.steps) - 1, 'shared step')} is equal")

@@ -134,7 +134,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print_line(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
 @command("stop")
@@ -142,4 +142,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print_line(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")
+    out.print_line(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")

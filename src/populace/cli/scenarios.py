@@ -10,6 +10,8 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.foreign import for_shell
+from populace.base.foreign_columns import csv_table
 from populace.base.formatting import duration, plural
 from populace.broker import Usage, currency, money_text, price_of
 from populace.cli.options import (
@@ -17,6 +19,7 @@ from populace.cli.options import (
     call_options,
     call_settings,
     command,
+    command_line,
     current_workspace,
     model_option,
     option,
@@ -27,6 +30,7 @@ from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
+from populace.journal.segments import writing
 from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
@@ -64,11 +68,17 @@ def scenarios_command(scenario: str | None) -> None:
 
 def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
     out.print_line(bold(document["title"]), f"  {document['summary']}")
-    facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
+    facts(
+        [
+            ("metrics", ", ".join(document["metrics"])),
+            ("chart", ", ".join(document["chart"])),
+            ("card", document["card"] or "none"),
+        ]
+    )
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
     out.print_line()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
-    out.print_line("\n  ", dim("run it:"), f"  populace run {name}")
+    out.print_line("\n  ", dim("run it:"), f"  {command_line('run', name)}")
 
 
 def _form(parameter: Parameter) -> str:
@@ -100,7 +110,10 @@ def report_estimate(scenario: Scenario, model: str) -> None:
     document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
     report_json(document | {"model": model, "currency": currency()})
     title = type(scenario).title()
-    out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
+    trials = f"{plural(result.runs, 'trial run')} on random answers"
+    if result.trial_steps is not None:
+        trials = f"the first {result.trial_steps} of {result.steps} steps of {trials}; the rest is extrapolated"
+    out.print_line(bold(title), f" on {model}, estimated from {trials}")
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
         "decisions": _span(result.decisions),
@@ -135,14 +148,18 @@ def new_command(name: str, community: bool) -> None:
     if community:
         from populace.scenarios.forum import shipped_designs
 
-        text = shipped_designs()["repair-bench"].read_text(encoding="utf-8")
-        what, steps = "a community to change", {f"populace run forum --design {path}": ""}
+        text = shipped_designs()["shared-garden"].read_text(encoding="utf-8")
+        what = "the design of a community, people who share a garden, for you to change"
+        steps = {
+            f"populace run forum --design {for_shell(path)} --model scripted:cast": "at once, written by a script",
+            f"populace run forum --design {for_shell(path)}": "on the embedded model",
+        }
     elif path.stem.replace("-", "_").isidentifier():
         text, what = scenario_file(path.stem), "a scenario that runs"
         steps = {
-            f"populace run {path} --model scripted:uniform": "at once, on random answers",
-            f"populace run {path}": "on the embedded model",
-            f"populace doctor {path}": "check that it repeats",
+            f"populace run {for_shell(path)} --model scripted:cast": "at once, with answers of a script",
+            f"populace run {for_shell(path)}": "on the embedded model",
+            f"populace doctor {for_shell(path)}": "check that it repeats",
         }
     else:
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
@@ -180,7 +197,11 @@ def probe_command(
     if chart:
         draw_probe(result, Path(chart))
     if target:
-        result.table.write_parquet(target) if target.endswith(".parquet") else result.table.write_csv(target)
+        with writing(Path(target)):
+            if target.endswith(".parquet"):
+                result.table.write_parquet(target)
+            else:
+                csv_table(result.table).write_csv(target)
     _show_probe(result, session.usage, chart)
 
 

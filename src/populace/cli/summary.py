@@ -1,21 +1,23 @@
 """What a command says about a run: when it is over, and when it is shown again."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
+from populace.base.errors import PopulaceError, StorageError, UntrustedCodeError, UsageError
 from populace.base.formatting import duration, percent, plural
 from populace.broker import cost_text
+from populace.cli.options import command_line
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
 from populace.runs import charts
 from populace.runs.caveats import caveats
+from populace.runs.hours import hourly
 from populace.runs.overview import RunOverview, overview
+from populace.runs.purposes import invalid_by_purpose, invalid_text
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run, parameters_text
 
@@ -37,6 +39,7 @@ def run_document(run: RunReader) -> dict[str, Any]:
         "digest": run.digest,
         "usage": summary.usage.to_json(),
         "metrics": run.metrics,
+        "invalid_by_purpose": invalid_by_purpose(run),
         "warnings": summary.caveats,
     }
 
@@ -52,7 +55,8 @@ def show_run(run: RunReader) -> None:
     metrics = run.metrics
     if metrics.width > 1:
         out.print_line()
-        table(metrics)
+        rows = hourly(run, metrics)
+        table(rows, limit=40 if rows.height == metrics.height else 60)
         out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
@@ -84,6 +88,7 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
         ("decided by", who),
         ("seed", f"{regime.seed}, temperature {regime.temperature:g}"),
         ("answers", f"{summary.answers:,}: {summary.statuses_text}" if summary.answers else "none yet"),
+        *([("invalid", invalid_text(run))] if summary.invalid_share else []),
         ("calls", calls),
         ("time", duration(summary.seconds)),
     ]
@@ -130,12 +135,12 @@ def _parameters_text(run: RunReader) -> str:
 
 def show_finished_run(run: Run, chart: bool) -> None:
     """Print a run that came to its end, with its chart and what to do next."""
-    picture = _chart(run) if chart else None
-    more = scenario_class(run).pictures(run, run.folder) if chart and charts.available() else []
+    picture, more, problem = _pictures(run) if chart and charts.available() else (None, [], [])
     if as_json():
         files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        report_json(run_document(run) | files, caveats(run))
+        report_json(run_document(run) | files, [*caveats(run), *problem])
     show_run(run)
+    warn(*problem)
     out.print_line()
     out.print_line("  ", dim("run"), f"    {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
     if picture:
@@ -144,14 +149,19 @@ def show_finished_run(run: Run, chart: bool) -> None:
         out.print_line("  ", dim(path.stem), f"  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    out.print_line(
-        "  ", dim("open a decision:"), f"  populace show {run.name} --step 1 --person {shlex.quote(str(who))}"
-    )
+    example = command_line("show", run.name, "--step", "1", "--person", str(who))
+    out.print_line("  ", dim("open a decision:"), f"  {example}")
+
+
+def _pictures(run: Run) -> tuple[Path | None, list[Path], list[str]]:
+    """The chart of a run, the pictures of its scenario, and why there are none where they cannot be written."""
+    try:
+        return _chart(run), list(scenario_class(run).pictures(run, run.folder)), []
+    except StorageError as error:
+        return None, [], [f"The pictures of the run were not written: {error}"]
 
 
 def _chart(run: Run) -> Path | None:
-    if not charts.available():
-        return None
     try:
         metrics = scenario_class(run).chart
         return charts.draw_run(run, run.folder / "chart.png", metrics)

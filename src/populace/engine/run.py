@@ -34,7 +34,6 @@ from populace.journal import (
     Status,
     Stop,
     SwapModel,
-    author,
     environment,
     now,
     read_interventions,
@@ -160,7 +159,7 @@ class Run(RunReader):
         manifest.parent = Parent(run=self.name, at=at)
         manifest.status = Status()
         manifest.scenario_hash = type(scenario).source_hash()
-        manifest.environment["author"] = author()
+        manifest.environment, manifest.created = environment(), now()
         return manifest
 
     def trust(self) -> Run:

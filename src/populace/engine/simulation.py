@@ -26,6 +26,7 @@ from populace.base.errors import (
     StoppedError,
     UsageError,
 )
+from populace.base.foreign import for_shell
 from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import InquiryResult, RecordedStep, decide, rejected_prompts, replay
@@ -42,7 +43,7 @@ from populace.engine.scenario_code import (
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.stage import Stage
-from populace.journal import Intervention, Record, Regime, Stop, StopKind
+from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -167,6 +168,12 @@ class Simulation:
         except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
             self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop))
+            if stop.hint is None and isinstance(self.record, Journal):
+                name = self.record.name
+                stop.hint = (
+                    "Nothing that was paid for is lost. "
+                    f"Continue with open_run({name!r}).resume(), or with: populace resume {for_shell(name)}"
+                )
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
@@ -191,6 +198,11 @@ class Simulation:
     def calls_before(self) -> int:
         """How many calls had been made when the step under way began."""
         return self._last_usage.calls
+
+    @property
+    def step_under_way(self) -> int:
+        """The number of the step that is being made, or was made last; 0 during the setup."""
+        return self._current.number
 
     @property
     def replaying(self) -> bool:
@@ -368,7 +380,7 @@ class Simulation:
             missing = next((path for path in recorded_step.paths if path not in paths), None)
             raise ReplayMismatchError(
                 f"run {self.source.name}, step {number}: the scenario no longer asks the question at {missing}.",
-                f"Keep the old result: populace show {self.source.name}.",
+                f"Keep the old result: populace show {for_shell(self.source.name)}.",
                 step=number,
             )
         names = list(tables) if self.verify else ["metrics"]

@@ -17,7 +17,7 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
-from populace.journal.segments import UNREADABLE, collect_tables
+from populace.journal.segments import UNREADABLE
 from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "append_line",
     "author",
     "check_end",
-    "collect_tables",
     "damage",
     "environment",
     "now",

@@ -85,7 +85,8 @@ def committed_steps(steps: Path) -> list[int]:
             continue
         if entry.is_symlink():
             raise DamagedRunError(f"{steps.parent.name}: step {entry.name} is a link to another place.", _RESTORE)
-        if (steps / entry.name / COMMIT).is_file():
+        # A text in place of a path: runs have thousands of steps, and this is asked often.
+        if os.path.isfile(f"{entry.path}/{COMMIT}"):
             numbers.append(int(entry.name))
     numbers.sort()
     for before, after in itertools.pairwise(numbers):
@@ -130,7 +131,7 @@ def _check_commit(commit: Commit, step: int) -> None:
 
 def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
     """One table of a segment, or some of its columns; None where the step has none."""
-    path = _table_path(steps, commit, name)
+    path = table_path(steps, commit, name)
     if path is None:
         return None
     try:
@@ -141,11 +142,11 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
 
 def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     """One table of a segment, to be read in part; None where the step has none."""
-    path = _table_path(steps, commit, name)
+    path = table_path(steps, commit, name)
     return None if path is None else pl.scan_parquet(path)
 
 
-def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
+def table_path(steps: Path, commit: Commit, name: str) -> Path | None:
     """The file of a table, whose size was checked; None where the step has no such table."""
     file = f"{name}.parquet"
     if file not in commit.files:
@@ -153,14 +154,6 @@ def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
     path = steps / f"{commit.step:05d}" / file
     _check_size(path, commit.files[file][0], commit.step)
     return path
-
-
-def collect_tables(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Read several scanned tables at once."""
-    try:
-        return pl.collect_all(parts)
-    except UNREADABLE as error:
-        raise DamagedRunError(f"a table of the run cannot be read ({error}).", _MEND) from error
 
 
 def verify_segment(steps: Path, commit: Commit, previous: str) -> None:

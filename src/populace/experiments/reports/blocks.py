@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.foreign import for_file_name
 from populace.base.formatting import plural
 from populace.experiments.validation.card import ValidityCard
 
@@ -85,6 +86,11 @@ class Figure(Block):
     name: str
     svg: str
     caption: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file."""
+        return f"{for_file_name(self.name)}.svg"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The content of the report of an experiment."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import polars as pl
 import yaml
 
 from populace.base.errors import PopulaceError
+from populace.base.foreign import for_shell
 from populace.base.formatting import plural
 from populace.engine.discovery import recorded_scenario
 from populace.engine.scenario import Scenario
@@ -21,6 +21,7 @@ from populace.experiments.reports.document import Report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
+from populace.statistics import p_text
 from populace.statistics.intervals import mean_band
 
 _MAX_ROWS_DRAWN = 24
@@ -75,12 +76,14 @@ def _findings(results: Results) -> list[str]:
 
 
 def _sentence(row: dict[str, Any]) -> str:
+    if row["low"] is None or row["high"] is None:
+        return f"{row['arm']}: the values are too large for an interval."
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     if row["low"] <= 0 <= row["high"]:
         return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
     way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
-    sure = "" if math.isnan(p) else ", adjusted p < 0.001" if p < 0.001 else f", adjusted p = {p:.3f}"
+    sure = ", the same in every replicate" if p is None else f", adjusted p {p_text(p, equals='= ')}"
     return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}{sure}."
 
 
@@ -225,7 +228,7 @@ def _repeat(results: Results) -> Iterator[Block]:
     yield Prose([f"Save this as {file}:"])
     yield Code(experiment_yaml(experiment))
     yield Prose(["Then run it, and write this report again:"])
-    yield Code(f"populace experiment {file}\npopulace report {results.name}\n")
+    yield Code(f"populace experiment {for_shell(file)}\npopulace report {for_shell(results.name)}\n")
     digest = results.digest
     yield Prose([f"The same scenario, models and versions give the same table of runs; its digest is {digest}."])
     columns = [name for name in results.runs.columns if name not in ("run", "failure")]

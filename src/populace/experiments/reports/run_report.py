@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from populace.base.errors import PopulaceError
+from populace.base.foreign import for_shell
 from populace.base.formatting import plural
 from populace.engine.replay import scenario_class
 from populace.experiments.reports import figures
@@ -65,7 +66,7 @@ def _repeat(run: RunReader) -> Iterator[Block]:
     yield Heading("How to repeat it")
     if manifest.parent is not None or manifest.interventions:
         yield Prose(["This run forked or was intervened in; its manifest below says how. Replaying needs no model:"])
-        yield Code(f"populace replay {run.name}\n")
+        yield Code(f"populace replay {for_shell(run.name)}\n")
     else:
         words = ["populace", "run", manifest.scenario, "--seed", str(regime.seed), "--model", regime.model]
         words += ["--temperature", f"{regime.temperature:g}"]
@@ -76,7 +77,7 @@ def _repeat(run: RunReader) -> Iterator[Block]:
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             elif value is not None:
                 words += [f"--{flag}", value if isinstance(value, str) else json.dumps(value)]
-        yield Code(f"{shlex.join(words)}\npopulace report {run.name}\n")
+        yield Code(f"{shlex.join(words)}\npopulace report {for_shell(run.name)}\n")
     yield Heading("Manifest")
     yield Facts(origin_rows(run))
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")

@@ -1,6 +1,5 @@
 """The home page: every run and experiment of the workspace, the newest first."""
 
-import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -15,6 +14,7 @@ from populace.runs.overview import RunOverview
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.pages.home import example
 from populace.studio.shell.frame import chip, empty_state, frame, notify_errors, page_at, run_link, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
@@ -40,12 +40,12 @@ def register(studio: Studio) -> None:
 
             async def fill() -> None:
                 words = (field.value or "").strip()
-                names = await asyncio.to_thread(studio.library.matching, words)
+                names = await load(studio.library.matching, words)
                 pages = max(1, -(-len(names) // PAGE_SIZE))
                 state["page"] = min(state["page"], pages)
                 on_page = names[(state["page"] - 1) * PAGE_SIZE : state["page"] * PAGE_SIZE]
-                cards = await asyncio.to_thread(lambda: [studio.library.card(name) for name in on_page])
-                experiments = await asyncio.to_thread(studio.library.experiments)
+                cards = await load(lambda: [studio.library.card(name) for name in on_page])
+                experiments = await load(studio.library.experiments)
                 with refill(listing):
                     if not names and not words:
                         _welcome(studio)
