@@ -196,6 +196,11 @@ class Simulation:
         return self._last_usage.calls
 
     @property
+    def step_under_way(self) -> int:
+        """The number of the step that is being made, or was made last; 0 during the setup."""
+        return self._current.number
+
+    @property
     def replaying(self) -> bool:
         """Whether the step under way uses recorded answers."""
         return self._current.number < self.replay_until
