@@ -18,9 +18,11 @@ from populace.cli.options import (
     call_options,
     call_settings,
     command,
+    command_line,
     current_workspace,
     model_option,
     option,
+    recorded_model,
     run_argument,
 )
 from populace.cli.output import as_json, out, report_json, row_table, table, warn
@@ -66,8 +68,8 @@ def reply_options(command: CommandT) -> CommandT:
 
 def fork_settings(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     """The options as settings of a fork, once the model that it needs is there."""
-    regime = run.manifest.regime
-    fetch_missing_models((options["model"] or regime.model) if regime.decider == "model" else "")
+    if run.manifest.regime.decider == "model":
+        fetch_missing_models(recorded_model(run, options["model"]))
     return options | {"observer": RunDisplay()}
 
 
@@ -99,7 +101,7 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     if post is None:
         raise UsageError(
             "--post needs the number of the post that is answered.",
-            f"`populace export {run.name} page.html --format html` shows the posts with their numbers.",
+            f"`{command_line('export', run.name, 'page.html', '--format', 'html')}` shows the number of each post.",
         )
     if not any(options[name] is not None for name in ("as_", "person", "line")):
         raise UsageError("nobody is named who answers.", 'Give --as "a troll", --person NAME or --say "an answer".')
@@ -107,8 +109,8 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     thread = find_post(changed, post)["thread"]
     report_json({"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)})
     show_changed_thread(changed, post)
-    out.print(f"\n  [dim]the thread before:[/dim]  populace show {run.name} --thread {thread}")
-    out.print(f"  [dim]the thread now:[/dim]     populace show {changed.name} --thread {thread}")
+    out.print(f"\n  [dim]the thread before:[/dim]  {command_line('show', run.name, '--thread', str(thread))}")
+    out.print(f"  [dim]the thread now:[/dim]     {command_line('show', changed.name, '--thread', str(thread))}")
 
 
 @command("multiverse", code="needed")

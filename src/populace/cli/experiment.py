@@ -172,7 +172,7 @@ def show_results(results: Results, command: str) -> None:
     if results.state != "complete" or results.failures.height:
         out.print(f"  [dim]continue:[/dim]  {command}{' --retry' if results.failures.height else ''}")
     print_validity(card)
-    out.print(f"  [dim]report:[/dim]  populace report {results.name}")
+    out.print(f"  [dim]report:[/dim]  {command_line('report', results.name)}")
     out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
 

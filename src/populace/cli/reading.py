@@ -1,7 +1,6 @@
 """Commands that read runs: list, show, compare and export."""
 
 import difflib
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.formatting import percent
 from populace.cli.decisions import decision_document, show_decision
-from populace.cli.options import command, current_workspace, option, run_argument
+from populace.cli.options import command, command_line, current_workspace, option, run_argument
 from populace.cli.output import as_json, err, facts, out, report_json, report_rows, row_table, show_changes, table, warn
 from populace.cli.summary import report_tables, run_document, show_run, untrusted_notes
 from populace.cli.trust import trust_command
@@ -28,7 +27,7 @@ from populace.runs.step_events import event_text
 @command("list")
 def list_command() -> None:
     place = current_workspace()
-    empty = f"There are no runs in {place.runs}. Begin with: populace run norms"
+    empty = f"There are no runs in {place.runs}. Begin with: {command_line('run', 'norms')}"
     report_rows(place.names(), lambda name: _row(RunReader(place.open(name))), empty, newest="created")
 
 
@@ -65,7 +64,7 @@ def _show_biography(run: RunReader, person: Biography) -> None:
             best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
             table(best.select("memory", "step", "importance", "text", "evidence"), f"{title}: {rows.height}", limit=8)
     step = int(person.decisions["step"][0]) if person.decisions.height else 1
-    command = f"populace why {run.name} --step {step} --person {shlex.quote(person.name)}"
+    command = command_line("why", run.name, "--step", str(step), "--person", person.name)
     out.print(f"  [dim]why did they decide so:[/dim]  {command}")
 
 
@@ -121,8 +120,8 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
         rows = [(d.step, d.question["text"], d.value, d.status) for d in decisions]
         who = decisions[0].person.get("name", person)
         row_table(["step", "question", "answer", "status"], rows, f"{who} in {run.name}")
-        one = f"--step {decisions[0].step} --person {shlex.quote(person)}"
-        out.print(f"  [dim]open one:[/dim]  populace show {run.name} {one}")
+        one = command_line("show", run.name, "--step", str(decisions[0].step), "--person", person)
+        out.print(f"  [dim]open one:[/dim]  {one}")
     else:
         for decision in decisions:
             show_decision(run, decision)

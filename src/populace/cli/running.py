@@ -12,14 +12,16 @@ from populace.cli.options import (
     call_options,
     chart_option,
     command,
+    command_line,
     current_workspace,
     interventions_option,
     parameter_value,
     parameters,
+    recorded_model,
     run_argument,
     settings_options,
 )
-from populace.cli.output import err, out, report_json
+from populace.cli.output import err, out, report_json, warn
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
 from populace.engine.discovery import find_scenario
@@ -27,7 +29,7 @@ from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.scenario import Scenario
-from populace.journal import RunSettings
+from populace.journal import RunSettings, check_end
 from populace.runs.reader import RunReader
 from populace.tools.describe import parameters_of
 
@@ -63,8 +65,7 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
         report_json({"run": run.name, "asked": "go on"})
         return
     else:
-        regime = run.manifest.regime
-        fetch_missing_models(regime.model if regime.decider == "model" else "")
+        fetch_missing_models(recorded_model(run))
         with _resumable_run() as display:
             run.resume(observer=display, **options)
     show_finished_run(run, chart)
@@ -78,9 +79,13 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
 @click.option("--into", metavar="FOLDER", help="Write the replayed journal there.")
 def replay_command(run: Run, verify: bool, into: str | None) -> None:
     steps = run.replay(verify=verify, into=into, observer=RunDisplay()).steps[-1]
-    report_json({"run": run.name, "steps": steps, "verified": verify, "digest": run.digest, "into": into})
+    bound = check_end(run.journal)
+    notes = [] if bound else ["the end of this journal is not bound: a missing last step would not be noticed."]
+    document = {"run": run.name, "steps": steps, "verified": verify, "bound": bound, "digest": run.digest, "into": into}
+    report_json(document, notes)
     how = "every table and every draw is equal" if verify else "every question and prompt is equal"
     out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
+    warn(*notes)
 
 
 @command("fork", code="needed")
@@ -95,7 +100,8 @@ def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **opt
     regime = run.manifest.regime
     parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
-    fetch_missing_models((options["model"] or regime.model) if decider == "model" else "")
+    if decider == "model":
+        fetch_missing_models(recorded_model(run, options["model"]))
     with _resumable_run() as display:
         forked = run.fork(at, parameters=parameters, observer=display, **options)
     show_finished_run(forked, chart)
@@ -107,9 +113,10 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except StoppedError as error:
+    except (StoppedError, UsageError) as error:
         if display.run_name:
-            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+            resume = f"Nothing that was paid for is lost. Continue with: {command_line('resume', display.run_name)}"
+            error.hint = f"{error.hint}\n  {resume}" if error.hint and isinstance(error, UsageError) else resume
         raise
 
 
@@ -130,7 +137,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print(f"{run.name} waits after the step under way. Continue with: populace resume {run.name}")
+    out.print(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
 @command("stop")
@@ -138,4 +145,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print(f"{run.name} stops after the calls under way. Continue with: populace resume {run.name}")
+    out.print(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")

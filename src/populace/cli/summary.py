@@ -1,6 +1,5 @@
 """What a command says about a run: when it is over, and when it is shown again."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from populace.cli.output import as_json, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
+from populace.engine.workspace import Workspace, command_text
 from populace.runs import charts
 from populace.runs.caveats import caveats
 from populace.runs.overview import RunOverview, overview
@@ -36,6 +36,8 @@ def run_document(run: RunReader) -> dict[str, Any]:
         "digest": run.digest,
         "usage": summary.usage.to_json(),
         "metrics": run.metrics,
+        "damage": summary.damage or None,
+        "bound": summary.bound,
         "warnings": summary.caveats,
     }
 
@@ -49,7 +51,9 @@ def show_run(run: RunReader) -> None:
         highlight=False,
     )
     facts(_rows(run, summary))
-    warn(*summary.caveats)
+    warn(*([summary.damage] if summary.damage else []), *summary.caveats)
+    if not summary.bound:
+        out.print("  [dim]The end of this journal is not bound: it was written before ends were recorded.[/dim]")
     metrics = run.metrics
     if metrics.width > 1:
         out.print()
@@ -142,7 +146,9 @@ def show_finished_run(run: Run, chart: bool) -> None:
         out.print(f"  [dim]{path.stem}[/dim]  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    out.print(f"  [dim]open a decision:[/dim]  populace show {run.name} --step 1 --person {shlex.quote(str(who))}")
+    if run.steps[-1]:
+        decision = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", "1", "--person", str(who))
+        out.print(f"  [dim]open a decision:[/dim]  {decision}")
 
 
 def _chart(run: Run) -> Path | None:

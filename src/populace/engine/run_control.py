@@ -8,6 +8,7 @@ import os
 import signal
 
 from populace.base.errors import UsageError
+from populace.engine.workspace import Workspace, command_text
 from populace.journal import Journal
 
 
@@ -34,7 +35,7 @@ def _under_way(journal: Journal, done: str) -> int:
     if writer is None:
         raise UsageError(
             f"{journal.name} is not under way, so it cannot be {done}.",
-            f"`populace resume {journal.name}` goes on with it."
+            f"`{command_text(Workspace.of(journal).folder, 'resume', journal.name)}` goes on with it."
             if journal.manifest.status.state != "complete"
             else "It is complete.",
         )

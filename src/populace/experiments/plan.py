@@ -56,10 +56,14 @@ class StoppingRule(pydantic.BaseModel):
 
 def _read_outcomes(outcomes: Any) -> Any:
     items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
+    if not isinstance(items, (list, tuple)):
+        raise ValueError("outcomes are a list, such as [share_blue]")
     return [Outcome.read(each) if isinstance(each, str) else each for each in items]
 
 
 def _read_factors(factors: Any) -> Any:
+    if not isinstance(factors, Mapping):
+        raise ValueError("factors map each name to its levels, such as {seed_share: [0.2, 0.8]}")
     return {name: Factor.read(str(name), levels) for name, levels in dict(factors).items()}
 
 

@@ -17,12 +17,12 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
-from populace.journal.segments import UNREADABLE, collect_tables
+from populace.journal.segments import READ_ERRORS, collect_tables
 from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
 
 __all__ = [
     "DECIDERS",
-    "UNREADABLE",
+    "READ_ERRORS",
     "AddPeople",
     "Announce",
     "AnyIntervention",
