@@ -38,6 +38,7 @@ from populace.people import People as People
 from populace.people import Person as Person
 from populace.people import draw_column as draw_column
 from populace.prompting import Variation as Variation
+from populace.questions import Allocation as Allocation
 from populace.questions import Answers as Answers
 from populace.questions import Choice as Choice
 from populace.questions import Form as Form
@@ -49,5 +50,7 @@ from populace.runs.compare import compare as compare
 from populace.runs.export import export as export
 from populace.runs.overview import overview as overview
 from populace.runs.reader import RunReader as RunReader
+from populace.surveys import Survey as Survey
+from populace.surveys import SurveyResults as SurveyResults
 from populace.tools.estimate import estimate as estimate
 from populace.tools.probe import probe as probe

@@ -15,7 +15,6 @@ from populace.base import foreign
 from populace.base.errors import PopulaceError
 from populace.base.foreign import (
     MAX_NAME_BYTES,
-    csv_table,
     for_cell,
     for_file_name,
     for_html,
@@ -27,9 +26,9 @@ from populace.base.foreign import (
     for_prompt,
     for_terminal,
     from_cell,
-    prompt_column,
     unique_names,
 )
+from populace.base.foreign_columns import csv_table, prompt_column
 from support.hostile import NESTED, ORDINARY, TOKENS, acting_parts, control_tokens_in, foreign_strings, is_formula
 
 STRINGS = foreign_strings(1500, surrogates=True)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,8 +11,9 @@ from typing import Any, TypeVar
 import pytest
 
 from populace import simulate
-from populace.base.errors import BudgetError, InterruptedRunError, ModelError, TooManyFailuresError, UsageError
+from populace.base.errors import BudgetError, InterruptedRunError, ModelError, ServiceError, UsageError
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Price, Usage, price_file, price_of
+from populace.journal import OnFailure
 from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request, Scripted
 from populace.scenarios.norms import Norms
 
@@ -71,11 +74,18 @@ def using(what: Callable[[Broker], Awaitable[T]], store: CallStore | None = None
     return asyncio.run(go())
 
 
-def fetched(model: Model, requests: Sequence[Request], store: CallStore | None = None, **limits: Any) -> Broker:
+def fetched(
+    model: Model,
+    requests: Sequence[Request],
+    store: CallStore | None = None,
+    *,
+    on_failure: OnFailure = "stop",
+    **limits: Any,
+) -> Broker:
     """The broker after one fetch."""
 
     async def fetch(broker: Broker) -> Broker:
-        await broker.fetch(await broker.model(model), requests, "test")
+        await broker.fetch(await broker.model(model), requests, "test", on_failure=on_failure)
         return broker
 
     return using(fetch, store, **limits)
@@ -149,41 +159,177 @@ def test_a_request_under_way_is_shared_and_not_sent_twice():
 def test_those_who_share_a_request_share_its_failure_and_may_ask_again():
     async def both(broker: Broker) -> list[Any]:
         running_model = await broker.model(model)
-        shared = await asyncio.gather(*(broker.fetch(running_model, [ask()], "test") for _ in range(2)))
-        return [*shared, await broker.fetch(running_model, [ask()], "test")]
+        fetch = functools.partial(broker.fetch, running_model, [ask()], "test", on_failure="record")
+        return [*await asyncio.gather(fetch(), fetch()), await fetch()]
 
     model = Recorder(lambda request: DOWN)
     assert [outcomes for _, outcomes in using(both)] == [[DOWN]] * 3
     assert len(model.requests) == 2
 
 
-def test_a_failure_is_counted_and_not_stored():
+def test_a_failure_that_is_recorded_is_counted_and_not_stored():
     store, model = MemoryCallStore(), Recorder(lambda request: DOWN if request == ask(1) else Reply("blue"))
-    broker = fetched(model, asks(3), store)
+    broker = fetched(model, asks(3), store, on_failure="record")
     assert (len(store), broker.usage.calls, broker.usage.failures) == (2, 2, 1)
-    fetched(model, asks(3), store)
+    fetched(model, asks(3), store, on_failure="record")
     assert Counter(model.requests)[ask(1)] == 2
 
 
-def test_twenty_failures_in_a_row_stop_the_run_with_their_reason():
+@pytest.mark.parametrize("count", [1, 2, 50])
+def test_one_failure_of_the_service_stops_with_its_reason_and_begins_no_further_call(count):
     model = Recorder(lambda request: DOWN)
-    with pytest.raises(TooManyFailuresError, match=r"20 calls to one failed .*the server is down"):
-        fetched(model, asks(50))
+    with pytest.raises(ServiceError, match=r"the service of one failed: the server is down"):
+        fetched(model, asks(count))
+    assert len(model.requests) == 1
+
+
+def test_everybody_who_waits_for_a_call_gets_the_failure_and_not_an_interruption():
+    async def both(broker: Broker) -> list[Any]:
+        running_model, other_model = await broker.model(model), await broker.model(other)
+        one = broker.fetch(running_model, asks(5), "test")
+        return await asyncio.gather(one, broker.fetch(other_model, asks(50), "test"), return_exceptions=True)
+
+    model, other = Recorder(lambda request: DOWN), Recorder(spec="other")
+    assert [type(error) for error in using(both)] == [ServiceError, ServiceError]
+    assert len(other.requests) < 50
+
+
+def test_a_budget_that_one_question_spends_stops_the_others_for_the_same_reason():
+    async def both(broker: Broker) -> list[Any]:
+        models = [await broker.model(model) for model in (Recorder(spec="one"), Recorder(spec="two"))]
+        fetches = (broker.fetch(model, asks(50), "test") for model in models)
+        return await asyncio.gather(*fetches, return_exceptions=True)
+
+    assert {type(error) for error in using(both, tokens=60)} == {BudgetError}
+
+
+def test_a_prompt_that_the_model_rejects_stops_nothing():
+    too_long = Failure("rejected", "the prompt is too long")
+    model = Recorder(lambda request: too_long if request == ask(1) else Reply("blue"))
+    broker = fetched(model, asks(30))
+    assert (broker.usage.calls, broker.usage.failures) == (29, 1)
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), TimeoutError(), OSError("no route")])
+def test_a_model_that_raises_an_error_of_the_system_is_a_service_that_failed(error):
+    def broken(request: Request) -> Reply:
+        raise error
+
+    with pytest.raises(ServiceError, match=type(error).__name__):
+        fetched(Recorder(broken), asks(3))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply("blue", (("blue", 5.0),)),
+        Reply("blue", (("blue", 1000.0),)),
+        Reply("blue", (("blue", math.inf),)),
+        Reply("blue", (("blue", math.nan),)),
+        Reply("blue", (("blue", -math.inf), ("green", -math.inf))),
+        Reply("blue", (("blue", -0.1), ("green", -0.1))),
+        Reply("blue", (("blue", "-0.1"),)),
+        Reply("blue", (("blue",),)),
+        Reply("blue", ((b"blue", -0.1),)),
+        Reply("blue", 7),
+        Reply(None),
+        Reply(b"blue"),
+        Reply("blue", (), "eaten"),
+        Reply("blue", (), []),
+        Reply("blue", (), "stop", -5, 1),
+        Reply("blue", (), "stop", 10**12, 1),
+        Reply("blue", (), "stop", 1.5, 1),
+        Reply("blue", (), "stop", True, 1),
+        Reply("blue", (), "stop", 1, None),
+        "blue",
+        None,
+    ],
+)
+def test_a_reply_that_cannot_be_true_is_a_failure_of_the_service_and_is_not_stored(reply):
+    store = MemoryCallStore()
+    with pytest.raises(ServiceError, match="malformed"):
+        fetched(Recorder(lambda request: reply if request == ask(1) else Reply("green")), asks(3), store)
+    assert len(store) == 1
+
+
+def test_what_an_engine_rounds_or_lists_twice_is_used():
+    tokens = (("blue", 1e-7), ("green", -14.0), ("\ud83d", -20.0), ("impossible", -math.inf))
+    twice = (("blue", -0.1), ("blue", -0.1), ("green", -3.0))
+
+    async def fetch(broker: Broker) -> list[ReplyOrFailure]:
+        return (await broker.fetch(await broker.model(model), [ask(0), ask(1)], "test"))[1]
+
+    model = Recorder(lambda request: Reply("x", tokens if request == ask(0) else twice, "length", 5, 1))
+    one, two = using(fetch)
+    assert one.tokens == (("blue", 1e-7), ("green", -14.0), ("?", -20.0), ("impossible", -math.inf))
+    assert two.tokens == (("blue", -0.1), ("green", -3.0))
+
+
+@pytest.mark.parametrize("file", [True, False], ids=["file", "memory"])
+def test_an_impossible_reply_that_an_earlier_version_stored_is_asked_for_again(file, tmp_path):
+    store = CallStore(tmp_path / "calls.sqlite") if file else MemoryCallStore()
+    bad = [(ask(number).key("one"), Reply("blue", (("blue", 1000.0),))) for number in range(2)]
+    store.put("one", [*bad, (ask(2).key("one"), Reply("blue", (("blue", -0.5),)))])
+
+    async def twice(broker: Broker) -> list[list[ReplyOrFailure]]:
+        running_model = await broker.model(model)
+        return [(await broker.fetch(running_model, asks(3), "test"))[1] for _ in range(2)]
+
+    model = Recorder(lambda request: Reply("green", (("green", -0.5),), "length", 5, 1))
+    first, second = using(twice, store)
+    assert [reply.text for reply in first] == [reply.text for reply in second] == ["green", "green", "blue"]
+    assert model.requests == asks(2)
+
+
+class Careless(Recorder):
+    """Yields whatever it is told to."""
+
+    def __init__(self, *batches: list[Any]) -> None:
+        super().__init__()
+        self.batches = batches
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        for batch in self.batches:
+            yield batch
+
+
+def test_a_model_that_leaves_a_request_out_is_a_service_that_failed():
+    with pytest.raises(ServiceError, match="gave no result"):
+        fetched(Careless([(0, Reply("blue"))]), asks(2))
+
+
+def test_of_two_replies_to_one_request_the_first_counts():
+    store = MemoryCallStore()
+    model = Careless([(1, Reply("a")), (1, Reply("b"))], [(1, Reply("c")), (0, Reply("d"))])
+    assert fetched(model, asks(2), store).usage.calls == 2
+    assert [reply.text for reply in store.get([request.key("one") for request in asks(2)]).values()] == ["d", "a"]
+
+
+@pytest.mark.parametrize("index", [-1, 2, 99])
+def test_a_reply_to_a_request_that_nobody_made_stops_with_words(index):
+    with pytest.raises(ModelError, match="did not get"):
+        fetched(Careless([(index, Reply("blue"))]), asks(2))
+
+
+def test_twenty_failures_in_a_row_stop_a_run_that_records_failures():
+    model = Recorder(lambda request: DOWN)
+    with pytest.raises(ServiceError, match=r"20 calls to one failed .*the server is down"):
+        fetched(model, asks(50), on_failure="record")
     assert len(model.requests) == 20
 
 
-def test_nineteen_failures_and_a_reply_do_not_stop_a_run():
+def test_nineteen_failures_and_a_reply_do_not_stop_a_run_that_records_them():
     model = Recorder(lambda request: Reply("blue") if request in (ask(19), ask(39)) else DOWN)
-    assert fetched(model, asks(58)).usage.failures == 56
+    assert fetched(model, asks(58), on_failure="record").usage.failures == 56
 
 
 def test_failures_in_a_row_are_counted_over_questions():
     async def often(broker: Broker) -> None:
         for number in range(30):
-            await broker.fetch(await broker.model(model), [ask(number)], "test")
+            await broker.fetch(await broker.model(model), [ask(number)], "test", on_failure="record")
 
     model = Recorder(lambda request: DOWN)
-    with pytest.raises(TooManyFailuresError):
+    with pytest.raises(ServiceError):
         using(often)
     assert len(model.requests) == 20
 
@@ -226,7 +372,34 @@ def test_questions_asked_at_the_same_time_share_one_budget_of_calls():
 def test_a_failure_among_the_last_calls_of_a_budget_still_ends_in_words():
     model = Recorder(lambda request: DOWN if request == ask(1) else Reply("blue"))
     with pytest.raises(BudgetError, match="the budget of 5 calls is reached"):
-        fetched(model, asks(10), calls=5)
+        fetched(model, asks(10), on_failure="record", calls=5)
+
+
+def test_tokens_that_a_service_does_not_count_are_estimated_marked_and_spend_the_budget():
+    usage = fetched(Recorder(lambda request: Reply("blue")), asks(3)).usage
+    assert (usage.calls, usage.estimated) == (3, 3)
+    assert usage.prompt_tokens >= 3 * len("Person 0000: which shirt?") / 4
+    assert usage.completion_tokens == 3 * 2
+    model = Recorder(lambda request: Reply("blue"))
+    with pytest.raises(BudgetError, match="tokens"):
+        fetched(model, asks(1000), tokens=200)
+    assert 2 <= len(model.requests) <= 10
+
+
+def test_a_tokeniser_counts_where_the_model_has_one():
+    class Counted(Recorder):
+        def count_tokens(self, texts: Sequence[str]) -> list[int]:
+            return [len(text.split()) for text in texts]
+
+    usage = fetched(Counted(lambda request: Reply("light blue")), [ask()]).usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (4 + 2 * 8, 2)
+
+
+def test_an_estimate_is_marked_in_the_store_too(tmp_path):
+    store = CallStore(tmp_path / "calls.sqlite")
+    fetched(Recorder(lambda request: Reply("blue")), [ask()], store)
+    reply = CallStore(tmp_path / "calls.sqlite").get([ask().key("one")])[ask().key("one")]
+    assert (reply.estimated, reply.prompt_tokens > 0) == (True, True)
 
 
 def test_a_halt_keeps_what_has_arrived_and_begins_no_more():
@@ -304,7 +477,7 @@ def test_attempts_that_were_repeated_are_counted_once_whoever_waits_for_them():
 def test_nothing_is_counted_as_under_way_once_a_fetch_is_over():
     async def fetch(broker: Broker) -> int:
         running_model = await broker.model(Recorder(lambda request: DOWN))
-        with pytest.raises(TooManyFailuresError):
+        with pytest.raises(ServiceError):
             await broker.fetch(running_model, asks(30), "test")
         return broker.under_way
 

@@ -241,4 +241,4 @@ def test_answers_that_cannot_be_read_are_counted_and_left_out() -> None:
     unreadable = table.head(1).with_columns(wrong=pl.lit(None, pl.Boolean), pair=pl.lit("x"))
     result = analyse_ratings(pl.concat([table, unreadable]))
     assert result.rates["answers"][0] == 10
-    assert any("1 answers could not be read" in note for note in result.notes)
+    assert any("1 answer could not be read" in note for note in result.notes)

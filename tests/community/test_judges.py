@@ -185,7 +185,7 @@ def test_runs_that_make_no_pairs_are_not_compared() -> None:
     before, after = rates_of(LAX, range(2), threads=2, replies=0), rates_of(GARDEN, range(1, 3), threads=2, replies=0)
     with pytest.raises(UsageError, match="seeds before are 0, 1 and after 1, 2"):
         design_effects(before, after)
-    with pytest.raises(UsageError, match="1 pairs of runs give no interval"):
+    with pytest.raises(UsageError, match="1 pair of runs cannot give an interval"):
         design_effects(before[:1], rates_of(GARDEN, range(1), threads=2, replies=0))
 
 

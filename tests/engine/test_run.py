@@ -11,7 +11,7 @@ from populace.base.errors import (
     InvalidAnswerError,
     ReplayMismatchError,
     ScenarioError,
-    TooManyFailuresError,
+    ServiceError,
     UsageError,
 )
 from populace.engine.simulation import Observer, Simulation
@@ -133,6 +133,11 @@ def test_a_fork_can_hand_over_to_the_rule(shirts_run: Run) -> None:
     assert forked.usage().calls == 0
 
 
+def test_a_fork_has_its_own_date_and_not_its_parents(shirts_run: Run) -> None:
+    shirts_run.manifest.created = "2020-01-01T00:00:00+00:00"
+    assert shirts_run.fork(1, decider="rule").manifest.created > "2026"
+
+
 @pytest.mark.parametrize("at", [0, 6])
 def test_a_fork_outside_the_run_is_refused(shirts_run: Run, at: int) -> None:
     with pytest.raises(UsageError, match="can be forked at 1 to 5"):
@@ -197,9 +202,9 @@ def test_people_may_have_a_model_each(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_invalid_answers_are_counted_and_change_nothing() -> None:
     model = Scripted(varied, failures=0.2, refusals=0.2, garbage=0.2, spec="scripted:troubled")
-    run = simulate(Shirts(people_count=60, groups=60, days=1), model=model, seed=1)
+    run = simulate(Shirts(people_count=60, groups=60, days=1), model=model, seed=1, on_failure="record")
     counts = run.statuses
-    assert counts["unanswered"] and counts["unparseable"] and counts["ok"]
+    assert counts["unanswered"] and counts["unparseable"] and counts["refused"] and counts["ok"]
     people = run.answers().filter(pl.col("value").is_null())["person"]
     assert run.people().take(people)["shirt"].cast(pl.String).unique().to_list() == ["green"]
     assert 0 < run.invalid_share < 1
@@ -213,7 +218,7 @@ def test_invalid_answers_stop_the_run_where_the_scenario_says_so(monkeypatch: py
 
 def test_a_model_that_only_fails_stops_the_run_rather_than_recording_failures(tmp_path: Path) -> None:
     model = Scripted(varied, failures=1.0, spec="scripted:down")
-    with pytest.raises(TooManyFailuresError, match="30 calls to scripted:down failed one after the other"):
+    with pytest.raises(ServiceError, match="the service of scripted:down failed: the script failed on purpose"):
         simulate(Shirts(people_count=30, groups=30), model=model)
     run = Run.open(next((tmp_path / "runs").iterdir()))
     assert run.manifest.status.state == "stopped"

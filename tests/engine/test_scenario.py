@@ -190,3 +190,69 @@ def test_a_table_is_recorded_with_the_steps_that_put_it_and_no_others() -> None:
     assert run.history("streets")["step"].to_list() == [0]
     assert run.history("weather")["step"].to_list() == [1, 2, 3]
     assert run.table("streets", at=3)["street"].to_list() == ["High Street"]
+
+
+def user_prompt(scenario: Scenario) -> str:
+    return str(run(scenario).prompts()["user"][0])  # type: ignore[attr-defined]
+
+
+class Budgeted(Minimal):
+    """A parameter that the prompt names."""
+
+    budget: int = 40
+
+    async def step(self) -> None:
+        await self.ask(self.people, SHIRTS, given="The town has {budget} coins.")
+
+
+def test_a_parameter_is_a_field_of_every_template() -> None:
+    assert user_prompt(Budgeted(budget=7)).startswith("The town has 7 coins.")
+
+
+def test_a_parameter_in_a_profile_is_there_in_an_interview_too() -> None:
+    class Profiled(Budgeted):
+        def profile(self) -> str:
+            return "You live in a town with {budget} coins."
+
+    done = run(Profiled(budget=7))
+    answers = done.at(1).interview(SHIRTS, given="You have {budget}.", model=Counting())  # type: ignore[attr-defined]
+    assert len(answers) == 2
+
+
+def test_a_value_that_is_passed_to_ask_wins_over_a_parameter() -> None:
+    class Passing(Budgeted):
+        async def step(self) -> None:
+            await self.ask(self.people, SHIRTS, given="The town has {budget} coins.", budget="many")
+
+    assert user_prompt(Passing()).startswith("The town has many coins.")
+
+
+def test_a_name_that_is_a_parameter_and_a_column_is_refused_with_both_ways_out() -> None:
+    class Ambiguous(Budgeted):
+        def setup(self) -> People:
+            return People.named(2).with_columns(budget=3)
+
+    with pytest.raises(TemplateError) as raised:
+        run(Ambiguous())
+    assert str(raised.value) == (
+        "given: {budget} could be the column 'budget' of the people or the parameter 'budget'. "
+        'Say which to ask: budget=people["budget"] or budget=self.budget; or rename one of them.'
+    )
+
+
+def test_a_parameter_that_changes_is_told_as_it_is_now() -> None:
+    class Changing(Budgeted):
+        steps: int = 2
+
+    changed = {"kind": "change", "at": 2, "parameters": {"budget": 9}}
+    prompts = run(Changing(), interventions=[changed]).prompts()["user"].to_list()  # type: ignore[attr-defined]
+    assert [text.split(".")[0][13:] for text in prompts[::2]] == ["40 coins", "9 coins"]
+
+
+def test_missing_values_of_a_column_of_numbers_do_not_reach_a_prompt() -> None:
+    class Missing(Minimal):
+        async def step(self) -> None:
+            await self.ask(self.people, SHIRTS, given="{x}", x=[1.5, float("nan")])
+
+    with pytest.raises(TemplateError, match=r"\{x\} is nan for person 1, which marks a missing value"):
+        run(Missing())

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from populace import Run, simulate
+from populace.base.foreign import for_markdown
 from populace.experiments import Experiment, Report, Results, report
 from populace.experiments.reports.blocks import Code, Table
-from populace.experiments.reports.document import escape_markdown
 from populace.experiments.reports.experiment_report import experiment_yaml, mean_band
 from populace.experiments.reports.figures import IntervalRow, intervals, standalone_svg
 from populace.scenarios.norms import Norms
@@ -85,8 +85,8 @@ def test_a_page_escapes_what_it_quotes(made: Report) -> None:
     assert "Does &lt;b&gt;blue&lt;/b&gt; &amp; green | tip?" in made.html
     assert "<b>blue" not in made.html
     assert "<b>blue" not in made.markdown.split("```")[0]
-    assert escape_markdown("a|b_c <i>") == "a\\|b_c &lt;i&gt;"
-    assert escape_markdown("_so_ *many*") == "\\_so\\_ \\*many\\*"
+    assert for_markdown("a|b_c <i>") == "a\\|b_c &lt;i&gt;"
+    assert for_markdown("_so_ *many*") == "\\_so\\_ \\*many\\*"
     assert replace(made, lead=(Code("a ``` b"),)).markdown.startswith("````text")
 
 
@@ -201,7 +201,7 @@ def test_a_long_table_says_what_it_leaves_out(made: Report) -> None:
 
     table = Table(pl.DataFrame({"x": range(500)}), "Numbers")
     shown = replace(made, lead=(), summary=(), body=(table,)).html
-    assert "100 more rows are left out" in shown
+    assert "100 rows left out" in shown
     assert shown.count("<tr>") == 401
 
 

@@ -59,6 +59,14 @@ def test_where_every_model_orders_the_arms_alike_and_levels_differ_it_says_so(pl
     assert "it holds under 2 of 2 ways of wording" in str(verdict)
 
 
+def test_two_orders_and_two_labellings_are_four_ways_of_asking(tmp_path: Path) -> None:
+    other_labels = {"variation": {"wording": "headed"}}
+    settings = {"structure": {"wind": [-1.0, 1.0]}, "wordings": [], "swaps": other_labels, "twin": False}
+    assert "of 4 ways of order and labels" in str(
+        study({"low": LOW}, **settings, replicates=12, workspace=tmp_path).verdict
+    )
+
+
 def test_effects_of_models_and_of_wording_have_their_planted_size(planted: StructureStudy) -> None:
     finding = planted.finding
     for row in finding.levels.iter_rows(named=True):

@@ -248,7 +248,7 @@ def test_agreement_says_when_there_is_too_little() -> None:
     feedback.score(items[0], "ada", 2)
     assert feedback.agreement().measures is None and "needs two" in feedback.agreement().note
     feedback.score(items[0], "ben", 2)
-    assert feedback.agreement().measures is None and "1 answers" in feedback.agreement().note
+    assert feedback.agreement().measures is None and "1 answer was" in feedback.agreement().note
 
 
 def test_raters_who_agree_have_an_alpha_of_one() -> None:

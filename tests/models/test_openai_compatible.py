@@ -24,7 +24,7 @@ from populace.base.errors import (
     ModelKeyError,
     ModelUnreachableError,
     PopulaceError,
-    TooManyFailuresError,
+    ServiceError,
     UnknownModelError,
 )
 from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore
@@ -454,7 +454,7 @@ def test_a_run_that_fails_leaves_the_key_in_no_file(monkeypatch, tmp_path, waits
     limit = failing(400, f"{KEY} is over its limit")
     with (
         FakeServer(lambda seen: limit if seen.number else None) as server,
-        pytest.raises(TooManyFailuresError) as caught,
+        pytest.raises(ServiceError) as caught,
     ):
         simulate(Norms(workers=8, days=1), model=server.url)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]

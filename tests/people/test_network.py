@@ -164,3 +164,88 @@ def test_a_hundred_thousand_people_on_a_ring_have_two_neighbours_each() -> None:
     ring = Network(pl.DataFrame({"source": ids, "target": (ids + 1) % 100_000}))
     assert ring.degree(people).unique().to_list() == [2]
     assert ring.count(people, ill=True).to_list()[:4] == [0, 2, 0, 2]
+
+
+def test_a_graph_a_list_of_pairs_and_a_table_of_pandas_make_the_same_network(people: People) -> None:
+    graph = nx.Graph([(0, 1), (1, 2)])
+    table = nx.to_pandas_edgelist(graph)
+    for edges in (graph, [(0, 1), (1, 2)], table, {"source": [0, 1], "target": [1, 2]}):
+        assert Network(edges).degree(people).to_list() == [1, 2, 1, 0]
+    assert Network(nx.DiGraph([(0, 1)])).directed
+    assert Network(nx.MultiGraph([(0, 1), (0, 1)])).degree(people).to_list() == [1, 1, 0, 0]
+
+
+def test_values_of_neighbours_are_in_table_order_and_each_neighbour_counts_once() -> None:
+    people = People({"id": ["d", "b", "a", "c"], "opinion": [4, 2, None, 3]})
+    network = Network([("a", "b"), ("a", "d"), ("d", "a"), ("a", "c"), ("b", "c")])
+    assert network.collect(people, "opinion").to_list() == [[], [3], [4, 2, 3], [2]]
+    assert network.mean(people, "opinion").to_list() == [None, 3.0, 3.0, 2.0]
+
+
+def test_people_without_neighbours_have_an_empty_list_no_mean_and_a_count_of_nought(people: People) -> None:
+    network = ties((0, 1))
+    numbers = people.with_columns(age=[10, 20, 30, 40])
+    assert network.collect(numbers, "shirt").to_list() == [["blue"], ["blue"], [], []]
+    assert network.mean(numbers, "age").to_list() == [20.0, 10.0, None, None]
+    nobody = Network(pl.DataFrame(schema={"source": pl.Int64, "target": pl.Int64}))
+    assert nobody.collect(numbers, "shirt").to_list() == [[], [], [], []]
+    assert nobody.mean(numbers, "age").to_list() == [None] * 4
+
+
+def test_a_mean_can_be_weighted_by_an_attribute_of_the_ties(people: People) -> None:
+    numbers = people.with_columns(age=[10, 20, 30, 40])
+    graph = nx.MultiDiGraph()
+    graph.add_edge(0, 1, trust=1.0)
+    graph.add_edge(0, 2, trust=2.0)
+    graph.add_edge(0, 2, trust=1.0)
+    assert Network(graph).mean(numbers, "age", weight="trust").to_list() == [27.5, None, None, None]
+    with pytest.raises(PeopleError, match="no attribute 'trsut'; they have trust"):
+        Network(graph).mean(numbers, "age", weight="trsut")
+    with pytest.raises(PeopleError, match="holds String, and only numbers have a mean"):
+        Network(graph).mean(numbers, "shirt")
+
+
+@given(st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda e: e[0] != e[1]), min_size=1))
+@settings(max_examples=30, deadline=None)
+def test_means_and_lists_agree_with_networkx(pairs: set[tuple[int, int]]) -> None:
+    graph = nx.DiGraph(sorted(pairs))
+    graph.add_nodes_from(range(8))
+    people = People({"id": [7, 6, 5, 4, 3, 2, 1, 0], "x": [i * i for i in range(7, -1, -1)]})
+    expected = [sorted((j * j for j in graph.successors(i)), reverse=True) for i in people.ids]
+    assert Network(graph).collect(people, "x").to_list() == expected
+    means = [sum(values) / len(values) if values else None for values in expected]
+    assert Network(graph).mean(people, "x").to_list() == pytest.approx(means)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        (nx.grid_2d_graph(2, 2), "has the node (0, 0)"),
+        (nx.Graph([("a", 1)]), "both kinds"),
+        (["ann", "bo"], "list of str, not a table"),
+        (np.eye(3), "numpy.ndarray, not a table"),
+        (pl.DataFrame({"source": [0.5], "target": [1.0]}), "holds Float64"),
+        (pl.DataFrame({"source": [0], "target": ["a"]}), "different types"),
+        (7, "the network is 7, not a table"),
+    ],
+)
+def test_what_is_no_network_is_refused_by_what_it_is(edges: object, message: str) -> None:
+    with pytest.raises(PeopleError) as raised:
+        Network(edges)
+    assert message in str(raised.value)
+
+
+def test_nodes_that_are_nobody_are_refused_at_first_use_and_can_be_left_out(people: People) -> None:
+    network = Network(nx.path_graph(6))
+    with pytest.raises(PeopleError, match=r"ties 4, and nobody has that id.*network\.within\(people\)"):
+        network.count(people, shirt="blue")
+    assert network.within(people).degree(people).to_list() == [1, 2, 2, 1]
+    with pytest.raises(PeopleError, match=r"name people as 'Medici', and the ids of these people look like 0"):
+        Network([("Medici", "Pazzi")]).mean(people, "id")
+
+
+def test_ties_to_people_who_left_are_ignored(people: People) -> None:
+    network = ties((0, 1), (0, 2))
+    assert network.degree(people).to_list() == [2, 1, 1, 0]
+    people.remove(people.take([2]))
+    assert network.collect(people, "shirt").to_list() == [["blue"], ["blue"], []]

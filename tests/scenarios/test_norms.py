@@ -112,3 +112,11 @@ def test_reasoning_is_generated_first_and_recorded() -> None:
     made = run(days=1, workers=3, reason=True)
     assert made.prompts()["reasoning"].null_count() == 0
     assert made.usage().purposes["decision: reasoning"] == 3
+
+
+def test_the_rule_knows_no_counts_where_nobody_is_told_them() -> None:
+    settings = {"personas": "none", "initial_share": 0.8, "exact_start": True}
+    told = simulate(Norms(**settings), decider="rule", seed=1, keep="nothing")
+    untold = simulate(Norms(**settings, counts=False), decider="rule", seed=1, keep="nothing")
+    assert told.metrics["share_blue"][-1] == 1.0
+    assert untold.metrics["share_blue"].to_list() == [0.8] * 8

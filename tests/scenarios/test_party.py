@@ -18,6 +18,7 @@ from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.party import diffusion_of
+from populace.studio.pages.town.data import TownRun
 from populace.worlds.town import Town, read_relations, read_residents, read_routines
 from support.society import resident
 
@@ -211,3 +212,69 @@ def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: 
     assert made.manifest.status.state == "complete"
     assert made.answers().height == sum(made.statuses.values()) >= 3
     assert set(made.statuses) <= {"ok", "repaired", "unparseable", "refused"}
+
+
+NEWS_FOR_ALL = "There is a Valentine's Day party at the café on 14 February at 17:00."
+ADA = {"name": "Ada Bell", "occupation": "piano tuner"}
+
+
+def test_people_who_are_told_by_an_announcement_know_and_make_no_claims() -> None:
+    told = {"kind": "announce", "at": 30, "text": NEWS_FOR_ALL, "to": {"ids": [3]}, "steps": 2}
+    run = simulate(
+        Party(embedder="hashing", told=False, days=1),
+        model=resident(1.0, talks=1.0),
+        seed=1,
+        keep="nothing",
+        interventions=[told],
+    )
+    last = run.metrics.row(-1, named=True)
+    assert run.metrics["know"][29] == 0
+    assert run.metrics["know"][30] >= 1
+    assert last["know"] > 1
+    assert last["claims"] == 0
+    assert diffusion_of(run.events).chain(3) == [3]
+
+
+def test_residents_may_join_and_leave(tmp_path: Path) -> None:
+    moves = [
+        {"kind": "add", "at": 20, "people": [ADA]},
+        {"kind": "remove", "at": 30, "to": {"ids": [0, 7]}},
+        {"kind": "add", "at": 40, "people": [{"name": "Bo Tarn", "home": "Larch Lane 4"}]},
+        {"kind": "remove", "at": 60, "to": {"where": {"name": "Ada Bell"}}},
+    ]
+    settings = {"model": "scripted:cast", "seed": 1, "interventions": moves, "workspace": tmp_path}
+    run = simulate(Party(embedder="hashing", days=1, reflects=False, remembers=False), **settings)
+    assert len(run.people(25)) == 26
+    assert len(run.people()) == 24
+    assert "Bo Tarn" in run.people()["name"].to_list()
+    asked = run.answers().filter(pl.col("person") == 25)["step"]
+    assert asked.len() > 0
+    assert asked.min() >= 20  # type: ignore[operator]
+    assert asked.max() < 60  # type: ignore[operator]
+    assert run.people().person("Bo Tarn").home == "Larch Lane 4"
+    run.replay(verify=True)
+    assert len(run.fork(at=110, seed=2).people()) == 24
+    assert Party.report(run)[0].table.height >= 1
+    town = TownRun(run)
+    assert town.window(15, 65).place.shape == (51, 27)
+    assert town.names[25:] == ["Ada Bell", "Bo Tarn"]
+
+
+def test_a_newcomer_must_not_share_a_name() -> None:
+    twin = {"kind": "add", "at": 2, "people": [{"name": "Odile Farrant"}]}
+    with pytest.raises(WorldError, match="two people are called"):
+        simulate(Party(embedder="hashing"), model="scripted:cast", keep="nothing", interventions=[twin])
+
+
+def test_attendance_is_reported_beside_the_same_town_with_nobody_told(tmp_path: Path) -> None:
+    settings = {"decider": "rule", "seed": 3, "workspace": tmp_path}
+    town = {"talk_by": "rumour", "plans": False, "remembers": False, "reflects": False}
+    told = simulate(Party(**town), **settings)
+    assert "--no-told" in Party.report(told)[1].note
+    untold = simulate(Party(**town, told=False), **settings)
+    table, note = Party.report(told)[1].table, Party.report(told)[1].note
+    # By their routine people do the same whether they know or not, so knowing changes nothing.
+    assert table["people there"][2] == table["people there"][1]
+    assert table["of them knew"].to_list() == [None, told.metrics["came"][-1], 0]
+    assert f"{int(told.metrics['came'][-1])} of them were there as well when nobody was told" in note
+    assert Party.report(untold)[1].table.height == 2

@@ -34,17 +34,17 @@ async def add(visit: Visit, kind: str, **typed: object) -> None:
     visit.press("change-add")
 
 
-def test_a_change_that_was_not_added_is_never_lost_silently(tmp_path: Path, parent: Run) -> None:
+def test_a_change_that_was_filled_in_and_not_added_counts(tmp_path: Path, parent: Run) -> None:
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{parent.name}/fork?at=2")
         visit.enter("change-kind", "announce")
+        visit.press("fork-start")
+        await visit.sees("Nothing was started: ")
+        assert visit.studio.jobs.started == []
         visit.enter("announce-text", "Wear green.")
         visit.press("fork-start")
-        await visit.sees("a change is filled in and not added")
-        assert visit.studio.jobs.started == []
-        visit.enter("change-kind", None)
-        visit.press("fork-start")
         await visit.until(lambda: bool(visit.studio.jobs.started))
+        assert "Wear green." in " ".join(visit.studio.jobs.started[0].arguments)
 
     visiting(tmp_path, story)
 

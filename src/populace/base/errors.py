@@ -10,6 +10,7 @@
     │   ├── InterventionError    an intervention that cannot be applied
     │   ├── ScenarioError        a scenario file that does not load
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
+    │   ├── QuestionnaireError   a questionnaire or a file of respondents that cannot be used; names file and item
     │   ├── UntrustedCodeError   a file names code that is not trusted
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
@@ -22,7 +23,7 @@
     │   └── EmbeddingError       vectors of another embedder or of another size
     ├── StoppedError             the run stopped before its end and can be resumed
     │   ├── BudgetError          a limit on calls, tokens, money or time was reached
-    │   ├── TooManyFailuresError the model fails so often that going on would only record failures
+    │   ├── ServiceError         a model's service failed, and its failure is not recorded as an answer
     │   └── InterruptedRunError  Ctrl-C
     ├── StorageError             the disk is full or not writable
     ├── CallStoreError           the call store is locked or damaged
@@ -149,6 +150,10 @@ class MemoryStreamError(UsageError, code="P108"):
     """A memory that does not fit its stream, or is not there."""
 
 
+class QuestionnaireError(UsageError, code="P109"):
+    """A questionnaire, a file of respondents or weights that cannot be used; the text names the file and the item."""
+
+
 class UntrustedCodeError(UsageError, code="P121"):
     """A run, an experiment or a design names code that is not trusted; nothing of it was imported."""
 
@@ -209,17 +214,22 @@ class BudgetError(StoppedError, code="P301"):
     Attributes:
         limit: Which limit: calls, tokens, money or seconds.
         allowed: Its value.
+        spent: What was spent of it.
     """
 
-    def __init__(self, limit: str, allowed: float, spent: float) -> None:
+    def __init__(self, limit: str, allowed: float, spent: float, *, unit: str = "") -> None:
         self.limit = limit
         self.allowed = allowed
         self.spent = spent
-        super().__init__(f"the budget of {allowed:g} {limit} is reached ({spent:g} spent).")
+        super().__init__(f"the budget of {allowed:g} {unit or limit} is reached ({spent:g} spent).")
 
 
-class TooManyFailuresError(StoppedError, code="P302"):
-    """So many calls failed that going on would only record failures."""
+class ServiceError(StoppedError, code="P302"):
+    """The service behind a model failed; the step under way was abandoned, so that no failure counts as an answer."""
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        advice = "Nothing that was paid for is lost: when the service works again, resume the run."
+        super().__init__(what, hint or advice)
 
 
 class InterruptedRunError(StoppedError, code="P303", exit_code=130):

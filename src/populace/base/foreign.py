@@ -7,26 +7,29 @@ shown or sent, so that it can be read there and cannot act there.
 | to | function |
 |---|---|
 | a terminal, a log | `for_terminal`, `for_line` |
+| a command to copy | `for_shell` |
+| a picture | `for_figure` |
 | a page | `for_page` in a template that escapes, `for_html` elsewhere |
 | Markdown | `for_markdown` |
-| a spreadsheet | `for_cell`, `csv_table`; `from_cell` reads it back |
+| a spreadsheet | `for_cell`; `from_cell` reads it back |
 | a database | `for_identifier` |
 | a JSON document | `for_json` |
 | a file name | `for_file_name` |
-| a model | `for_prompt`, `prompt_column` |
+| a model | `for_prompt` |
+
+`foreign_columns` does the same for columns.
 """
 
 import hashlib
 import html
 import json
 import re
+import shlex
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-import polars as pl
-
-from populace.base.control_tokens import POLARS_PATTERN, neutralise_tokens
+from populace.base.control_tokens import neutralise_tokens
 
 SUBSTITUTE = "\ufffd"
 """What stands in the place of a character that is not shown: �."""
@@ -53,8 +56,6 @@ _ACTS = re.compile(
 _NOT_IN_PROMPTS = re.compile(rf"{_FLAG}|[{_CONTROL}\ud800-\udfff{_TAGS}]")
 _PROMPT_CONTROLS = re.compile(rf"[{_CONTROL}\ud800-\udfff{_TAGS}]")
 _ASCII_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_FEW = 64
-"""Up to so many texts, plain Python is quicker than a column."""
 _NOT_IN_JSON = re.compile(rf"[{_CONTROL}{_UNENCODABLE}{_SEPARATORS}{_DIRECTION}{_NEVER_VISIBLE}{_JOINERS}{_TAGS}]")
 
 
@@ -83,6 +84,26 @@ def for_line(text: object) -> str:
         'one two three'
     """
     return " ".join(for_terminal(text).split())
+
+
+def for_shell(word: object) -> str:
+    """A word of a command that a reader may copy into a shell.
+
+    Example:
+        >>> for_shell("norms-1a2b"), for_shell("x; rm y")
+        ('norms-1a2b', "'x; rm y'")
+    """
+    return shlex.quote(for_line(word))
+
+
+def for_figure(text: object) -> str:
+    """Text for a title, a label or a legend of a picture: on one line, with dollar signs that begin no formula.
+
+    Example:
+        >>> for_figure("a $x$")
+        'a \\\\$x\\\\$'
+    """
+    return for_line(text).replace("$", r"\$")
 
 
 def for_page(value: object) -> object:
@@ -115,9 +136,9 @@ def for_markdown(text: object) -> str:
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-_FORMULA = r"^[\s\"'\u00a0\ufeff�]*[=+\-@＝＋－＠]|^[\t\r]"
+FORMULA = r"^[\s\"'\u00a0\ufeff�]*[=+\-@＝＋－＠]|^[\t\r]"
 _NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?%?$"
-_FORMULA_CELL, _NUMBER_CELL = re.compile(_FORMULA), re.compile(_NUMBER)
+_FORMULA_CELL, _NUMBER_CELL = re.compile(FORMULA), re.compile(_NUMBER)
 
 
 def for_cell(text: object) -> str:
@@ -143,22 +164,6 @@ def from_cell(cell: str) -> str:
         ('=1+2', "'=1", "it's")
     """
     return cell[1:] if cell.startswith("'") and for_cell(cell[1:]) == cell else cell
-
-
-def csv_table(table: pl.DataFrame) -> pl.DataFrame:
-    """A table as a CSV file may hold it: each text, and each name of a column, as `for_cell` gives it.
-
-    Columns that are equal then get a number behind their name.
-
-    Example:
-        >>> csv_table(pl.DataFrame({"=a": ["=1", "-2"], "b": [-1, 2]})).rows()
-        [("'=1", -1), ('-2', 2)]
-    """
-    texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
-    suspect = rf"[^\x20-\x7e]|{_FORMULA}"
-    safe = table.with_columns(_map_where(table[name], suspect, for_cell) for name in texts)
-    safe.columns = unique_names([for_cell(name) for name in table.columns])
-    return safe
 
 
 def for_identifier(name: object) -> str:
@@ -190,14 +195,18 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return result
 
 
-def for_json(data: Any) -> str:
+def for_json(data: Any, *, ascii_only: bool = False) -> str:
     """Data as one line of JSON in which every character that acts or hides is written as an escape.
+
+    Args:
+        data: The data.
+        ascii_only: Whether all other characters than those of ASCII are escapes too.
 
     Example:
         >>> for_json({"text": "\\x9b31m é"})
         '{"text": "\\\\u009b31m é"}'
     """
-    return _NOT_IN_JSON.sub(_json_escape, json.dumps(data, ensure_ascii=False))
+    return _NOT_IN_JSON.sub(_json_escape, json.dumps(data, ensure_ascii=ascii_only))
 
 
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -243,36 +252,6 @@ def for_prompt(text: str) -> str:
     if (_ASCII_CONTROLS if text.isascii() else _PROMPT_CONTROLS).search(text):
         text = _NOT_IN_PROMPTS.sub(_substitute, _line_feeds(text))
     return neutralise_tokens(text)
-
-
-def prompt_column(texts: pl.Series) -> pl.Series:
-    """`for_prompt` for every text of a column; a column without anything to replace is returned as it is."""
-    if texts.len() > _FEW or texts.null_count():
-        return texts if _is_plain(texts) else _map_where(texts, _PROMPT_SUSPECTS, for_prompt)
-    before = texts.to_list()
-    after = [for_prompt(text) for text in before]
-    return texts if after == before else pl.Series(texts.name, after, dtype=pl.String)
-
-
-_PROMPT_SUSPECTS = rf"[\x00-\x08\x0b-\x1f\x7f-\x{{9f}}\x{{e0000}}-\x{{e00ff}}]|{POLARS_PATTERN}"
-_NOT_PLAIN = [*(chr(code) for code in range(0x20) if chr(code) not in "\n\t"), "\x7f", "<", "[", "]"]
-_NOT_PLAIN_TRIPLES = [f"[{re.escape(''.join(_NOT_PLAIN[at : at + 3]))}]" for at in range(0, len(_NOT_PLAIN), 3)]
-"""A search for at most three characters is so much quicker than any other that twelve of them cost less than one."""
-
-
-def _is_plain(texts: pl.Series) -> bool:
-    """Whether a column is ASCII without control characters and without the brackets of tokens."""
-    ascii_only = texts.str.len_bytes().sum() == texts.str.len_chars().sum()
-    return ascii_only and not any(texts.str.contains(triple).any() for triple in _NOT_PLAIN_TRIPLES)
-
-
-def _map_where(texts: pl.Series, pattern: str, change: Callable[[str], str]) -> pl.Series:
-    """The column with a change of the texts in which a pattern is found."""
-    found = texts.str.contains(pattern).fill_null(False)
-    if not found.any():
-        return texts
-    rows = found.arg_true()
-    return texts.scatter(rows, [change(text) for text in texts.gather(rows)])
 
 
 def _line_feeds(text: str) -> str:

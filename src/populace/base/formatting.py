@@ -33,6 +33,21 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def plural(count: int, noun: str, several: str = "") -> str:
+    """A count with its noun.
+
+    Args:
+        count: The count.
+        noun: The noun for one.
+        several: The noun for another count than one; with an s by default.
+
+    Example:
+        >>> plural(1, "replicate"), plural(1200, "run"), plural(2, "person", "people")
+        ('1 replicate', '1,200 runs', '2 people')
+    """
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
+
+
 def time_of_day(seconds: int) -> str:
     """The time of day of a number of seconds since any midnight.
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from populace.base.documents import DocumentError, read_json
 from populace.base.errors import UntrustedCodeError
 from populace.base.folders import user_folder
+from populace.base.modules import search_path
 
 FILE = "trust.json"
 """The file of a workspace that remembers what is trusted."""
@@ -70,7 +71,8 @@ def module_code(name: str, module: str) -> Code:
     parts = module.split(".")
     for number in range(len(parts)):
         try:
-            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[: number + 1]), search)
+            name_so_far = ".".join(parts[: number + 1])
+            spec = importlib.machinery.PathFinder.find_spec(name_so_far, search_path() if search is None else search)
         except (ImportError, ValueError):
             spec = None
         if spec is None or spec.origin is None:

@@ -2,8 +2,21 @@
 
 from populace.broker.broker import Broker
 from populace.broker.call_settings import CallSettings
-from populace.broker.prices import Price, price_file, price_of
+from populace.broker.prices import FREE, Price, cost_text, currency, money_text, price_file, price_of
 from populace.broker.store import CallStore, MemoryCallStore
 from populace.broker.usage import Usage
 
-__all__ = ["Broker", "CallSettings", "CallStore", "MemoryCallStore", "Price", "Usage", "price_file", "price_of"]
+__all__ = [
+    "FREE",
+    "Broker",
+    "CallSettings",
+    "CallStore",
+    "MemoryCallStore",
+    "Price",
+    "Usage",
+    "cost_text",
+    "currency",
+    "money_text",
+    "price_file",
+    "price_of",
+]

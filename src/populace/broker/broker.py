@@ -1,7 +1,8 @@
 """The broker: the only part of the platform that calls a model.
 
 A request is first looked up in the call store, then among the requests under way; only then, and within the budget, is
-it sent to the model. A reply must be in the store before anything else may use it, so that no reply is paid for twice.
+it sent to the model. A reply is checked and must be in the store before anything else may use it, so that no reply is
+paid for twice and no impossible one is ever used.
 """
 
 from __future__ import annotations
@@ -12,17 +13,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from populace.base.errors import BudgetError, InterruptedRunError, TooManyFailuresError, UsageError
+from populace.base.errors import (
+    BudgetError,
+    InterruptedRunError,
+    ModelError,
+    PopulaceError,
+    ServiceError,
+    UsageError,
+)
 from populace.broker.call_settings import CallSettings
 from populace.broker.prices import FREE, Price, price_of
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
+from populace.journal import OnFailure
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
+from populace.models.reply_checks import estimate_usage, lacks_usage, verify_replies
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
 FAILURES_IN_A_ROW = 20
-"""After so many calls without a single reply, the model is taken to be down."""
+"""Where failures are recorded, a model is taken to be down after so many calls without a single reply."""
 
 
 class Broker:
@@ -44,15 +54,16 @@ class Broker:
         self.store = store
         self.settings = settings or CallSettings()
         self.usage = Usage()
-        self.failing: str | None = None
         self.under_way = 0
-        self._opener = opener
+        self._rejection = ""
         self.on_replies: Callable[[], None] = lambda: None
+        self._opener = opener
         self._models: dict[str, Model] = {}
         self._prices: dict[str, Price] = {}
         self._pending: dict[str, asyncio.Future[dict[str, ReplyOrFailure]]] = {}
         self._failure_streak = 0
         self._retry_counts: dict[str, int] = {}
+        self._stop: PopulaceError | None = None
         self._starting = asyncio.Lock()
         self._start_time = time.monotonic()
 
@@ -66,12 +77,7 @@ class Broker:
 
     async def _start(self, spec: str | Model, name: str) -> None:
         model = self._opener(spec) if isinstance(spec, str) else spec
-        price = price_of(model)
-        if price is None and self.settings.max_money is not None:
-            raise UsageError(
-                f"the budget is in money, and no price is known for {name}.",
-                "Add it to the price table (`populace models` prints where that is), or limit calls or tokens.",
-            )
+        price = self.price(model)
         try:
             await model.start(self.store.recall(name))
         except BaseException:
@@ -79,8 +85,18 @@ class Broker:
             raise
         if model.facts:
             self.store.learn(name, model.facts)
-        model.halted = False
-        self._models[name], self._prices[name] = model, price or FREE
+        model.halted = self._stop is not None
+        self._models[name], self._prices[name] = model, price
+
+    def price(self, model: Model | str) -> Price:
+        """The price of a model or embedder; UsageError if a budget in money cannot be kept because none is known."""
+        price = price_of(model)
+        if price is None and self.settings.max_money is not None:
+            raise UsageError(
+                f"the budget is in money, and no price is known for {model if isinstance(model, str) else model.spec}.",
+                "Add it to the price table (`populace models` prints where that is), or limit calls or tokens.",
+            )
+        return price or FREE
 
     @property
     def models(self) -> list[Model]:
@@ -102,29 +118,60 @@ class Broker:
             self.store.close()
 
     async def fetch(
-        self, model: Model, requests: Sequence[Request], purpose: str
+        self, model: Model, requests: Sequence[Request], purpose: str, *, on_failure: OnFailure = "stop"
     ) -> tuple[list[str], list[ReplyOrFailure]]:
-        """The key of each request and its reply, or the failure to get one; equal requests are asked once."""
+        """The key of each request and its reply; equal requests are asked once.
+
+        Args:
+            model: Who is asked.
+            requests: What is asked.
+            purpose: What the calls are counted under.
+            on_failure: Whether a failure of the service stops everything, with ServiceError once the calls under way
+                have ended, or is returned. A prompt that the model rejects is always returned as a failure.
+        """
         fingerprint = model.fingerprint
         keys = [request.key(fingerprint) for request in requests]
         places = dict(zip(keys, range(len(keys)), strict=True))
-        outcomes: dict[str, ReplyOrFailure] = dict(self.store.get(list(places)))
+        outcomes: dict[str, ReplyOrFailure] = dict(self._known(list(places)))
         self.usage.reused += len(outcomes)
         missing = [key for key in places if key not in outcomes] if len(outcomes) < len(places) else []
         shared = {key: self._pending[key] for key in missing if key in self._pending}
         new = [key for key in missing if key not in shared] if shared else missing
         if new:
-            outcomes |= await self._buy(_Purchase(model, new, [requests[places[key]] for key in new], purpose))
+            outcomes |= await self._buy(
+                _Purchase(model, new, [requests[places[key]] for key in new], purpose, on_failure)
+            )
         for key, pending in shared.items():
             outcomes[key] = (await pending).get(key, _ABANDONED)
             self.usage.reused += 1
-        return keys, [outcomes[key] for key in keys]
+        results = [outcomes[key] for key in keys]
+        if on_failure == "stop" and (error := _service_error(model, results)):
+            self._halt(error)
+            raise self._stop or error
+        return keys, results
 
-    def count_embedding(self, tokens: int) -> None:
+    def _known(self, keys: list[str]) -> dict[str, Reply]:
+        """The replies in the store; impossible ones, which an earlier version may have stored, are asked for again."""
+        replies = self.store.get(keys)
+        if replies:
+            verdicts = verify_replies(list(replies.values()))
+            impossible = [key for key, verdict in zip(replies, verdicts, strict=True) if isinstance(verdict, Failure)]
+            if impossible:
+                self.store.remove(impossible)
+                replies = {key: reply for key, reply in replies.items() if key not in set(impossible)}
+        return replies
+
+    def rejection_error(self, count: int) -> ServiceError:
+        """The error to stop with if a model rejects all of so many prompts."""
+        return ServiceError(
+            f"the model rejected every prompt ({count}): {self._rejection}.",
+            "Use a model with a larger context, or shorter prompts.",
+        )
+
+    def count_embedding(self, tokens: int, *, estimated: bool = False, price: Price = FREE) -> None:
         """Count one request to an embedding server, and stop where a limit is reached."""
-        self.usage.calls += 1
-        self.usage.prompt_tokens += tokens
-        self.usage.purposes["embedding"] += 1
+        reply = Reply("", prompt_tokens=tokens, estimated=estimated)
+        self.usage.add_calls([reply], price.of([reply]), "embedding")
         self._check_budget(calls=False)
 
     async def _buy(self, purchase: _Purchase) -> dict[str, ReplyOrFailure]:
@@ -136,20 +183,22 @@ class Broker:
         self._pending |= dict.fromkeys(keys[:allowed], pending)
         self.under_way += allowed
         try:
+            if self._stop is not None:
+                raise self._stop
             self._check_budget()
             if allowed:
                 await self._drain(purchase, allowed)
             if allowed < len(keys):
                 raise BudgetError("calls", self.settings.max_calls or 0, self.usage.calls)
         finally:
-            self.under_way -= allowed - purchase.outcome_count
+            self.under_way -= allowed - len(outcomes)
             for key in keys[:allowed]:
                 del self._pending[key]
             pending.set_result(outcomes)
         return outcomes
 
     async def _drain(self, purchase: _Purchase, allowed: int) -> None:
-        model, start, stop = purchase.model, time.monotonic(), None
+        model, start = purchase.model, time.monotonic()
         left_s = None if self.settings.max_seconds is None else self.settings.max_seconds - (start - self._start_time)
         self._retry_counts.setdefault(model.spec, model.retry_count)
         try:
@@ -159,55 +208,73 @@ class Broker:
             ):
                 async for batch in batches:
                     now = time.monotonic()
-                    self.under_way -= len(batch)
-                    purchase.outcome_count += len(batch)
                     self._keep(purchase, batch, now - start)
                     start = now
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
                     self._retry_counts[model.spec] = model.retry_count
                     self.on_replies()
-                    if stop is None and len(purchase.outcomes) < allowed:
-                        try:
-                            self._check_budget(calls=False)
-                        except BudgetError as error:
-                            stop, model.halted = error, True
-        except TimeoutError:
-            self._check_budget(calls=False)
+                    if len(purchase.outcomes) < allowed:
+                        self._halt_at_limit()
+        except ModelError as error:
+            self._halt(error)
             raise
-        if stop:
-            raise stop
+        except OSError as error:  # A TimeoutError is one too.
+            self._check_budget(calls=False)
+            self._halt(ServiceError(f"the service of {model.spec} failed: {type(error).__name__}: {error}."))
+        if self._stop is not None:
+            raise self._stop
         if model.halted:
             raise InterruptedRunError("interrupted; the step under way was abandoned.")
+        for index in range(allowed):
+            purchase.outcomes.setdefault(purchase.keys[index], Failure("unanswered", "the model gave no result"))
+
+    def _halt(self, stop: PopulaceError) -> None:
+        """Let the calls under way end and begin no more; everybody who waits for one gets the error."""
+        self._stop = self._stop or stop
+        self.halt()
+
+    def _halt_at_limit(self) -> None:
+        try:
+            self._check_budget(calls=False)
+        except BudgetError as error:
+            self._halt(error)
 
     def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
-        """Store a batch of replies and count it; only then may others use it."""
-        model, keys = purchase.model, purchase.keys
-        replies = [(keys[i], outcome) for i, outcome in batch if isinstance(outcome, Reply)]
+        """Check a batch of replies, store it and count it; only then may others use it."""
+        model, batch = purchase.model, purchase.new_in(batch)
+        outcomes = verify_replies([outcome for _, outcome in batch])
+        for at, reply in [(at, each) for at, each in enumerate(outcomes) if lacks_usage(each)]:
+            outcomes[at] = estimate_usage(reply, purchase.requests[batch[at][0]], model.count_tokens)
+        by_key = dict(zip([purchase.keys[index] for index, _ in batch], outcomes, strict=True))
+        self.under_way -= len(by_key)
+        replies = [(key, outcome) for key, outcome in by_key.items() if isinstance(outcome, Reply)]
         earlier = self.store.put(model.spec, replies, seconds / len(batch)) if replies else {}
-        purchase.outcomes |= {keys[i]: outcome for i, outcome in batch}
+        purchase.outcomes |= by_key
         purchase.outcomes |= earlier
         if replies:
             new_replies = [reply for _, reply in replies]
             price = self._prices.get(model.spec, FREE)
             self.usage.add_calls(new_replies, price.of(new_replies) if price != FREE else 0.0, purchase.purpose)
+        if len(replies) == len(by_key):
             self._failure_streak = 0
-        if len(replies) < len(batch) and not model.halted:
-            self._count_failures([outcome for _, outcome in batch], model)
+        elif not model.halted:
+            if purchase.on_failure == "stop" and (error := _service_error(model, outcomes)):
+                self._halt(error)
+            self._count_failures(outcomes, model)
 
     def _count_failures(self, outcomes: list[ReplyOrFailure], model: Model) -> None:
-        """Count failures, and stop the run after too many in a row."""
+        """Count failures; where they are recorded, stop after too many in a row."""
         for outcome in outcomes:
-            if isinstance(outcome, Failure):
-                self.usage.failures += 1
-                self._failure_streak += 1
-                self.failing = outcome.detail
-            else:
+            if isinstance(outcome, Reply):
                 self._failure_streak = 0
-        if self._failure_streak >= FAILURES_IN_A_ROW:
-            raise TooManyFailuresError(
-                f"{self._failure_streak} calls to {model.spec} failed one after the other ({self.failing}); "
-                "the run stopped rather than record failures as answers."
-            )
+            else:
+                self.usage.failures += 1
+                self._rejection = self._rejection if outcome.of_service else outcome.detail
+                self._failure_streak += outcome.of_service
+                if self._failure_streak == FAILURES_IN_A_ROW:
+                    self._halt(
+                        ServiceError(f"{FAILURES_IN_A_ROW} calls to {model.spec} failed in a row ({outcome.detail}).")
+                    )
 
     def _check_budget(self, *, calls: bool = True) -> None:
         self.settings.check(self.usage, time.monotonic() - self._start_time, calls=calls)
@@ -221,5 +288,24 @@ class _Purchase:
     keys: list[str]
     requests: list[Request]
     purpose: str
+    on_failure: OnFailure
     outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
-    outcome_count: int = 0
+
+    def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
+        """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""
+        indices = {index for index, _ in batch}
+        if indices and not (min(indices) >= 0 and max(indices) < len(self.keys)):
+            raise ModelError(f"{self.model.spec} replied to a request that it did not get, number {max(indices)}.")
+        known = {index for index in indices if self.keys[index] in self.outcomes} if self.outcomes else set()
+        if len(indices) == len(batch) and not known:
+            return batch
+        first = dict(reversed(batch))
+        return [(index, first[index]) for index in dict.fromkeys(i for i, _ in batch) if index not in known]
+
+
+def _service_error(model: Model, outcomes: Sequence[ReplyOrFailure]) -> ServiceError | None:
+    """The error to stop with if a service failed; a prompt that was rejected stops nothing."""
+    if Failure not in set(map(type, outcomes)):
+        return None
+    failure = next((each for each in outcomes if isinstance(each, Failure) and each.of_service), None)
+    return failure and ServiceError(f"the service of {model.spec} failed: {failure.detail}.")

@@ -3,6 +3,7 @@
 import pydantic
 
 from populace.base.errors import BudgetError
+from populace.broker.prices import currency
 from populace.broker.usage import Usage
 
 
@@ -21,6 +22,9 @@ class CallSettings(pydantic.BaseModel):
     )
     timeout_s: float = pydantic.Field(
         default=120.0, gt=0, description="How many seconds one attempt of a call may take."
+    )
+    retries: int = pydantic.Field(
+        default=4, ge=0, description="How many times an attempt that failed is repeated before the call has failed."
     )
     max_calls: int | None = pydantic.Field(
         default=None, ge=1, description="Stop after this many calls; it can be continued later."
@@ -52,7 +56,7 @@ class CallSettings(pydantic.BaseModel):
             ("seconds", self.max_seconds, seconds),
         ):
             if allowed is not None and spent >= allowed:
-                raise BudgetError(name, allowed, spent)
+                raise BudgetError(name, allowed, spent, unit=currency() if name == "money" else "")
 
     def calls_left(self, usage: Usage) -> int | None:
         """How many more calls may be made, or None for any number."""

@@ -106,6 +106,10 @@ class CallStore:
         new_count = self._db.insert_new("calls", rows)
         return {} if new_count == len(rows) else self.get([key for key, _ in calls])
 
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove replies that cannot be used, so that they are asked for again."""
+        self._db.rows("DELETE FROM calls WHERE key IN (SELECT value FROM json_each(?))", json.dumps(keys))
+
     def recall(self, model: str) -> dict[str, Any] | None:
         """What was learned about a model before."""
         rows = self._db.rows("SELECT facts FROM learned WHERE model = ?", model)
@@ -153,6 +157,11 @@ class MemoryCallStore(CallStore):
         earlier = self.get([key for key, _ in calls])
         self._replies = dict(calls) | self._replies if earlier else self._replies | dict(calls)
         return earlier
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove replies that cannot be used."""
+        for key in keys:
+            self._replies.pop(key, None)
 
     def recall(self, model: str) -> dict[str, Any] | None:
         """Nothing is learned for longer than a process."""

@@ -23,6 +23,7 @@ class Usage:
         prompt_tokens: Tokens read by the model in calls.
         completion_tokens: Tokens written by the model in calls.
         cost: Money for the calls, where a price is known.
+        estimated: Calls whose tokens are estimated, because the service does not say how many it used.
         purposes: Calls by what they were for.
     """
 
@@ -34,6 +35,7 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+    estimated: int = 0
     purposes: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -53,6 +55,7 @@ class Usage:
         self.prompt_tokens += sum([reply.prompt_tokens for reply in replies])
         self.completion_tokens += sum([reply.completion_tokens for reply in replies])
         self.cost += cost
+        self.estimated += sum([reply.estimated for reply in replies])
         self.purposes[purpose] += len(replies)
 
     def to_json(self) -> dict[str, Any]:

@@ -6,14 +6,15 @@ to standard error.
 """
 
 import importlib
-import json
+import io
 import os
 import sys
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
+from populace.base.foreign import for_json, for_terminal
 
 COMMANDS = {
     "studio": "Open Studio, the web application: start, watch, open, fork and compare runs.",
@@ -30,6 +31,7 @@ COMMANDS = {
     "probe": "Show how one decision changes with situation, persona and model, without simulating.",
     "scenarios": "List the scenarios that can be run, or describe one with all its parameters.",
     "estimate": "Estimate the calls, cost and time of a run before anything is spent.",
+    "survey": "Put a questionnaire to a table of respondents, and show marginals and crosstabs.",
     "experiment": "Run an experiment from a YAML file, or continue it: arms, seeds, effects.",
     "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
     "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
@@ -57,6 +59,7 @@ _MODULES = {
     "scenarios": ("scenarios", "estimate", "new", "probe"),
     "machine": ("studio", "models", "doctor"),
     "experiment": ("experiment",),
+    "surveys": ("survey",),
     "studies": ("report", "robust", "structure"),
     "rating": ("discern", "feedback"),
 }
@@ -115,7 +118,16 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and end with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A stream that is not UTF-8 shows what it cannot write as escapes.
+        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_main())
+
+
+def is_unicode(stream: IO[str]) -> bool:
+    """Whether a stream can write every character."""
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def _main() -> int:
@@ -156,5 +168,5 @@ def _report_error(error: PopulaceError) -> int:
 def _report(kind: str, code: str, what: str, hint: str, paragraph: str) -> None:
     if "--json" in sys.argv:
         error = {"type": kind, "code": code, "message": what, "hint": hint}
-        click.echo(json.dumps({"status": "error", "error": error}, ensure_ascii=False))
-    click.echo(paragraph, err=True)
+        click.echo(for_json({"status": "error", "error": error}, ascii_only=not is_unicode(sys.stdout)))
+    click.echo(for_terminal(paragraph), err=True)

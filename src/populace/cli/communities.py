@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 import polars as pl
-from rich.text import Text
 
 from populace.base.errors import UsageError
 from populace.base.foreign import for_line
-from populace.base.formatting import percent
+from populace.base.formatting import percent, plural
 from populace.broker import CallSettings
 from populace.cli.options import (
     COUNT,
@@ -25,7 +24,7 @@ from populace.cli.options import (
     recorded_model,
     run_argument,
 )
-from populace.cli.output import as_json, out, report_json, row_table, table, warn
+from populace.cli.output import as_json, bold, dim, out, report_json, row_table, table, warn
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.community import Community
 from populace.community.design_comparison import design_effects
@@ -38,6 +37,7 @@ from populace.community.terminal import thread_lines
 from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
 from populace.models import open_embedder
+from populace.questions import VALID
 from populace.runs.reader import RunReader
 from populace.statistics import Agreement
 
@@ -80,16 +80,30 @@ def thread_posts(run: RunReader, post: int) -> pl.DataFrame:
     return posts.join(names, on="author", how="left", maintain_order="left")
 
 
+def invalid_notes(run: RunReader) -> list[str]:
+    """Which answers after the fork of a run were invalid, as sentences; none where all were valid."""
+    at = run.manifest.parent.at if run.manifest.parent else 0
+    answers = run.answers().filter(pl.col("step") >= at, ~pl.col("status").cast(pl.String).is_in(list(VALID)))
+    counts = answers.group_by("purpose", maintain_order=True).len().iter_rows()
+    lost = {"opening": ("thread", "threads"), "reply": ("reply", "replies")}
+    notes = []
+    for purpose, count in counts:
+        one, many = lost.get(purpose, ("answer", "answers"))
+        what = f"{count:,} {one if count == 1 else many}" + ("" if purpose in lost else f" to “{purpose}”")
+        missing = f"{'is' if count == 1 else 'are'} missing from the forum" if purpose in lost else "changed nothing"
+        notes.append(f"{what} could not be read and {missing}.")
+    return notes
+
+
 def show_changed_thread(run: RunReader, post: int) -> None:
     """Print the thread of a post, with a mark at the posts that its parent run does not have."""
-    out.print(f"[bold]{run.name}[/bold]")
+    out.print_line(bold(run.name))
     at = run.manifest.parent.at if run.manifest.parent else 0
     for row in thread_posts(run, post).iter_rows(named=True):
         new = row["step"] >= at
         text = f"{row['title']} — {row['text']}" if row["title"] else row["text"]
         mark = "▸" if new else " "
-        line = Text(f" {mark} {row['post']:>4}  {row['name']}: {' '.join(text.split())}", style="" if new else "dim")
-        out.print(line)
+        out.print_line((f" {mark} {row['post']:>4}  {row['name']}: {for_line(text)}", "" if new else "dim"))
 
 
 @command("whatif", code="needed")
@@ -99,18 +113,22 @@ def show_changed_thread(run: RunReader, post: int) -> None:
 @call_options
 def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     if post is None:
+        page = command_line("export", run.name, "page.html", "--format", "html")
         raise UsageError(
-            "--post needs the number of the post that is answered.",
-            f"`{command_line('export', run.name, 'page.html', '--format', 'html')}` shows the number of each post.",
+            "--post needs the number of the post that is answered.", f"`{page}` shows the posts with their numbers."
         )
     if not any(options[name] is not None for name in ("as_", "person", "line")):
         raise UsageError("nobody is named who answers.", 'Give --as "a troll", --person NAME or --say "an answer".')
     changed = what_if(run, post, **fork_settings(run, options))
     thread = find_post(changed, post)["thread"]
-    report_json({"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)})
+    notes = invalid_notes(changed)
+    report_json(
+        {"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)}, notes
+    )
     show_changed_thread(changed, post)
-    out.print(f"\n  [dim]the thread before:[/dim]  {command_line('show', run.name, '--thread', str(thread))}")
-    out.print(f"  [dim]the thread now:[/dim]     {command_line('show', changed.name, '--thread', str(thread))}")
+    warn(*notes)
+    out.print_line("\n  ", dim("the thread before:"), f"  {command_line('show', run.name, '--thread', str(thread))}")
+    out.print_line("  ", dim("the thread now:"), f"     {command_line('show', changed.name, '--thread', str(thread))}")
 
 
 @command("multiverse", code="needed")
@@ -130,9 +148,12 @@ def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None
     if post is not None:
         for each in runs:
             show_changed_thread(each, post)
-            out.print()
+            warn(*invalid_notes(each))
+            out.print_line()
     table(comparison, f"{run.name} and what else could have happened")
-    out.print(f"  [dim]calls of each:[/dim]  {', '.join(f'{name} {count:,}' for name, count in calls.items())}")
+    out.print_line(
+        "  ", dim("calls of each:"), f"  {', '.join((f'{name} {count:,}' for name, count in calls.items()))}"
+    )
 
 
 @command("judge")
@@ -162,7 +183,7 @@ def judge_command(
     if sample:
         file = first.sample(*sample)
         if not as_json():
-            out.print(f"written: {file}")
+            out.print_line(f"written: {file}")
     if check:
         first = judgements[runs[0]] = first.with_check(check)
     before, later = ([judgements[name] for name in names] for names in (runs, after))
@@ -199,7 +220,7 @@ def _judgements(name: str, models: Sequence[str], questions: Sequence[str], call
 def _show_judgements(judgements: Judgements) -> None:
     rates = judgements.rates()
     count, judges = judgements.table["post"].n_unique(), ", ".join(judgements.judges)
-    out.print(f"[bold]{judgements.community.run.name}[/bold]  {count} posts judged by {judges}")
+    out.print_line(bold(judgements.community.run.name), f"  {plural(count, 'post')} judged by {judges}")
     columns = ["rate", "low", "high", "low_by_thread", "high_by_thread"]
     percentages = rates.with_columns(
         pl.col(name).map_elements(percent, return_dtype=pl.String) for name in columns if name in rates.columns
@@ -218,7 +239,7 @@ def _alpha(agreement: Agreement) -> str:
 def _unread_warnings(judgements: Judgements) -> list[str]:
     name, table = judgements.community.run.name, judgements.table
     unread = int(table["value"].null_count())
-    return [f"{name}: {unread} of {table.height} verdicts could not be read."] if unread else []
+    return [f"{name}: {unread} of {plural(table.height, 'verdict')} could not be read."] if unread else []
 
 
 @command("digest")
@@ -230,16 +251,16 @@ def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
     summary = digest(community, read_judgements(community), embedder=open_embedder(embedder_name), most=most)
     report_json({"run": run.name, **summary.__dict__})
     count, threads = community.posts.height, community.posts["thread"].n_unique()
-    out.print(f"[bold]{run.name}[/bold]  {count} posts in {threads} threads")
+    out.print_line(bold(run.name), f"  {plural(count, 'post')} in {plural(threads, 'thread')}")
     table(_readable(summary.unusual), f"The most unusual posts (farthest from the centre, by {summary.embedder})")
     if summary.by_rule.height:
         table(summary.by_rule, "By rule")
     if not summary.judges:
-        out.print(f"  [dim]no judge was asked yet:[/dim]  populace judge {run.name} --model MODEL")
+        out.print_line("  ", dim("no judge was asked yet:"), f"  {command_line('judge', run.name, '--model', 'MODEL')}")
     elif summary.uncovered.height:
         table(_readable(summary.uncovered), "Flagged, though no rule covers it", limit=20)
     else:
-        out.print("  Nothing was flagged that no rule covers.")
+        out.print_line("  Nothing was flagged that no rule covers.")
 
 
 def _readable(posts: pl.DataFrame) -> pl.DataFrame:

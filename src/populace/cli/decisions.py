@@ -9,9 +9,10 @@ from rich.text import Text
 
 from populace import questions
 from populace.base.errors import UsageError
-from populace.base.formatting import percent
+from populace.base.foreign import for_line, for_terminal
+from populace.base.formatting import percent, plural
 from populace.cli.options import command, model_option, recorded_model, run_argument
-from populace.cli.output import facts, out, report_json, row_table, show_changes, table
+from populace.cli.output import bold, dim, facts, out, report_json, row_table, show_changes, table
 from populace.cli.progress import fetch_missing_models
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision
 from populace.engine.run import Run
@@ -23,19 +24,20 @@ from populace.runs.reader import RunReader
 def show_decision(run: RunReader, decision: Decision) -> None:
     """Print a decision with its prompts and how its answer came about."""
     who = decision.person.get("name", decision.person["id"])
-    title = f"[bold]{who}[/bold] in {run.name}, step {decision.step} ({decision.path})"
-    out.print(f"{title}: [bold]{decision.answer_text}[/bold]")
+    where = f" in {run.name}, step {decision.step} ({decision.path}): "
+    out.print_line(bold(who), where, bold(decision.answer_text))
     for number, prompt in enumerate(decision.prompts):
         label = "prompt" if len(decision.prompts) == 1 else f"prompt, order {number + 1} of {len(decision.prompts)}"
         body = Text()
         if prompt["system"]:
-            body.append(f"{prompt['system']}\n\n", style="cyan")
-        body.append(prompt["user"])
+            body.append(for_terminal(f"{prompt['system']}\n\n"), style="cyan")
+        body.append(for_terminal(prompt["user"]))
         if prompt["reasoning"]:
-            body.append(f"\n\n{prompt['reasoning']}", style="italic")
+            body.append(for_terminal(f"\n\n{prompt['reasoning']}"), style="italic")
         if prompt["lead"]:
             body.append(f"\n\n{prompt['lead']} …", style="dim")
-        panel = Panel(body, title=label, title_align="left", subtitle=prompt["model"], subtitle_align="right")
+        model = Text(for_line(prompt["model"]))
+        panel = Panel(body, title=Text(label), title_align="left", subtitle=model, subtitle_align="right")
         out.print(panel, soft_wrap=False)
     facts(_rows(decision))
 
@@ -58,7 +60,7 @@ def _rows(decision: Decision) -> list[tuple[str, str]]:
         rows.append(("draw", f"{decision.draw:.4f}"))
     elif first["replies"]:
         rows += [("reply" if i == 0 else f"after repair {i}", text) for i, text in enumerate(first["replies"])]
-    tokens = f"{first['prompt_tokens']} + {first['completion_tokens']} tokens"
+    tokens = f"{first['prompt_tokens']} + {plural(first['completion_tokens'], 'token')}"
     return [*rows, ("call", f"{first['call'] or 'none'}  ({tokens})")]
 
 
@@ -76,13 +78,13 @@ def why_command(run: RunReader, step: int, person: str) -> None:
     decisions = [(decision, recalled_memories(run, decision)) for decision in run.decisions(step, who)]
     report_json([decision_document(decision) | {"recalled": memories} for decision, memories in decisions])
     if not decisions:
-        out.print(f"{person} decided nothing in step {step}.")
+        out.print_line(f"{person} decided nothing in step {step}.")
     for decision, memories in decisions:
         if memories.height:
             rows = memories.select("memory", "about", *SCORES, "text")
             table(rows, f"Recalled memories ({decision.purpose})", limit=40)
         elif memories_note(run, decision) == UNRECORDED:
-            out.print(f"[dim]{UNRECORDED}[/dim]")
+            out.print_line(dim(UNRECORDED))
         show_decision(run, decision)
 
 
@@ -131,7 +133,7 @@ def _answer_document(decision: Decision) -> dict[str, Any]:
 
 def _show_repeated(run: RunReader, result: RepeatedDecision) -> None:
     show_decision(run, result.repeated)
-    out.print("\n[bold]What differs from the record[/bold], which stays as it is")
+    out.print_line("\n", bold("What differs from the record"), ", which stays as it is")
     show_changes(result.lines)
     then, now = result.recorded.draw_distribution, result.repeated.draw_distribution
     if then and now:
@@ -160,7 +162,7 @@ def interview_command(
     names = run.people(at).frame
     rows = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")
     report_json({"run": run.name, "question": form.describe(), "answers": rows})
-    out.print(f"[bold]{run.name}[/bold], on the side, as of step {run.steps[-1] if at is None else at}: {question}")
+    out.print_line(bold(run.name), f", on the side, as of step {(run.steps[-1] if at is None else at)}: {question}")
     table(rows.select(pl.col("^name$"), "id", "value", "status"), limit=60)
 
 

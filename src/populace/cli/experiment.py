@@ -10,10 +10,10 @@ import polars as pl
 from rich.progress import Progress
 
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
-from populace.base.formatting import duration, percent
-from populace.broker import price_of
+from populace.base.formatting import duration, percent, plural
+from populace.broker import currency, money_text, price_of
 from populace.cli.options import COUNT, command, command_line, current_workspace, option
-from populace.cli.output import as_json, err, facts, out, plural, report_json, report_rows, table, warn
+from populace.cli.output import as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
@@ -25,6 +25,7 @@ from populace.experiments.validation.basis import validity_basis
 from populace.experiments.validation.card import MARKS
 from populace.models import model_traits
 from populace.runs.caveats import basis_caveats
+from populace.statistics import p_text
 from populace.tools.estimate import estimate
 
 _FEW_ARMS = 12
@@ -73,11 +74,18 @@ def experiment_command(
     except InterruptedRunError as stop:
         stop.hint = f"Runs that ended are kept. Continue with: {again}"
         raise
-    code = 0 if results.state == "complete" else 5
+    code = _exit_code(results)
     if as_json():
         report_json(results_document(results) | {"design": design}, result_caveats(results), code=code)
     show_results(results, again)
     return code
+
+
+def _exit_code(results: Results) -> int:
+    """0 for a complete experiment, 5 for one that can be continued, 1 where every run failed."""
+    if results.state != "complete":
+        return 5
+    return 1 if results.runs.height and results.failures.height == results.runs.height else 0
 
 
 class ExperimentDisplay(ExperimentObserver):
@@ -94,7 +102,7 @@ class ExperimentDisplay(ExperimentObserver):
         self._done = self._before = done
         self._total = total
         if done:
-            err.print(f"{done:,} of {total:,} runs are there already")
+            err.print_line(f"{done:,} of {plural(total, 'run')} done before")
         if err.is_terminal and done < total:
             self._bar = new_bar("runs", total=total, completed=done)
             self._bar.start()
@@ -109,7 +117,7 @@ class ExperimentDisplay(ExperimentObserver):
             self._bar.update(self._bar.task_ids[0], completed=self._done, total=total, state=self._state(now))
         elif now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            err.print(f"{self._done:,} of {total:,} runs  {self._state(now)}")
+            err.print_line(f"{self._done:,} of {plural(total, 'run')}  {self._state(now)}")
 
     def on_end(self) -> None:
         """Stop showing."""
@@ -146,7 +154,8 @@ def result_caveats(results: Results) -> list[str]:
     if results.failures.height:
         first = results.failures.row(0, named=True)
         texts.append(
-            f"{results.failures.height} of {results.runs.height} runs failed ({percent(results.failure_rate)}); "
+            f"{results.failures.height} of {plural(results.runs.height, 'run')} failed "
+            f"({percent(results.failure_rate)}); "
             f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
         )
     basis = validity_basis(results)
@@ -156,24 +165,26 @@ def result_caveats(results: Results) -> list[str]:
 
 def show_results(results: Results, command: str) -> None:
     """Print effects, failures and what to do next."""
-    out.print(f"\n[bold]{results.name}[/bold]  {results.state}: {results.reason}")
+    out.print_line("\n", bold(results.name), f"  {results.state}: {results.reason}")
     if results.experiment.question:
-        out.print(f"  {results.experiment.question}")
+        out.print_line(f"  {results.experiment.question}")
     for outcome in results.experiment.outcomes:
-        out.print()
+        out.print_line()
         _show_outcome(results, outcome.name)
     card = validity(results)
     for text in result_caveats(results):
         if text not in card.warnings:
             warn(text)
     rate = percent(results.failure_rate)
-    out.print(f"\n  [dim]failed[/dim]  {results.failures.height} of {results.runs.height} runs ({rate})")
-    out.print(f"  [dim]folder[/dim]  {results.folder.path}   [dim]table[/dim] {results.digest[:12]}")
+    out.print_line(
+        "\n  ", dim("failed"), f"  {results.failures.height} of {plural(results.runs.height, 'run')} ({rate})"
+    )
+    out.print_line("  ", dim("folder"), f"  {results.folder.path}   ", dim("table"), f" {results.digest[:12]}")
     if results.state != "complete" or results.failures.height:
-        out.print(f"  [dim]continue:[/dim]  {command}{' --retry' if results.failures.height else ''}")
+        out.print_line("  ", dim("continue:"), f"  {command}{(' --retry' if results.failures.height else '')}")
     print_validity(card)
-    out.print(f"  [dim]report:[/dim]  {command_line('report', results.name)}")
-    out.print(f"  [dim]in Python:[/dim]  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
+    out.print_line("  ", dim("report:"), f"  {command_line('report', results.name)}")
+    out.print_line("  ", dim("in Python:"), f"  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
 
 def _show_outcome(results: Results, name: str) -> None:
@@ -181,13 +192,35 @@ def _show_outcome(results: Results, name: str) -> None:
         if results.runs[name].dtype == pl.String:
             table(results.probabilities(name).drop("seeds"), f"{name}: how often each outcome came about")
             return
-        table(results.outcome(name).drop("seeds"), name)
+        means = results.outcome(name)
+        shown = means.drop("seeds", "method")
+        table(shown, f"{name}, 95 % intervals{' of shares (Wilson)' if results.is_share(name) else ''}")
+        missing = int(results.runs.filter(pl.col("status") == "complete")[name].null_count())
+        if missing:
+            text = f"{plural(missing, 'complete run')} gave no value and {'is' if missing == 1 else 'are'} not counted"
+            out.print_line("  ", dim(text))
         if not results.experiment.design.sampled:
-            effects = results.effects(name).drop("seeds", "mean", "baseline_mean", "standardised", "method")
-            out.print()
-            table(effects, f"Effects on {name}, 95 % intervals")
+            effects = results.effects(name)
+            out.print_line()
+            columns = effects.drop("seeds", "mean", "baseline_mean", "standardised", "method")
+            texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
+            table(
+                columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}),
+                f"Effects on {name}, 95 % intervals",
+            )
+            same = effects.filter(pl.col("p").is_null())
+            if same.height:
+                out.print_line("  ", dim(_no_p(same.height, effects.height)))
     except PopulaceError as error:
         warn(f"{name}: {error.what}")
+
+
+def _no_p(same: int, total: int) -> str:
+    subject = "The effect" if total == 1 else f"{same} of {total} effects"
+    verb = "has" if same == 1 else "have"
+    return (
+        f"{subject} {verb} no p value (–): every replicate gave the same difference, so nothing varies to test against"
+    )
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
@@ -220,11 +253,11 @@ def _estimate(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
         return {"calls": None, "cost": None}
     runs = len(arms) * experiment.replicates
     cost = [one_run.cost.low * runs, one_run.cost.high * runs] if one_run.cost else None
-    return {"calls": [one_run.calls.low, one_run.calls.high * runs], "cost": cost}
+    return {"calls": [one_run.calls.low, one_run.calls.high * runs], "cost": cost, "currency": currency()}
 
 
 def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]) -> None:
-    out.print(f"[bold]{design['name']}[/bold]  {experiment.question}")
+    out.print_line(bold(design["name"]), f"  {experiment.question}")
     size = f"{plural(design['arms'], 'arm')} × {plural(design['replicates'], 'replicate')}"
     how = f"{size} = {plural(design['runs'], 'run')} ({design['design']})"
     if experiment.fork_at:
@@ -234,7 +267,10 @@ def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]
     rows = [("scenario", design["scenario"]), ("design", how), ("seeds", f"from {experiment.seed}, {seeds}")]
     rows.append(("outcomes", ", ".join(outcome.name for outcome in experiment.outcomes)))
     if design["calls"]:
-        cost = f", cost {design['cost'][0]:.4g} to {design['cost'][1]:.4g}" if design["cost"] else ""
+        cost = ", cost unknown"
+        if design["cost"]:
+            low, high = design["cost"]
+            cost = f", cost {low:,.4f} to {money_text(high)}" if high else ", no cost"
         rows.append(("estimate", f"{design['calls'][0]:,.0f} to {design['calls'][1]:,.0f} calls{cost}"))
     rows += [("arm", arm.name) for arm in arms[:_FEW_ARMS]]
     if len(arms) > _FEW_ARMS:
@@ -257,9 +293,9 @@ def _row(results: Results) -> dict[str, Any]:
 
 def print_validity(card: ValidityCard) -> None:
     """A card in a few lines: its verdict, what failed, and its warnings."""
-    out.print(f"  [dim]validity[/dim]  {card.verdict}")
+    out.print_line("  ", dim("validity"), f"  {card.verdict}")
     for check in card.failed:
-        out.print(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
+        out.print_line(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
     warn(*card.warnings)
 
 

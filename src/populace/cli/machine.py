@@ -3,22 +3,26 @@
 import importlib.util
 import platform
 import shutil
+from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
 import click
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.broker import price_file, price_of
+from populace.base.formatting import plural
+from populace.broker import currency, price_file, price_of
+from populace.broker.prices import EXAMPLE, Price
 from populace.cli.options import ScenarioCommand, command, current_workspace, option
-from populace.cli.output import facts, out, report_json, row_table, warn
-from populace.cli.progress import fetch_artifacts, fetch_hub_file
+from populace.cli.output import bold, dim, facts, out, report_json, row_table, warn
+from populace.cli.progress import fetch_artifacts, fetch_hub_file, fetch_missing_models
 from populace.engine.discovery import find_scenario
 from populace.engine.session import run_to_end
 from populace.engine.workspace import Workspace
-from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, model_traits, open_model
+from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, check_model, model_traits, open_model
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
-from populace.tools.doctor import Diagnosis, diagnose
+from populace.tools.doctor import TRIAL_MODEL, Diagnosis, diagnose
+from populace.tools.model_check import check_abilities
 
 
 @command("studio", json=False)
@@ -32,7 +36,7 @@ def studio_command(host: str, port: int, token: str | None, browse: bool) -> Non
     from populace.studio.server import serve
 
     folder = current_workspace().folder
-    serve(folder, host=host, port=port, token=token, browser=browse, print_line=click.echo)
+    serve(folder, host=host, port=port, token=token, browser=browse, print_line=out.print_line)
 
 
 @command("models", workspace=False)
@@ -59,19 +63,31 @@ def models_command(model: str | None, fetch: bool) -> None:
             "forms": MODEL_FORMS,
             "embedded": _artifact_document(SMOLLM2),
             "embedder": _artifact_document(MINILM_WEIGHTS),
-            "prices": {"file": str(prices), "exists": priced},
+            "prices": {"file": str(prices), "exists": priced, "currency": currency()},
         }
     )
-    out.print("[bold]Models[/bold] are named with --model:")
+    out.print_line(bold("Models"), " are named with --model:")
     facts(list(MODEL_FORMS.items()))
     for artifact, size, role in ((SMOLLM2, 98, ""), (MINILM_WEIGHTS, 91, ", the embedder of memories")):
         missing = f"not fetched yet ({size} MB); it comes on first use or with --fetch"
         there = "in the cache" if artifact.present() else missing
-        out.print(f"\n[bold]{artifact.name}[/bold] ({artifact.licence}){role}: {there}")
+        out.print_line("\n", bold(artifact.name), f" ({artifact.licence}){role}: {there}")
         facts([("file", str(artifact.path)), ("sha256", artifact.sha256)])
-    out.print("\n[bold]Prices[/bold] for budgets in money: a TOML file that you keep")
-    form = '["openai:gpt-*"]  prompt = 0.15  completion = 0.60   money for a million tokens'
-    facts([("file", f"{prices}{'' if priced else '  (not there yet)'}"), ("form", form)])
+    out.print_line("\n", bold("Prices"), " for budgets in money: a TOML file that you keep")
+    facts([("file", f"{prices}{'' if priced else '  (not there yet)'}")])
+    out.print_line("  It looks like this, with money for a million tokens read and written:")
+    for line in EXAMPLE.splitlines():
+        out.print_line(f"    {line}" if line else "")
+    out.print_line("\n", dim("  what a model can do: "), " populace doctor --model MODEL")
+
+
+def _price_text(price: Price | None) -> str:
+    if price is None:
+        return "unknown: the price table does not have it"
+    if not price.prompt and not price.completion:
+        return "none"
+    unit = currency() or "(currency not named)"
+    return f"{price.prompt:g} {unit} for a million tokens read, {price.completion:g} written"
 
 
 def _fetch_model(spec: str) -> None:
@@ -106,14 +122,17 @@ def _check_model(spec: str) -> None:
     able = model.capabilities
     data = {"model": spec, "fingerprint": model.fingerprint, **able.__dict__, "notes": list(model.notes)}
     report_json(data, model.notes)
-    out.print(f"[bold]{spec}[/bold] answers")
+    out.print_line(bold(spec), " answers")
     facts(
         [
             ("fingerprint", model.fingerprint),
-            ("distributions", f"yes, {able.top_tokens} alternatives" if able.top_tokens else "no: single samples"),
+            (
+                "distributions",
+                f"yes, {plural(able.top_tokens, 'alternative')}" if able.top_tokens else "no: single samples",
+            ),
             ("begins replies", "yes" if able.lead else "no"),
             ("JSON schema", "yes" if able.schema else "no"),
-            ("price", str(price_of(spec) or "none known")),
+            ("price", _price_text(price_of(spec))),
         ]
     )
     warn(*model.notes)
@@ -121,9 +140,18 @@ def _check_model(spec: str) -> None:
 
 @command("doctor", cls=ScenarioCommand)
 @click.argument("scenario", required=False)
-def doctor_command(scenario: str | None, **options: Any) -> int:
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="Check this model with at most four small calls: key, address, log-probabilities, JSON schema, seed. With a "
+    f"scenario, the model of both trial runs.  [default: no model is checked; trial runs use {TRIAL_MODEL}]",
+)
+def doctor_command(scenario: str | None, model: str | None, **options: Any) -> int:
+    if model is not None:
+        check_model(model)
+        fetch_missing_models(model)
     if scenario is None:
-        return _check_machine(current_workspace())
+        return _check_machine(current_workspace()) if model is None else _check_abilities(model)
     scenario_class = find_scenario(scenario)
     arguments = []
     for name in scenario_class.parameter_model().model_fields:
@@ -133,7 +161,7 @@ def doctor_command(scenario: str | None, **options: Any) -> int:
             arguments.append(f"--{flag}" if value else f"--no-{flag}")
         elif value is not None:
             arguments += [f"--{flag}", str(value)]
-    diagnosis = diagnose(scenario, scenario_class, arguments)
+    diagnosis = diagnose(scenario, scenario_class, arguments, model=model or TRIAL_MODEL)
     difference, code = diagnosis.comparison.first_difference, 0 if diagnosis.deterministic else 6
     document = {name: getattr(diagnosis, name) for name in ("deterministic", "steps", "digests")}
     suspects = [suspect.__dict__ for suspect in diagnosis.suspects]
@@ -143,23 +171,38 @@ def doctor_command(scenario: str | None, **options: Any) -> int:
     return code
 
 
+def _check_abilities(spec: str) -> int:
+    """Check what a model can do; returns the exit code. What is missing is no failure."""
+    with closing(current_workspace().store()) as store:
+        checks = check_abilities(spec, store)
+    report_json({"model": spec, "checks": [check.__dict__ for check in checks]})
+    out.print_line(bold(spec), " answers")
+    marks = {"yes": ("✓", "green"), "no": ("✗", "red"), "unknown": ("?", "yellow")}
+    for check in checks:
+        out.print_line("  ", marks[check.state], f" {check.name:<17} {check.result}")
+        if check.meaning:
+            out.print_line(" " * 22, dim(f"so {check.meaning}"))
+    return 0
+
+
 def _show_diagnosis(name: str, diagnosis: Diagnosis) -> None:
     difference = diagnosis.comparison.first_difference
     if diagnosis.deterministic:
-        out.print(
-            f"[bold green]{name} is deterministic[/bold green]: two runs in separate processes, with 1 and 64 "
-            f"calls at once, other hash seeds and time zones, wrote one journal ({diagnosis.digests[0][:12]})."
+        out.print_line(
+            (f"{name} is deterministic", "bold green"),
+            f": two runs in separate processes, with 1 and 64 calls at once, other hash seeds and time zones, wrote "
+            f"one journal (digest {diagnosis.digests[0][:12]}).",
         )
     else:
-        out.print(f"[bold red]{name} is not deterministic[/bold red]: two runs of it differ.")
+        out.print_line((f"{name} is not deterministic", "bold red"), ": two runs of it differ.")
         if difference:
             whom = f", person {difference.person}" if difference.person is not None else ""
-            out.print(
+            out.print_line(
                 f"  first at step {difference.step}{whom}, in the {difference.what}: "
                 f"{difference.first!r} and {difference.second!r}"
             )
         else:
-            out.print("  every decision is equal, but the people, events or metrics that they lead to are not")
+            out.print_line("  every decision is equal, but the people, events or metrics that they lead to are not")
     if diagnosis.suspects:
         rows = [(s.line, s.code, s.why) for s in diagnosis.suspects]
         row_table(["line", "code", "why"], rows, "Lines that may be the cause")
@@ -173,7 +216,7 @@ def _check_machine(workspace: Workspace) -> int:
     checks.append(("embedded model", present, str(SMOLLM2.path) if present else "not fetched: populace models --fetch"))
     try:
         store = workspace.store()
-        checks.append(("call store", True, f"{store.path}, {len(store):,} calls"))
+        checks.append(("call store", True, f"{store.path}, {plural(len(store), 'call')}"))
         store.close()
     except PopulaceError as error:
         checks.append(("call store", False, str(error)))
@@ -183,6 +226,5 @@ def _check_machine(workspace: Workspace) -> int:
     code = 0 if all(ok for _, ok, _ in checks) else 3
     report_json([{"check": name, "ok": ok, "found": text} for name, ok, text in checks], code=code)
     for name, ok, text in checks:
-        mark = "[green]✓[/green]" if ok else "[red]✗[/red]"
-        out.print(f"  {mark} {name:<15} {text}")
+        out.print_line("  ", ("✓", "green") if ok else ("✗", "red"), f" {name:<15} {text}")
     return code

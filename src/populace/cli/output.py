@@ -1,33 +1,92 @@
-"""How a command reports: text for a person, or one JSON document for a program."""
+"""How a command reports: text for a person, or one JSON document for a program.
 
-import json
+All that a command prints passes through here, and here through `populace.base.foreign`. There is no markup: a part of a
+line that is to stand out is a text with a style, so brackets in a name or an answer are only brackets.
+"""
+
 import math
+import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import IO, Any
 
 import click
 import polars as pl
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from populace.base.errors import PopulaceError
+from populace.base.foreign import for_json, for_line, for_terminal
 from populace.base.formatting import json_data
+from populace.cli import is_unicode
 from populace.journal import READ_ERRORS
 
 AS_JSON = "populace.as_json"
 """The key in the meta data of click's context under which `--json` is kept."""
 _WIDTH_OF_A_FILE = 120
+_LEADING_LINES = re.compile(r"\n*")
+
+Part = str | tuple[str, str]
+"""A part of a line: a text, or a text and its style."""
 
 
-def _console(*, stderr: bool) -> Console:
-    """A console that leaves sentences whole; tables are as wide as the terminal, and of a fixed width in a file."""
-    terminal = Console(stderr=stderr).is_terminal
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if terminal else _WIDTH_OF_A_FILE)
+def bold(text: object) -> Part:
+    """A name or a heading within a line."""
+    return str(text), "bold"
 
 
-out = _console(stderr=False)
-err = _console(stderr=True)
+def dim(text: object) -> Part:
+    """A label within a line."""
+    return str(text), "dim"
+
+
+def yellow(text: object) -> Part:
+    """A label that warns, within a line."""
+    return str(text), "yellow"
+
+
+class Terminal(Console):
+    """A console for text that others wrote: it knows no markup, and prints nothing that acts on a terminal.
+
+    Sentences stay whole; tables are as wide as the terminal, and of a fixed width in a file.
+
+    Args:
+        stderr: Whether it writes to standard error.
+        file: Where it writes otherwise, for tests.
+        **settings: Further settings of the console.
+    """
+
+    def __init__(self, *, stderr: bool = False, file: IO[str] | None = None, **settings: Any) -> None:
+        width = None if Console(stderr=stderr, file=file, **settings).is_terminal else _WIDTH_OF_A_FILE
+        settings = {"width": width, **settings}
+        super().__init__(
+            stderr=stderr, file=file, highlight=False, soft_wrap=True, markup=False, emoji=False, **settings
+        )
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of anything that is printed; this is what makes every text of them safe."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(for_terminal(text), style)
+
+    def print_line(self, *parts: Part, end: str = "\n") -> None:
+        """Print one line; line feeds at its beginning give empty lines before it, others become spaces."""
+        line = Text()
+        for part in parts:
+            text, style = (part, "") if isinstance(part, str) else part
+            start = "" if line else _LEADING_LINES.match(text).group()  # type: ignore[union-attr]
+            line.append(start + for_terminal(text[len(start) :]).replace("\n", " "), style)
+        self.print(line, end=end)
+
+    def print_text(self, text: object, style: str = "") -> None:
+        """Print a text in its own lines."""
+        self.print(Text(for_terminal(text), style))
+
+
+out = Terminal()
+err = Terminal(stderr=True)
 
 
 def as_json() -> bool:
@@ -39,7 +98,7 @@ def report_json(data: Any, warnings: Sequence[str] = (), *, code: int = 0) -> No
     """With `--json`, write the one document of a command and end it with an exit code; else do nothing."""
     if as_json():
         document = {"status": "ok", "data": json_data(data), "warnings": list(warnings)}
-        click.echo(json.dumps(document, ensure_ascii=False))
+        click.echo(for_json(document, ascii_only=not is_unicode(sys.stdout)))
         click.get_current_context().exit(code)
 
 
@@ -55,16 +114,24 @@ def facts(rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
     grid.add_column(style=style, no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in rows:
-        grid.add_row(f"  {name}", Text(value))
+        grid.add_row(Text(f"  {for_line(name)}"), Text(for_terminal(value)))
     out.print(grid, soft_wrap=False)
 
 
 def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
     """A table, with its middle left out where it is long."""
-    table_view = Table(title=title or None, title_justify="left", box=None, pad_edge=True, header_style="bold")
+    table_view = Table(
+        title=Text(for_line(title)) if title else None,
+        title_justify="left",
+        box=None,
+        pad_edge=True,
+        header_style="bold",
+    )
     for name, dtype in frame.schema.items():
         table_view.add_column(
-            name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold"
+            Text(for_line(name.replace("_", " "))),
+            justify="right" if dtype.is_numeric() else "left",
+            overflow="fold",
         )
     rows = list(frame.iter_rows()) if frame.height <= limit else [*frame.head(limit // 2).iter_rows(), None]
     rows += [] if frame.height <= limit else list(frame.tail(limit // 2).iter_rows())
@@ -72,7 +139,7 @@ def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
         if row is None:
             table_view.add_row(*["…" for _ in frame.columns])
         else:
-            table_view.add_row(*[Text(cell_text(value)) for value in row])
+            table_view.add_row(*[Text(for_terminal(cell_text(value))) for value in row])
     out.print(table_view, soft_wrap=False)
 
 
@@ -106,9 +173,9 @@ def report_rows(names: Sequence[str], row: Callable[[str], dict[str, Any]], empt
         texts = [{column: _table_value(value) for column, value in each.items() if column != newest} for each in rows]
         table(pl.DataFrame(texts, infer_schema_length=None, strict=False), limit=200)
     elif not damaged:
-        out.print(empty)
+        out.print_line(empty)
     for text in damaged:
-        out.print(f"  [yellow]not readable[/yellow]  {text}")
+        out.print_line("  ", yellow("not readable"), f"  {text}")
 
 
 def _table_value(value: Any) -> Any:
@@ -120,23 +187,15 @@ def show_changes(lines: Iterable[str]) -> None:
     """Lines of a difference that begin with + or -, in colours; other lines are left out."""
     for line in lines:
         if line[0] in "+-":
-            out.print(Text(f"    {line}", style="green" if line[0] == "+" else "red"))
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    Example:
-        >>> plural(1, "replicate"), plural(1200, "run")
-        ('1 replicate', '1,200 runs')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+            out.print_line((f"    {line}", "green" if line[0] == "+" else "red"))
 
 
 def cell_text(value: Any) -> str:
-    """A value of a table in words; floats are rounded to four digits."""
-    if value is None:
+    """A value of a table in words; floats are rounded to four digits, and what is no number is a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, float):
-        return f"{value:.0f}" if math.isfinite(value) and value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
+        if math.isinf(value):
+            return "∞" if value > 0 else "-∞"
+        return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
     return str(value)

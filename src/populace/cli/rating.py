@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 import polars as pl
+from rich.text import Text
 
 from populace.base.errors import UsageError
-from populace.base.formatting import percent
+from populace.base.foreign import for_line, for_shell
+from populace.base.formatting import percent, plural
 from populace.cli.options import call_options, call_settings, command, current_workspace, option
-from populace.cli.output import facts, out, report_json, table, warn
+from populace.cli.output import bold, dim, facts, out, report_json, table, warn
 from populace.cli.progress import fetch_missing_models
 from populace.community.discrimination import Pair, Ratings
 from populace.community.discrimination_result import PUBLISHED, PUBLISHED_TEST, DiscriminationResult, analyse_ratings
@@ -73,7 +75,7 @@ def discern_command(
         _rate_by_hand(pairs, ratings, rater_name(rater or getpass.getuser()))
     if not ratings.table.height:
         report_json({"rates": []}, ["Nothing was rated yet."])
-        out.print("Nothing was rated yet.")
+        out.print_line("Nothing was rated yet.")
         return
     result = analyse_ratings(ratings.table)
     report_json(
@@ -103,29 +105,29 @@ def _show_study(study: Study) -> None:
     arms = pl.Series([pair.arm for pair in study.pairs]).value_counts().sort("count", descending=True).rows()
     report_json({"study": study.name, "folder": str(study.folder), "pairs": len(study.pairs), "arms": dict(arms)})
     counts = ", ".join(f"{count} of {arm}" for arm, count in arms)
-    out.print(f"[bold]{study.name}[/bold]  {len(study.pairs)} pairs ({counts}), kept in {study.folder}")
-    out.print(f"  [dim]to rate them:[/dim]  populace discern --study {study.name} --rater NAME")
+    out.print_line(bold(study.name), f"  {plural(len(study.pairs), 'pair')} ({counts}), kept in {study.folder}")
+    out.print_line("  ", dim("to rate them:"), f"  populace discern --study {for_shell(study.name)} --rater NAME")
 
 
 def _rate_by_hand(pairs: Sequence[Pair], ratings: Ratings, rater: str) -> None:
     left = ratings.unrated(pairs, rater)
-    out.print(
-        f"{len(pairs) - len(left)} of {len(pairs)} pairs are rated by {rater}. "
+    out.print_line(
+        f"{len(pairs) - len(left)} of {plural(len(pairs), 'pair')} are rated by {rater}. "
         "In each pair one conversation is real: say which. q stops."
     )
     for number, pair in enumerate(left, 1):
         first, second = pair.texts(rater)
-        out.rule(f"{number} of {len(left)} · {pair.real.community}")
+        out.rule(Text(for_line(f"{number} of {len(left)} · {pair.real.community}")))
         if pair.goal:
-            out.print(pair.goal, markup=False, style="dim")
+            out.print_text(pair.goal, "dim")
         for label, text in (("1", first), ("2", second)):
-            out.print(f"\n[bold]Conversation {label}[/bold]")
-            out.print(text, markup=False)
-        out.print("\n[bold]Which one is real?[/bold] 1 or 2, q to stop ", end="")
+            out.print_line("\n", bold(f"Conversation {label}"))
+            out.print_text(text)
+        out.print_line("\n", bold("Which one is real?"), " 1 or 2, q to stop ", end="")
         key = ""
         while key not in ("1", "2", "q"):
             key = click.getchar().lower()
-        out.print(key)
+        out.print_line(key)
         if key == "q":
             return
         ratings.add([pair.rating(rater, "person", "first" if key == "1" else "second")])
@@ -135,19 +137,21 @@ def _show_result(result: DiscriminationResult) -> None:
     shares = [pl.col(n).map_elements(percent, return_dtype=pl.String) for n in ("error", "low", "high", "published")]
     rates = result.rates.select("arm", "who", "raters", "answers", "wrong", *shares)
     table(rates, "Taken for real though generated (50 % is chance), with Wilson's interval, beside the published rate")
-    out.print("  [dim]published (Park et al. 2022), every arm rated by people:[/dim] " + PUBLISHED["rated_by"][0])
+    out.print_line(
+        "  ", dim("published (Park et al. 2022), every arm rated by people:"), f" {PUBLISHED['rated_by'][0]}"
+    )
     for arm, by, rate in PUBLISHED.select("arm", "conversations_by", "published").iter_rows():
-        out.print(f"    {percent(rate):>5}  {arm:<15} conversations by {by}")
-    out.print(f"    {PUBLISHED_TEST}")
+        out.print_line(f"    {percent(rate):>5}  {arm:<15} conversations by {by}")
+    out.print_line(f"    {PUBLISHED_TEST}")
     if result.anova is not None:
-        out.print(f"\n[bold]Between raters[/bold]  {result.anova}")
+        out.print_line("\n", bold("Between raters"), f"  {result.anova}")
     if result.tukey is not None:
         table(result.tukey, "Tukey's test")
     if result.mixed is not None:
         table(result.mixed.table(), f"Mixed model of single answers, {' and '.join(result.mixed.levels)} random")
-        out.print(f"  {result.mixed.words}")
+        out.print_line(f"  {result.mixed.words}")
     for note in result.notes:
-        out.print(f"  [dim]{note}[/dim]")
+        out.print_line("  ", dim(note))
 
 
 @command("feedback")
@@ -175,20 +179,24 @@ def feedback_command(runs: tuple[str, ...], kind: str, size: int, purpose: str, 
     counts, agreement = feedback.counts(), feedback.agreement()
     means = feedback.scores(by) if by else None
     unreadable = feedback.unreadable()
-    notes = [f"{unreadable} lines could not be read; a process was killed while it wrote them."] if unreadable else []
+    notes = (
+        [f"{plural(unreadable, 'line')} could not be read; a process was killed while it wrote them."]
+        if unreadable
+        else []
+    )
     measures, items = (agreement.measures.table(), agreement.measures.items) if agreement.measures else (None, 0)
     document = {"note": agreement.note, "measures": measures, "items": items}
     report_json({"raters": counts, "agreement": document, "scores": means}, notes)
     if not counts.height:
         begin = "Begin with: populace feedback RUN, then populace studio"
-        out.print(f"Nobody judged anything in {feedback.folder}. {begin}")
+        out.print_line(f"Nobody judged anything in {feedback.folder}. {begin}")
         return
     table(counts, "Judged so far")
     facts([("agreement", _agreement_text(agreement))])
     if means is not None:
         table(means, f"Mean score by {by}, 1 to 5, with the 95 % t interval over answers")
     warn(*notes)
-    out.print(f"  [dim]folder[/dim]  {feedback.folder}")
+    out.print_line("  ", dim("folder"), f"  {feedback.folder}")
 
 
 def _agreement_text(agreement: RaterAgreement) -> str:
@@ -209,5 +217,5 @@ def _make_queue(place: Workspace, queue: Queue, seed: int) -> None:
     answers, runs = len(sample.items), len(queue.sources)
     data = {"queue": queue.name, "kind": queue.kind, "runs": runs, "answers": answers}
     report_json(data | {"seed": seed, "link": link})
-    out.print(f"[bold]{queue.name}[/bold]  {answers} answers of {runs} runs, to be judged blind")
-    out.print(f"  [dim]judge them:[/dim]  populace studio, then {link}")
+    out.print_line(bold(queue.name), f"  {plural(answers, 'answer')} of {plural(runs, 'run')}, to be judged blind")
+    out.print_line("  ", dim("judge them:"), f"  populace studio, then {link}")

@@ -8,10 +8,24 @@ import click
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.base.formatting import percent
+from populace.base.formatting import percent, plural
 from populace.cli.decisions import decision_document, show_decision
 from populace.cli.options import command, command_line, current_workspace, option, run_argument
-from populace.cli.output import as_json, err, facts, out, report_json, report_rows, row_table, show_changes, table, warn
+from populace.cli.output import (
+    as_json,
+    bold,
+    dim,
+    err,
+    facts,
+    out,
+    report_json,
+    report_rows,
+    row_table,
+    show_changes,
+    table,
+    warn,
+    yellow,
+)
 from populace.cli.summary import report_tables, run_document, show_run, untrusted_notes
 from populace.cli.trust import trust_command
 from populace.runs import charts
@@ -21,6 +35,7 @@ from populace.runs.compare import compare
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import value_text
 from populace.runs.step_events import event_text
 
 
@@ -50,7 +65,7 @@ def _row(run: RunReader) -> dict[str, Any]:
 
 def _show_biography(run: RunReader, person: Biography) -> None:
     """Print what happened to a person, what they said and heard, and what they remember."""
-    out.print(f"[bold]{person.name}[/bold] in {run.name}")
+    out.print_line(bold(person.name), f" in {run.name}")
     for kind in person.events["kind"].unique(maintain_order=True):
         rows = person.events.filter(pl.col("kind") == kind)
         details = [event_text(data, person.names) for data in rows["data"]]
@@ -64,8 +79,8 @@ def _show_biography(run: RunReader, person: Biography) -> None:
             best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
             table(best.select("memory", "step", "importance", "text", "evidence"), f"{title}: {rows.height}", limit=8)
     step = int(person.decisions["step"][0]) if person.decisions.height else 1
-    command = command_line("why", run.name, "--step", str(step), "--person", person.name)
-    out.print(f"  [dim]why did they decide so:[/dim]  {command}")
+    why = command_line("why", run.name, "--step", str(step), "--person", person.name)
+    out.print_line("  ", dim("why did they decide so:"), f"  {why}")
 
 
 @command("show", code="optional")
@@ -87,10 +102,10 @@ def show_command(run: RunReader, step: int | None, person: str | None, thread: i
         report_json(run_document(run) | {"findings": tables}, [*caveats(run), *untrusted_notes(run)])
     else:
         show_run(run)
-        out.print(f"\n  [dim]run[/dim]  {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
+        out.print_line("\n  ", dim("run"), f"  {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
         for note in untrusted_notes(run):
             warn(note)
-            out.print(f"  [dim]show that too:[/dim]  {trust_command()}")
+            out.print_line("  ", dim("show that too:"), f"  {trust_command()}")
 
 
 def _show_step(run: RunReader, step: int) -> None:
@@ -100,7 +115,7 @@ def _show_step(run: RunReader, step: int) -> None:
         counts = counts.sort("question", "value")
     events = pl.DataFrame() if events is None else events
     report_json({"run": run.name, "step": step, "answers": counts, "people": people.frame, "events": events})
-    out.print(f"[bold]{run.name}[/bold], step {step}: {len(people)} people")
+    out.print_line(bold(run.name), f", step {step}: {plural(len(people), 'person', 'people')}")
     if counts.height:
         table(counts, "Answers")
     if events.height:
@@ -113,7 +128,7 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
     decisions = [decision for number in steps for decision in run.decisions(number, person)]
     report_json([decision_document(decision) for decision in decisions])
     if not decisions:
-        out.print(f"{person} decided nothing in {'any step' if step is None else f'step {step}'}.")
+        out.print_line(f"{person} decided nothing in {('any step' if step is None else f'step {step}')}.")
     if step is None and has_memories(run):
         _show_biography(run, biography(run, person))
     elif step is None and decisions:
@@ -121,7 +136,7 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
         who = decisions[0].person.get("name", person)
         row_table(["step", "question", "answer", "status"], rows, f"{who} in {run.name}")
         one = command_line("show", run.name, "--step", str(decisions[0].step), "--person", person)
-        out.print(f"  [dim]open one:[/dim]  {one}")
+        out.print_line("  ", dim("open one:"), f"  {one}")
     else:
         for decision in decisions:
             show_decision(run, decision)
@@ -136,20 +151,22 @@ def compare_command(first: RunReader, second: RunReader) -> int:
     document = {name: getattr(comparison, name) for name in ("equal", "settings", "metrics", "steps")}
     document |= {"first": first.name, "second": second.name, "parting": difference and difference.__dict__}
     report_json(document, code=code)
-    out.print(f"[bold]{first.name}[/bold] and [bold]{second.name}[/bold]")
-    rows = [(name, f"{a}  →  {b}") for name, (a, b) in comparison.settings.items()]
+    out.print_line(bold(first.name), " and ", bold(second.name))
+    rows = [(name, f"{value_text(a)}  →  {value_text(b)}") for name, (a, b) in comparison.settings.items()]
     facts(rows or [("settings", "the same")])
     if difference is None:
-        out.print(f"  every recorded decision of {min(comparison.steps) - 1} shared steps is equal")
+        out.print_line(f"  every recorded decision of {plural(min(comparison.steps) - 1, 'shared step')} is equal")
     else:
         whom = f", person {difference.person}" if difference.person is not None else ""
-        out.print(f"  first difference: step {difference.step} ({difference.path}){whom}, in the {difference.what}")
+        out.print_line(
+            f"  first difference: step {difference.step} ({difference.path}){whom}, in the {difference.what}"
+        )
         if difference.what == "prompt":
             show_changes(difflib.ndiff(difference.first.splitlines(), difference.second.splitlines()))
         else:
             facts([(first.name, difference.first), (second.name, difference.second)])
     if comparison.metrics.height:
-        out.print()
+        out.print_line()
         table(comparison.metrics, "Metrics that differ")
     return code
 
@@ -187,5 +204,5 @@ def export_command(run: RunReader, target: str, form: Any, words: str | None, no
     files = [_write_page(run, target, words, no_filter)] if form == "html" else export(run, target, form)
     report_json({"run": run.name, "files": [str(file) for file in files]}, [RESPONSIBLE_USE])
     for file in files:
-        out.print(str(file))
-    err.print(f"[yellow]note[/yellow]  {RESPONSIBLE_USE}")
+        out.print_line(str(file))
+    err.print_line(yellow("note"), f"  {RESPONSIBLE_USE}")

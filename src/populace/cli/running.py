@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from populace.base.errors import StoppedError, UsageError
+from populace.base.errors import ModelError, StoppedError, UsageError
+from populace.base.formatting import plural
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -58,10 +59,10 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
 @chart_option
 def resume_command(run: Run, chart: bool, **options: Any) -> None:
     if run.manifest.status.state == "complete":
-        err.print(f"{run.name} is complete already: {run.manifest.status.reason}.")
+        err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
     elif run.journal.busy() and run.journal.paused():
         go_on(run.journal)
-        err.print(f"{run.name} goes on in its own process.")
+        err.print_line(f"{run.name} goes on in its own process.")
         report_json({"run": run.name, "asked": "go on"})
         return
     else:
@@ -84,7 +85,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     document = {"run": run.name, "steps": steps, "verified": verify, "bound": bound, "digest": run.digest, "into": into}
     report_json(document, notes)
     how = "every table and every draw is equal" if verify else "every question and prompt is equal"
-    out.print(f"{run.name}: {steps} steps replayed without a model; {how}.  Journal {run.digest[:12]}")
+    out.print_line(f"{run.name}: {plural(steps, 'step')} replayed without a model; {how}.  Digest {run.digest[:12]}")
     warn(*notes)
 
 
@@ -113,10 +114,11 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except (StoppedError, UsageError) as error:
+    except (StoppedError, ModelError, UsageError) as error:
         if display.run_name:
-            resume = f"Nothing that was paid for is lost. Continue with: {command_line('resume', display.run_name)}"
-            error.hint = f"{error.hint}\n  {resume}" if error.hint and isinstance(error, UsageError) else resume
+            advice = f"{error.hint} " if isinstance(error, (ModelError, UsageError)) and error.hint else ""
+            again = command_line("resume", display.run_name)
+            error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
         raise
 
 
@@ -137,7 +139,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
     report_json({"run": run.name, "asked": "pause"})
-    out.print(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
+    out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
 @command("stop")
@@ -145,4 +147,4 @@ def pause_command(run: RunReader) -> None:
 def stop_command(run: RunReader) -> None:
     stop(run.journal)
     report_json({"run": run.name, "asked": "stop"})
-    out.print(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")
+    out.print_line(f"{run.name} stops after the calls under way. Continue with: {command_line('resume', run.name)}")

@@ -10,22 +10,27 @@ import click
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
-from populace.base.formatting import duration
-from populace.broker import Usage, price_of
+from populace.base.foreign import for_shell
+from populace.base.foreign_columns import csv_table
+from populace.base.formatting import duration, plural
+from populace.broker import Usage, currency, money_text, price_of
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
     call_settings,
     command,
+    command_line,
     current_workspace,
     model_option,
     option,
     parameters,
 )
-from populace.cli.output import facts, out, report_json, row_table, table, warn
+from populace.cli.output import bold, dim, facts, out, report_json, row_table, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
+from populace.engine.scenario import Scenario
 from populace.engine.session import Session
+from populace.journal.segments import writing
 from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
@@ -55,17 +60,25 @@ def scenarios_command(scenario: str | None) -> None:
     report_json([{"name": n, "summary": text} for n, text in [*rows, *((file, "") for file in files)]], unusable)
     facts([*rows, *((file, "a file of the workspace") for file in files)], style="bold")
     for text in unusable:
-        out.print(f"  [yellow]not usable[/yellow]  {text}")
-    out.print("\n  [dim]the parameters of one:[/dim]  populace scenarios NAME   [dim]or of a file:[/dim] FILE.py")
+        out.print_line("  ", yellow("not usable"), f"  {text}")
+    out.print_line(
+        "\n  ", dim("the parameters of one:"), "  populace scenarios NAME   ", dim("or of a file:"), " FILE.py"
+    )
 
 
 def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
-    out.print(f"[bold]{document['title']}[/bold]  {document['summary']}")
-    facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
+    out.print_line(bold(document["title"]), f"  {document['summary']}")
+    facts(
+        [
+            ("metrics", ", ".join(document["metrics"])),
+            ("chart", ", ".join(document["chart"])),
+            ("card", document["card"] or "none"),
+        ]
+    )
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
-    out.print()
+    out.print_line()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
-    out.print(f"\n  [dim]run it:[/dim]  populace run {name}")
+    out.print_line("\n  ", dim("run it:"), f"  {command_line('run', name)}")
 
 
 def _form(parameter: Parameter) -> str:
@@ -86,24 +99,37 @@ def _default(parameter: Parameter) -> str:
 @model_option()
 def estimate_command(scenario: str, model: str, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
-    settings = scenario_class(**parameters(options, scenario_class))
+    report_estimate(scenario_class(**parameters(options, scenario_class)), model)
+
+
+def report_estimate(scenario: Scenario, model: str) -> None:
+    """Say what a run of a scenario would take on a model."""
     with closing(current_workspace().store()) as store:
-        result = estimate(settings, model=model, price=price_of(model), store=store)
+        result = estimate(scenario, model=model, price=price_of(model), store=store)
     ranges = {name: getattr(result, name) for name in ("decisions", "calls", "tokens", "cost", "seconds")}
-    report_json({name: [each.low, each.high] if each else None for name, each in ranges.items()} | {"model": model})
-    title = scenario_class.title()
-    out.print(f"[bold]{title}[/bold] on {model}, estimated from {result.runs} trial runs on random answers")
-    no_cost = "unknown: `populace models` says where prices go"
+    document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
+    report_json(document | {"model": model, "currency": currency()})
+    title = type(scenario).title()
+    trials = f"{plural(result.runs, 'trial run')} on random answers"
+    if result.trial_steps is not None:
+        trials = f"the first {result.trial_steps} of {result.steps} steps of {trials}; the rest is extrapolated"
+    out.print_line(bold(title), f" on {model}, estimated from {trials}")
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
         "decisions": _span(result.decisions),
         "calls": f"{_span(result.calls)}, less what is in the call store already",
         "tokens": _span(result.tokens),
-        "cost": _span(result.cost, "{:.4f}".format) if result.cost else no_cost,
+        "cost": _cost(result.cost),
         "time": _span(result.seconds, duration) if result.seconds else no_time,
     }
     for name, value in rows.items():
-        out.print(f"  [dim]{name:<10}[/dim] {value}")
+        out.print_line("  ", dim(f"{name:<10}"), f" {value}")
+
+
+def _cost(cost: Range | None) -> str:
+    if cost is None:
+        return "unknown: `populace models` says where prices go"
+    return f"{cost.low:,.4f} to {money_text(cost.high)}" if cost.high else "none"
 
 
 def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str:
@@ -122,22 +148,26 @@ def new_command(name: str, community: bool) -> None:
     if community:
         from populace.scenarios.forum import shipped_designs
 
-        text = shipped_designs()["repair-bench"].read_text(encoding="utf-8")
-        what, steps = "a community to change", {f"populace run forum --design {path}": ""}
+        text = shipped_designs()["shared-garden"].read_text(encoding="utf-8")
+        what = "the design of a community, people who share a garden, for you to change"
+        steps = {
+            f"populace run forum --design {for_shell(path)} --model scripted:cast": "at once, written by a script",
+            f"populace run forum --design {for_shell(path)}": "on the embedded model",
+        }
     elif path.stem.replace("-", "_").isidentifier():
         text, what = scenario_file(path.stem), "a scenario that runs"
         steps = {
-            f"populace run {path} --model scripted:uniform": "at once, on random answers",
-            f"populace run {path}": "on the embedded model",
-            f"populace doctor {path}": "check that it repeats",
+            f"populace run {for_shell(path)} --model scripted:cast": "at once, with answers of a script",
+            f"populace run {for_shell(path)}": "on the embedded model",
+            f"populace doctor {for_shell(path)}": "check that it repeats",
         }
     else:
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
     path.write_text(text, encoding="utf-8")
     report_json({"file": str(path)})
-    out.print(f"Wrote {path}: {what}. Next:")
+    out.print_line(f"Wrote {path}: {what}. Next:")
     for line, why in steps.items():
-        out.print(f"  {line:<52} [dim]{why}[/dim]" if why else f"  {line}")
+        out.print_line(f"  {line:<52} ", dim(why))
 
 
 @command("probe", cls=ScenarioCommand)
@@ -167,20 +197,26 @@ def probe_command(
     if chart:
         draw_probe(result, Path(chart))
     if target:
-        result.table.write_parquet(target) if target.endswith(".parquet") else result.table.write_csv(target)
+        with writing(Path(target)):
+            if target.endswith(".parquet"):
+                result.table.write_parquet(target)
+            else:
+                csv_table(result.table).write_csv(target)
     _show_probe(result, session.usage, chart)
 
 
 def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
     curve = result.curve()
     low = result.table.filter(pl.col("mass") < LOW_MASS).height
-    warning = f"at {low} of {result.table.height} prompts less than half of the probability fell on any option."
+    warning = (
+        f"at {low} of {plural(result.table.height, 'prompt')} less than half of the probability fell on any option."
+    )
     report_json(
         {"question": result.question, "curve": curve, "points": result.table, "usage": usage.to_json()},
         [warning] if low else [],
     )
-    counts = f"{result.table.height} prompts, {usage.calls} asked, {usage.reused} reused"
-    out.print(f"[bold]{result.question}[/bold]  {counts}")
+    counts = f"{plural(result.table.height, 'prompt')}, {usage.calls} asked, {usage.reused} reused"
+    out.print_line(bold(result.question), f"  {counts}")
     table(curve, limit=80)
     if low:
         warn(warning)
@@ -188,9 +224,9 @@ def _show_probe(result: Probe, usage: Usage, chart: str | None) -> None:
         lines = [*result.varied[1:], "model"]
         for key, part in curve.group_by(lines, maintain_order=True):
             label = ", ".join(map(str, key))
-            out.print(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
+            out.print_line(f"  P({result.options[0]}) {label:<28} {charts.sparkline(part[result.options[0]])}")
     if chart:
-        out.print(f"  [dim]chart[/dim]  {chart}")
+        out.print_line("  ", dim("chart"), f"  {chart}")
 
 
 def _variations(options: tuple[str, ...]) -> dict[str, list[Any]]:

@@ -7,9 +7,10 @@ import click
 import yaml
 
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
+from populace.base.formatting import plural
 from populace.cli.experiment import ExperimentDisplay, print_validity
 from populace.cli.options import COUNT, command, current_workspace, option
-from populace.cli.output import as_json, facts, out, plural, report_json, table
+from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.engine.workspace import Workspace
 from populace.experiments.folder import experiment_names, find_experiment
@@ -41,7 +42,7 @@ def report_command(name: str, to: str | None, reference: str | None, probe: bool
     report_json(data | {"checks": card.table()}, card.warnings)
     print_validity(card)
     for file in files[:2]:
-        out.print(str(file))
+        out.print_line(str(file))
 
 
 def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
@@ -108,12 +109,13 @@ def robust_command(
     names = ("study", "kind", "conclusions", "spread", "variations", "seeds", "level")
     document = {name: getattr(result, name) for name in names}
     report_json(document | {"survived": result.survival, "left_out": list(result.left_out)})
-    out.print()
+    out.print_line()
     table(result.table(), "Conclusions")
     if result.spread.height:
-        out.print()
+        out.print_line()
         table(result.spread, "Where metrics end: spread over seeds and over ways of asking")
-    out.print(f"\n{result}")
+    out.print_line()
+    out.print_text(result)
 
 
 def _study(name: str, place: Workspace) -> Results | RunReader:
@@ -169,9 +171,9 @@ def structure_command(
     document = {"design": str(design), "structure": list(design.structure)}
     document |= {name: getattr(design, name) for name in ("runs", "models", "asking")}
     if not as_json():
-        out.print(str(design))
+        out.print_text(design)
         if calls is not None:
-            out.print(f"Calls to models: {calls.low:,.0f} to {calls.high:,.0f}.")
+            out.print_line(f"Calls to models: {calls.low:,.0f} to {calls.high:,.0f}.")
     if dry_run:
         report_json(document | {"calls": [calls.low, calls.high] if calls else None})
         return 0
@@ -206,19 +208,19 @@ def _study_document(study: StructureStudy) -> dict[str, Any]:
 def _show_structure(study: StructureStudy) -> None:
     """Print the verdict on each outcome, then what it rests on."""
     for name, finding in study.findings.items():
-        out.print(f"\n[bold]{name}[/bold]")
+        out.print_line("\n", bold(name))
         for sentence in finding.verdict.sentences:
-            out.print(f"  {sentence}")
-        out.print()
+            out.print_line(f"  {sentence}")
+        out.print_line()
         table(finding.table().select("source", "share", "low", "high", "n"), "Shares of its variance, 95 % intervals")
-        out.print()
+        out.print_line()
         table(finding.means, "Means")
-        out.print()
+        out.print_line()
         columns = ("mind", "arm", "versus", "effect", "low", "high", "p_adjusted", "direction")
         table(finding.orderings.select(columns), "Structure arms compared within each model")
     for note in study.notes:
-        out.print(f"  [yellow]note[/yellow]  {note}")
-    out.print(f"\n  [dim]folder[/dim]  {study.results.folder.path}")
+        out.print_line("  ", yellow("note"), f"  {note}")
+    out.print_line("\n  ", dim("folder"), f"  {study.results.folder.path}")
 
 
 def _pair(text: str) -> tuple[str, str]:

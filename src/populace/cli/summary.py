@@ -5,16 +5,19 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
-from populace.base.formatting import duration, percent
-from populace.cli.output import as_json, facts, out, report_json, table, warn
+from populace.base.errors import PopulaceError, StorageError, UntrustedCodeError, UsageError
+from populace.base.formatting import duration, percent, plural
+from populace.broker import cost_text
+from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
 from populace.engine.workspace import Workspace, command_text
 from populace.runs import charts
 from populace.runs.caveats import caveats
+from populace.runs.hours import hourly
 from populace.runs.overview import RunOverview, overview
+from populace.runs.purposes import invalid_by_purpose, invalid_text
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run, parameters_text
 
@@ -38,6 +41,7 @@ def run_document(run: RunReader) -> dict[str, Any]:
         "metrics": run.metrics,
         "damage": summary.damage or None,
         "bound": summary.bound,
+        "invalid_by_purpose": invalid_by_purpose(run),
         "warnings": summary.caveats,
     }
 
@@ -45,35 +49,37 @@ def run_document(run: RunReader) -> dict[str, Any]:
 def show_run(run: RunReader) -> None:
     """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario."""
     summary = overview(run)
-    out.print()
-    out.print(
-        f"[bold]{run.name}[/bold]  {summary.state}: {summary.reason or f'{summary.steps} steps so far'}",
-        highlight=False,
-    )
+    out.print_line()
+    reason = summary.reason or f"{plural(summary.steps, 'step')} so far"
+    out.print_line(bold(run.name), f"  {summary.state}: {reason}")
     facts(_rows(run, summary))
     warn(*([summary.damage] if summary.damage else []), *summary.caveats)
     if not summary.bound:
-        out.print("  [dim]The end of this journal is not bound: it was written before ends were recorded.[/dim]")
+        out.print_line("  ", dim("The end of this journal is not bound: it was written before ends were recorded."))
     metrics = run.metrics
     if metrics.width > 1:
-        out.print()
-        table(metrics)
-        out.print()
+        out.print_line()
+        rows = hourly(run, metrics)
+        table(rows, limit=40 if rows.height == metrics.height else 60)
+        out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
-                out.print(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
+                out.print_line(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
     for report in report_tables(run):
-        out.print()
+        out.print_line()
         table(report.table, report.title)
         if report.note:
-            out.print(f"  {report.note}")
+            out.print_line(f"  {report.note}")
 
 
 def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
     usage, regime = summary.usage, summary.regime
-    calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), {usage.tokens:,} tokens"
-    if summary.price is not None:
-        calls += f", cost {usage.cost:.4f}" if summary.price.prompt or summary.price.completion else ", no cost"
+    calls = f"{usage.calls:,} made, {usage.reused:,} reused ({percent(usage.reused_share)}), "
+    calls += plural(usage.tokens, "token")
+    if usage.estimated:
+        calls += " (estimated)" if usage.estimated == usage.calls else f" (estimated for {usage.estimated:,} calls)"
+    if usage.calls:
+        calls += f", {cost_text(usage.cost, summary.price)}"
     if usage.failures:
         calls += f", {usage.failures:,} failed"
     who = summary.decided_by
@@ -86,6 +92,7 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
         ("decided by", who),
         ("seed", f"{regime.seed}, temperature {regime.temperature:g}"),
         ("answers", f"{summary.answers:,}: {summary.statuses_text}" if summary.answers else "none yet"),
+        *([("invalid", invalid_text(run))] if summary.invalid_share else []),
         ("calls", calls),
         ("time", duration(summary.seconds)),
     ]
@@ -132,28 +139,34 @@ def _parameters_text(run: RunReader) -> str:
 
 def show_finished_run(run: Run, chart: bool) -> None:
     """Print a run that came to its end, with its chart and what to do next."""
-    picture = _chart(run) if chart else None
-    more = scenario_class(run).pictures(run, run.folder) if chart and charts.available() else []
+    picture, more, problem = _pictures(run) if chart and charts.available() else (None, [], [])
     if as_json():
         files = {"chart": str(picture) if picture else None, "pictures": [str(path) for path in more]}
-        report_json(run_document(run) | files, caveats(run))
+        report_json(run_document(run) | files, [*caveats(run), *problem])
     show_run(run)
-    out.print()
-    out.print(f"  [dim]run[/dim]    {run.folder}   [dim]journal[/dim] {run.digest[:12]}")
+    warn(*problem)
+    out.print_line()
+    out.print_line("  ", dim("run"), f"    {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
     if picture:
-        out.print(f"  [dim]chart[/dim]  {picture}")
+        out.print_line("  ", dim("chart"), f"  {picture}")
     for path in more:
-        out.print(f"  [dim]{path.stem}[/dim]  {path}")
+        out.print_line("  ", dim(path.stem), f"  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
     if run.steps[-1]:
-        decision = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", "1", "--person", str(who))
-        out.print(f"  [dim]open a decision:[/dim]  {decision}")
+        example = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", "1", "--person", str(who))
+        out.print_line("  ", dim("open a decision:"), f"  {example}")
+
+
+def _pictures(run: Run) -> tuple[Path | None, list[Path], list[str]]:
+    """The chart of a run, the pictures of its scenario, and why there are none where they cannot be written."""
+    try:
+        return _chart(run), list(scenario_class(run).pictures(run, run.folder)), []
+    except StorageError as error:
+        return None, [], [f"The pictures of the run were not written: {error}"]
 
 
 def _chart(run: Run) -> Path | None:
-    if not charts.available():
-        return None
     try:
         metrics = scenario_class(run).chart
         return charts.draw_run(run, run.folder / "chart.png", metrics)

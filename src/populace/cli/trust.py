@@ -58,5 +58,5 @@ def _decision(codes: Sequence[trust.Code], *, ask: bool) -> bool:
     asked = not given and ask and sys.stdin.isatty() and sys.stderr.isatty()
     if given or asked:
         for code in codes:
-            err.print(f"{'trusted' if given else 'not trusted yet'}: {code.describe()}", markup=False)
+            err.print_line(f"{'trusted' if given else 'not trusted yet'}: {code.describe()}")
     return given or (asked and click.confirm("Do you trust it, from now on?", default=False, err=True))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.community.judgements import Judgements
 from populace.statistics import adjust, difference
 
@@ -55,7 +56,10 @@ def rate_effects(before: pl.DataFrame, after: pl.DataFrame, *, level: float = 0.
     """
     paired = before.join(after, on="seed", suffix="_after", validate="1:1")
     if paired.height < 2:
-        raise UsageError(f"{paired.height} pairs of runs give no interval.", "Run each design with at least two seeds.")
+        raise UsageError(
+            f"{plural(paired.height, 'pair')} of runs cannot give an interval.",
+            "Run each design with at least two seeds.",
+        )
     rows = []
     for name in before.columns:
         if name == "seed":

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.statistics import Anova, MixedModel, fit_mixed_model, one_way, proportion, tukey
 
 PUBLISHED = pl.read_csv(Path(__file__).with_name("published_error_rates.csv"))
@@ -51,7 +52,7 @@ def analyse_ratings(ratings: pl.DataFrame) -> DiscriminationResult:
         raise UsageError("there is no valid answer yet.", "Rate some pairs first.")
     notes = []
     if valid.height < ratings.height:
-        notes.append(f"{ratings.height - valid.height} answers could not be read and are left out.")
+        notes.append(f"{plural(ratings.height - valid.height, 'answer')} could not be read; the rest is analysed.")
     if valid["kind"].n_unique() > 1:
         notes.append("The tests take people and models together; use a file of answers for each to separate them.")
     by_rater = valid.group_by("arm", "rater", maintain_order=True).agg(pl.col("wrong").mean().alias("error"))

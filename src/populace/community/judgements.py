@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.foreign_columns import csv_table
 from populace.base.randomness import stream
 from populace.community.files import read_csv, write_new_file
 from populace.scenarios.forum.design import ForumDesign
@@ -186,7 +187,7 @@ class Judgements:
             .select("post", "title", "text")
             .with_columns(pl.lit(rater).alias("rater"), *(pl.lit("").alias(name) for name in questions))
         )
-        return write_new_file(path, form.write_csv())
+        return write_new_file(path, csv_table(form).write_csv())
 
     def with_check(self, path: str | Path) -> Judgements:
         """These judgements and those of people, read from a CSV that `sample` wrote and a person filled in.

@@ -15,6 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from populace.base.foreign import for_page
+from populace.base.formatting import plural
 from populace.community.community import SORTINGS, Community
 from populace.community.files import write_new_file
 from populace.community.judgements import Judgements
@@ -67,6 +68,7 @@ def render_page(
             violations=dict(violations.group_by("rule").agg(pl.col("post").n_unique()).iter_rows()),
             judges=sorted(set(verdicts["judge"].to_list())),
             facts=_facts(community),
+            writer=community.writer,
             profiles=_profiles(community),
             responsible_use=RESPONSIBLE_USE,
         )
@@ -84,7 +86,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"age": age, "hue": hue, "person_key": person_key, "count_of": _count_of}
+    environment.filters |= {"age": age, "hue": hue, "person_key": person_key, "plural": plural}
     return environment
 
 
@@ -171,12 +173,22 @@ def _facts(community: Community) -> dict[str, object]:
         "posts": posts.height,
         "removed": int((posts["status"] == "removed").sum()),
         "run": run.name,
-        "model": decider_text(regime.decider, regime.model),
+        "model": decider_text(regime.decider, public_model_name(regime.model)),
         "seed": regime.seed,
-        "made by": run.manifest.environment.get("author", "unknown"),
         "made on": run.manifest.created[:10],
     }
 
 
-def _count_of(count: int, singular: str, plural: str) -> str:
-    return f"{count} {singular if count == 1 else plural}"
+def public_model_name(spec: str) -> str:
+    """The name of a model without what is private about it: the address of a server, the folder of a file.
+
+    Example:
+        >>> public_model_name("http://10.0.0.7:8000/v1#llama-3"), public_model_name("embedded:/home/ann/small.gguf")
+        ('llama-3', 'embedded:small.gguf')
+        >>> public_model_name("http://10.0.0.7:8000/v1"), public_model_name("scripted:cast")
+        ('a model on a server', 'scripted:cast')
+    """
+    if "://" in spec:
+        return spec.partition("#")[2] or "a model on a server"
+    kind, colon, path = spec.partition(":")
+    return f"{kind}{colon}{path.replace(chr(92), '/').rsplit('/', 1)[-1]}" if kind == "embedded" else spec

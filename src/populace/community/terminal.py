@@ -6,6 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from populace.base.foreign import for_terminal
+from populace.base.formatting import plural
 from populace.community.community import Community, Thread
 
 _INDENT = 3
@@ -23,11 +24,13 @@ def thread_lines(community: Community, thread: Thread, *, width: int = 88, focus
         focus: The number of a post to highlight.
     """
     removed = thread.posts["status"].to_list().count("removed")
-    counts = f"{thread.posts.height} posts, {thread.posts['author'].n_unique()} people"
+    counts = f"{plural(thread.posts.height, 'post')}, {plural(thread.posts['author'].n_unique(), 'person', 'people')}"
     counts += f", {removed} removed" if removed else ""
     lines = [
         Text.assemble((for_terminal(thread.title) or f"Thread {thread.number}", "bold")),
-        Text(f"{for_terminal(community.design.name)} · {counts} · text by a model, not by people", style="dim"),
+        Text(
+            f"{for_terminal(community.design.name)} · {counts} · text by {community.writer}, not by people", style="dim"
+        ),
     ]
     acts = community.acts_by_post()
     for post in thread.posts.to_dicts():

@@ -1,7 +1,7 @@
 """Deciders answer a question: a model, a rule or a recording, chosen for each person by a column."""
 
 from populace.deciders.decide import decide
-from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, apply_temperature, draw_options
+from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, apply_temperature, draw_options, rejected_prompts
 from populace.deciders.recorded import RecordedAsk, RecordedStep, replay
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "apply_temperature",
     "decide",
     "draw_options",
+    "rejected_prompts",
     "replay",
 ]

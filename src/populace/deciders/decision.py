@@ -49,6 +49,14 @@ class InquiryResult:
     prompts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROMPT_SCHEMA))
 
 
+def rejected_prompts(result: InquiryResult) -> int:
+    """How many of the prompts the model rejected."""
+    prompts = result.prompts
+    if not prompts.height or not prompts["call"].null_count():
+        return 0
+    return int((prompts["status"] == "rejected").sum())
+
+
 def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], InquiryResult]]) -> InquiryResult:
     """Put the answers of parts of the people together again, in the order in which all were asked."""
     if len(parts) == 1:
@@ -79,14 +87,34 @@ def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], InquiryResu
     return InquiryResult(answers, pl.concat(prompts))
 
 
+REJECTED = len(STATUSES)
+"""The code of a prompt that the model rejects; the answer of the person is `unanswered`."""
+_UNANSWERED = STATUSES.index("unanswered")
+_PROMPT_STATUSES = pl.Series("status", [*STATUSES, "rejected"])
+
+
+def prompt_status_column(codes: npt.NDArray[np.uint8]) -> pl.Series:
+    """The codes of prompts as a column."""
+    return _named(codes, _PROMPT_STATUSES)
+
+
+def answer_codes(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """The status codes of answers, from those of their prompts."""
+    return np.where(codes == REJECTED, np.uint8(_UNANSWERED), codes)
+
+
 def status_column(codes: npt.NDArray[np.uint8]) -> pl.Series:
     """Status codes as a column."""
-    if len(codes) and (codes == codes[0]).all():
-        return _STATUSES.new_from_index(int(codes[0]), len(codes))
-    return _STATUSES[pl.Series(codes)]
+    return _named(codes, _STATUSES)
 
 
 _STATUSES = pl.Series("status", STATUSES, dtype=STATUS_DTYPE)
+
+
+def _named(codes: npt.NDArray[np.uint8], names: pl.Series) -> pl.Series:
+    if len(codes) and (codes == codes[0]).all():
+        return names.new_from_index(int(codes[0]), len(codes))
+    return names[pl.Series(codes)]
 
 
 def prompt_table(rows: Conversations, model: Model, method: str, lead: str, outcomes: dict[str, Any]) -> pl.DataFrame:
@@ -145,7 +173,7 @@ def _single(name: str, value: str | bool | None) -> pl.Series:
 def final_status(outcome: ReplyOrFailure) -> int | None:
     """The status of an outcome that cannot be read any further, or None where it can."""
     if isinstance(outcome, Failure):
-        return STATUSES.index(outcome.status)
+        return REJECTED if outcome.status == "rejected" else STATUSES.index(outcome.status)
     return STATUSES.index("refused") if outcome.finish == "refusal" else None
 
 
@@ -166,11 +194,17 @@ def apply_temperature(probabilities: Floats, temperature: float) -> Floats:
         best = np.zeros_like(probabilities)
         best[np.arange(len(best)), probabilities.argmax(axis=1)] = 1.0
         return best
-    with np.errstate(divide="ignore"):
-        logits = np.log(probabilities) / temperature
+    with np.errstate(divide="ignore", over="ignore"):
+        logits = np.log(probabilities)
+        if temperature < _COLD:  # The quotient may be too large for a number: only differences to the largest matter.
+            logits -= logits.max(axis=1, keepdims=True)
+        logits /= temperature
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     distributions: Floats = weights / weights.sum(axis=1, keepdims=True)
     return distributions
+
+
+_COLD = 1e-100
 
 
 def draw_options(probabilities: Floats, of_person: npt.NDArray[np.int32], uniforms: Floats) -> npt.NDArray[np.uint8]:

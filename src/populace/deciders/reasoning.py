@@ -18,7 +18,8 @@ async def think_aloud(inquiry: Inquiry, rows: Conversations, model: Model, broke
         Request(messages, max_tokens=_REASONING_TOKENS, temperature=inquiry.temperature, seed=seed)
         for messages, seed in zip(rows.messages(), rows.seeds or [], strict=True)
     ]
-    _, outcomes = await broker.fetch(model, requests, f"{inquiry.purpose}: reasoning")
+    purpose = f"{inquiry.purpose}: reasoning"
+    _, outcomes = await broker.fetch(model, requests, purpose, on_failure=inquiry.on_failure)
     question = inquiry.question
     labels = rows.mode == "labels"
     instruction = question.instruction(labels) if isinstance(question, Finite) else question.instruction()

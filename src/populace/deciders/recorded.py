@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import ReplayMismatchError
-from populace.base.foreign import for_prompt
+from populace.base.foreign import for_prompt, for_shell
 from populace.base.randomness import uniforms
 from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, apply_temperature, draw_options, status_column
 from populace.deciders.scored import option_values
@@ -112,8 +112,8 @@ class _Place:
         return ReplayMismatchError(
             f"run {self.run}, step {self.step}, {text}",
             "Likely cause: the scenario or Populace changed after the recording.\n"
-            f"  Keep the old result: populace show {self.run}.   "
-            f"Go on with the new code: populace fork {self.run} --at {self.step}",
+            f"  Keep the old result: populace show {for_shell(self.run)}.   "
+            f"Go on with the new code: populace fork {for_shell(self.run)} --at {self.step}",
             step=self.step,
             person=person,
         )

@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 
 from populace.broker import Broker
-from populace.deciders.decision import InquiryResult, final_status, prompt_table, status_column
+from populace.deciders.decision import (
+    InquiryResult,
+    answer_codes,
+    final_status,
+    prompt_status_column,
+    prompt_table,
+    status_column,
+)
 from populace.deciders.reasoning import think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode, turn
@@ -97,7 +104,7 @@ class _Sampling:
                 )
             )
         purpose = f"{self.inquiry.purpose}: repair" if attempt else self.inquiry.purpose
-        calls, outcomes = await self.broker.fetch(self.model, requests, purpose)
+        calls, outcomes = await self.broker.fetch(self.model, requests, purpose, on_failure=self.inquiry.on_failure)
         for index, call, outcome in zip(which, calls, outcomes, strict=True):
             self._read(index, call, outcome, repaired=attempt > 0)
         return [index for index in which if self.rows[index].status == _UNPARSEABLE]
@@ -135,19 +142,22 @@ class _Sampling:
     def result(self) -> InquiryResult:
         """The answers of the people, and a row for each conversation."""
         question, opening, rows = self.inquiry.question, self.opening, self.rows
-        status = np.array([row.status for row in rows], np.uint8)[opening.of_person]
+        status = np.array([row.status for row in rows], np.uint8)
         texts = [question.encode(row.value) if row.value is not None else None for row in rows]
         values = question.decode(pl.Series("value", texts, dtype=pl.String))[opening.of_person]
         columns: dict[str, Any] = {
             "replies": _replies(rows),
-            "status": [STATUSES[row.status] for row in rows],
+            "status": prompt_status_column(status),
             "call": [row.call for row in rows],
             "prompt_tokens": [row.tokens[0] for row in rows],
             "completion_tokens": [row.tokens[1] for row in rows],
         }
         table = prompt_table(opening, self.model, "sampled", "", columns)
         ids = self.inquiry.people.ids
-        return InquiryResult(Answers(question, ids, values, status_column(status), opening.of_person), table)
+        return InquiryResult(
+            Answers(question, ids, values, status_column(answer_codes(status)[opening.of_person]), opening.of_person),
+            table,
+        )
 
 
 def _replies(rows: list[_Row]) -> pl.Series:

@@ -12,9 +12,11 @@ from populace.base.randomness import uniforms
 from populace.broker import Broker
 from populace.deciders.decision import (
     InquiryResult,
+    answer_codes,
     apply_temperature,
     draw_options,
     final_status,
+    prompt_status_column,
     prompt_table,
     status_column,
 )
@@ -22,6 +24,7 @@ from populace.deciders.reasoning import think_aloud
 from populace.models import Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, scoring_mode
 from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, tally, token_owner
+from populace.questions.reply_parsing import is_refusal
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]
@@ -30,6 +33,7 @@ LEAD = "Answer:"
 _LOT = 32768
 """Rows that are asked together: enough to keep a server busy, few enough to keep memory flat."""
 _OK = STATUSES.index("ok")
+_REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
 
 
@@ -42,7 +46,7 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     scored = _ScoredRows(question, rows)
     for first in range(0, len(rows), _LOT):
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
-        scored.read(*await broker.fetch(model, requests, inquiry.purpose))
+        scored.read(*await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure))
     probabilities, masses, status = scored.arrays()
     table = prompt_table(rows, model, "scored", lead, _columns(scored, probabilities, masses, status))
     masses = np.nan_to_num(masses)
@@ -53,7 +57,7 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     usable = np.where((status == _OK)[:, None], probabilities, 1.0 / probabilities.shape[1])
     numbers = uniforms(inquiry.key, inquiry.person_keys())
     options = draw_options(apply_temperature(usable, inquiry.temperature), rows.of_person, numbers)
-    values, codes = option_values(question, options), status[rows.of_person]
+    values, codes = option_values(question, options), answer_codes(status)[rows.of_person]
     if (status != _OK).any():
         values = pl.select(pl.when(pl.Series(codes == _OK)).then(values)).to_series()
     values, ids = values.alias("value"), inquiry.people.ids
@@ -82,7 +86,9 @@ class _ScoredRows:
         self._none = (0.0,) * len(question.words)
         orders = set(rows.arrangements)
         self._options = {order: _option_texts(question, order, rows.mode) for order in orders}
-        self._owners = {order: token_owner(question.words, order, rows.mode) for order in orders}
+        self._owners = {
+            order: token_owner(question.words, order, rows.mode, question.has_whole_tokens) for order in orders
+        }
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
@@ -112,6 +118,9 @@ class _ScoredRows:
                 self.completion_tokens.append(outcome.completion_tokens)
                 if code is None:
                     distribution, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
+                    if mass < NO_MASS and is_refusal(outcome.text):
+                        code = _REFUSED
+                if code is None:
                     self.probabilities.append(distribution)
                     self.masses.append(mass)
                     self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
@@ -142,7 +151,7 @@ def _columns(scored: _ScoredRows, each: Floats, masses: Floats, status: Codes) -
         probabilities = probabilities.zip_with(pl.Series(~unknown), pl.Series([None], dtype=probabilities.dtype))
     return {
         "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).cast(pl.List(pl.String)),
-        "status": status_column(status).cast(pl.String),
+        "status": prompt_status_column(status),
         "mass": pl.Series(masses, nan_to_null=True),
         "probabilities": probabilities,
         "call": scored.calls,

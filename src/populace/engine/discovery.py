@@ -6,19 +6,15 @@ trusted.
 """
 
 import functools
-import hashlib
-import importlib
-import importlib.machinery
-import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
 from populace.base import trust
-from populace.base.errors import ScenarioError, UnknownNameError, line_in
+from populace.base.errors import ScenarioError, UnknownNameError, line_in, nearest
+from populace.base.modules import import_file, import_module, split_reference
 from populace.engine.scenario import Scenario
 
 SHIPPED = {
@@ -34,6 +30,9 @@ SHIPPED = {
 }
 """The scenarios that ship, by name."""
 
+WITH_COMMANDS = {"survey": "populace.surveys.scenario:SurveyScenario"}
+"""Scenarios that a command of their own starts, so that they are found by name but not listed."""
+
 GROUP = "populace.scenarios"
 """The entry points under which other packages offer theirs."""
 
@@ -43,9 +42,14 @@ _LOADED: dict[str, type[Scenario]] = {}
 
 
 @functools.cache
-def known_scenarios() -> Mapping[str, str]:
+def known_scenarios() -> dict[str, str]:
     """All scenarios that can be named: shipped ones and those of other packages."""
     return {point.name: point.value for point in entry_points(group=GROUP)} | SHIPPED
+
+
+def _targets() -> dict[str, str]:
+    """Module and class of every scenario that has a name."""
+    return known_scenarios() | WITH_COMMANDS
 
 
 def find_scenario(name: str) -> type[Scenario]:
@@ -70,7 +74,7 @@ def find_scenario(name: str) -> type[Scenario]:
             "Put it into a file of its own; then its runs can be resumed and forked from anywhere.",
         )
     try:
-        module = importlib.import_module(where)
+        module = import_module(where)
     except (ImportError, ValueError) as error:
         raise ScenarioError(f"the scenario {name} could not be imported: {error}.") from error
     return _only(module, class_name, where)
@@ -101,7 +105,7 @@ def scenario_code(name: str) -> list[trust.Code]:
 def source_code(name: str) -> list[trust.Code]:
     """The code of a scenario, whether it is loaded already or not; none for those that ship or are installed."""
     where, _ = _target(name)
-    if name in known_scenarios() or where in ("", "__main__") or f"{where}.".startswith("populace.scenarios."):
+    if name in _targets() or where in ("", "__main__") or f"{where}.".startswith("populace.scenarios."):
         return []
     if where.endswith(".py"):
         return [trust.file_code(name, Path(where))] if Path(where).is_file() else []
@@ -110,13 +114,8 @@ def source_code(name: str) -> list[trust.Code]:
 
 def _target(name: str) -> tuple[str, str]:
     """The file or module that holds a scenario, and its class; nothing where the name has no such form."""
-    target = known_scenarios().get(name, name)
-    if "\0" in target:
-        return "", ""
-    if ":" in target:
-        where, _, class_name = target.rpartition(":")
-        return where, class_name
-    return (target, "") if target.endswith(".py") else ("", "")
+    target = _targets().get(name, name)
+    return split_reference(target)
 
 
 def scenario_files(folder: Path) -> list[Path]:
@@ -138,7 +137,7 @@ def reference(scenario: type[Scenario]) -> str:
 
 def _reference(scenario: type[Scenario]) -> str:
     default = f"{scenario.__module__}:{scenario.__qualname__}"
-    for name, target in known_scenarios().items():
+    for name, target in _targets().items():
         home, _, class_name = target.partition(":")
         if class_name == scenario.__qualname__ and f"{scenario.__module__}.".startswith(f"{home}."):
             return name
@@ -149,39 +148,23 @@ def _reference(scenario: type[Scenario]) -> str:
     return default
 
 
-class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """Loads a file from its source alone: a cached bytecode file beside it could hold something else."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        """The code of the file as it is now."""
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise ScenarioError(f"there is no file {path}.", "`populace new NAME` writes a scenario to begin with.")
-    resolved = path.resolve()
-    name = f"populace_file_{resolved.stem}_{hashlib.blake2b(str(resolved).encode(), digest_size=6).hexdigest()}"
-    if name in sys.modules:
-        return sys.modules[name]
-    loader = _SourceLoader(name, str(resolved))
-    spec = importlib.util.spec_from_loader(name, loader)
-    if spec is None:
-        raise ScenarioError(f"{path} cannot be loaded as Python.")
-    module = importlib.util.module_from_spec(spec)
-    module.__populace_file__ = True  # type: ignore[attr-defined]
-    sys.modules[name] = module
+        folder = path.parent if path.parent.is_dir() else Path()
+        guess = nearest(path.name, [each.name for each in folder.glob("*.py")])
+        hint = f"Did you mean {folder / guess}? " if guess else ""
+        raise ScenarioError(f"there is no file {path}.", hint + "`populace new NAME` writes a scenario to begin with.")
     try:
-        loader.exec_module(module)
+        return import_file(path)
     except SyntaxError as error:
-        del sys.modules[name]
-        raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.") from error
+        raise ScenarioError(f"{path}, line {error.lineno}: {error.msg}.", _SYNTAX_HINTS.get(error.msg)) from error
     except Exception as error:
-        del sys.modules[name]
-        line = line_in(error, str(resolved))
+        line = line_in(error, str(path.resolve()))
         where = f", line {line}" if line else ""
         raise ScenarioError(f"{path}{where}: {type(error).__name__}: {error}.") from error
-    return module
+
+
+_SYNTAX_HINTS = {"'await' outside async function": "Write async before its def, as in async def step(self):"}
 
 
 def _only(module: ModuleType, class_name: str, where: str) -> type[Scenario]:

@@ -33,7 +33,7 @@ from populace.journal import (
     RunSettings,
     Status,
     Stop,
-    author,
+    SwapModel,
     environment,
     now,
     read_interventions,
@@ -159,7 +159,7 @@ class Run(RunReader):
         manifest.parent = Parent(run=self.name, at=at)
         manifest.status = Status()
         manifest.scenario_hash = type(scenario).source_hash()
-        manifest.environment["author"] = author()
+        manifest.environment, manifest.created = environment(), now()
         return manifest
 
     def trust(self) -> Run:
@@ -236,6 +236,7 @@ def simulate(
     scenario = check_scenario(scenario)
     model = settings.get("model")
     calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
+    run_settings.on_failure = run_settings.on_failure or scenario.on_failure
     refuse_unknown(settings, simulate)
     workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     manifest = Manifest(
@@ -267,6 +268,7 @@ def _start(
     async def go() -> Run:
         if manifest.regime.decider == "model":
             model = await session.model(manifest.regime.model)
+            session.check_prices(each.model for each in manifest.interventions if isinstance(each, SwapModel))
             manifest.models = {model.spec: model.fingerprint}
         record: Record = MemoryRecord(manifest)
         if workspace is not None:

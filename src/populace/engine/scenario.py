@@ -31,6 +31,7 @@ from populace.engine.metrics import MARK, metric
 from populace.engine.parameters import fields_from_parameters, parameter_model, read_parameters
 from populace.engine.scopes import AwaitableCall, PendingEach, PendingQuestion, Scope
 from populace.engine.stage import Event, Stage
+from populace.journal import OnFailure
 from populace.minds import Mind
 from populace.models import Embedder
 from populace.people import Id, People, Person
@@ -97,6 +98,8 @@ class Scenario:
     """The simulated time that a step takes."""
     invalid: ClassVar[Invalid] = "keep"
     """What becomes of a person whose answer is invalid: nothing changes, it is drawn anew, or the run stops."""
+    on_failure: ClassVar[OnFailure] = "stop"
+    """What happens where the service of a model fails: the run stops and can be resumed, or the failure is recorded."""
     chart: ClassVar[tuple[str, ...]] = ()
     """The metrics to draw; all of them by default."""
 
@@ -233,6 +236,7 @@ class Scenario:
             decider=settings.decider,
             rule=rule,
             invalid=invalid or self.invalid,
+            on_failure=settings.on_failure or "stop",
             purpose=purpose,
         )
         answers: Answers = await PendingQuestion(inquiry)

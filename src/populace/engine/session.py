@@ -5,13 +5,13 @@ models through a session, so each of them pays once, keeps replies and respects 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.base import trust
-from populace.broker import Broker, CallSettings, CallStore, MemoryCallStore, Usage
-from populace.deciders import InquiryResult, RecordedStep, decide
+from populace.broker import FREE, Broker, CallSettings, CallStore, MemoryCallStore, Usage
+from populace.deciders import InquiryResult, decide, rejected_prompts
 from populace.engine.workspace import trusted_for
 from populace.journal import Record
 from populace.models import Embedder, Model, check_model, model_code, open_embedder, open_model
@@ -66,17 +66,32 @@ class Session:
         """The model of this string, started on first use."""
         return await self.broker.model(spec)
 
+    def check_prices(self, specs: Iterable[str]) -> None:
+        """Raise UsageError if a budget in money cannot be kept because a model that will be asked has no price."""
+        for spec in specs:
+            self.broker.price(spec)
+
     def embedder(self, spec: str) -> Embedder:
         """The embedder that a string names; calls to a server are counted with the purpose `embedding`."""
         if spec not in self._embedders:
+            price = self.broker.price(spec) if spec.startswith("openai:") else FREE
             self._embedders[spec] = open_embedder(
-                spec, timeout_s=self.calls.timeout_s, on_tokens=self.broker.count_embedding
+                spec,
+                timeout_s=self.calls.timeout_s,
+                retries=self.calls.retries,
+                on_tokens=lambda tokens, estimated: self.broker.count_embedding(
+                    tokens, estimated=estimated, price=price
+                ),
             )
         return self._embedders[spec]
 
-    async def decide(self, inquiry: Inquiry, recording: RecordedStep | None = None) -> InquiryResult:
-        """The answers to an inquiry, from models, rules and a recording as the population says."""
-        return await decide(inquiry, self.broker, recording)
+    async def decide(self, inquiry: Inquiry) -> InquiryResult:
+        """The answers to an inquiry outside a run; ServiceError if a service fails or rejects every prompt."""
+        result = await decide(inquiry, self.broker)
+        rejected = rejected_prompts(result)
+        if rejected and rejected == result.prompts.height:
+            raise self.broker.rejection_error(rejected)
+        return result
 
     def finish(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine that uses the session to its end, and close the session."""
@@ -107,7 +122,9 @@ class Session:
         model = self._stand_in or self._models.get(spec)
         if model is None and self._run is not None:
             trusted_for(self._run).require(model_code(spec), self._run.name)
-        return model or open_model(spec, concurrency=self.calls.concurrency, timeout_s=self.calls.timeout_s)
+        return model or open_model(
+            spec, concurrency=self.calls.concurrency, timeout_s=self.calls.timeout_s, retries=self.calls.retries
+        )
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -19,17 +19,17 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import (
-    BudgetError,
     InterruptedRunError,
+    ModelError,
     PopulaceError,
     ReplayMismatchError,
     StoppedError,
-    TooManyFailuresError,
     UsageError,
 )
+from populace.base.foreign import for_shell
 from populace.base.randomness import stream
 from populace.broker import Usage
-from populace.deciders import InquiryResult, RecordedStep, replay
+from populace.deciders import InquiryResult, RecordedStep, decide, rejected_prompts, replay
 from populace.engine import step_tables
 from populace.engine.metrics import plain_metric
 from populace.engine.scenario import Scenario
@@ -43,13 +43,17 @@ from populace.engine.scenario_code import (
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.stage import Stage
-from populace.journal import Intervention, Record, Regime, Stop, StopKind
+from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
 
 _PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
+
+
+_MANY_REJECTED = 20
+"""If a model rejects so many prompts at once and accepts none, the cause is not one long prompt."""
 
 
 class Observer:
@@ -145,6 +149,7 @@ class Simulation:
         self._tables: dict[str, pl.DataFrame] = {}
         self._cached_step: tuple[Record, RecordedStep] | None = None
         self._metrics = scenario.metrics()
+        self._has_replies = False
 
     async def run(self, until: int | None = None) -> str:
         """Go to the end, or only to a step; returns why the run ended."""
@@ -160,9 +165,15 @@ class Simulation:
                 if self.stopping:
                     raise InterruptedRunError("interrupted between two steps.")
                 await self._advance()
-        except StoppedError as stop:
+        except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
-            self.record.set_status(state="stopped", reason=stop.what, stop=_stop(stop))
+            self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop))
+            if stop.hint is None and isinstance(self.record, Journal):
+                name = self.record.name
+                stop.hint = (
+                    "Nothing that was paid for is lost. "
+                    f"Continue with open_run({name!r}).resume(), or with: populace resume {for_shell(name)}"
+                )
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
@@ -187,6 +198,11 @@ class Simulation:
     def calls_before(self) -> int:
         """How many calls had been made when the step under way began."""
         return self._last_usage.calls
+
+    @property
+    def step_under_way(self) -> int:
+        """The number of the step that is being made, or was made last; 0 during the setup."""
+        return self._current.number
 
     @property
     def replaying(self) -> bool:
@@ -256,17 +272,27 @@ class Simulation:
         else:
             recorded_step = self._recorded_step(self.recording, self._current.number)
             outcomes = await asyncio.gather(
-                *(self.session.decide(inquiry, recorded_step) for inquiry in inquiries), return_exceptions=True
+                *(decide(inquiry, self.broker, recorded_step) for inquiry in inquiries), return_exceptions=True
             )
             results = []
             for outcome in outcomes:
                 if isinstance(outcome, BaseException):
                     raise outcome
                 results.append(replace(outcome, answers=self._variation.restore(outcome.answers)))
+        self._check_rejections(results)
         for inquiry, result in zip(inquiries, results, strict=True):
             self._current.asks.append((inquiry, result))
             self.statuses.update(result.answers.statuses())
         return [result.answers for result in results]
+
+    def _check_rejections(self, results: list[InquiryResult]) -> None:
+        """Stop if the model rejected every prompt of the run so far, or very many at once: it cannot do the task."""
+        rejected = sum(rejected_prompts(result) for result in results)
+        total = sum(result.prompts.height for result in results)
+        recorded = self.replaying or self._stage.settings.on_failure == "record"
+        if rejected == total and not recorded and (rejected >= _MANY_REJECTED or (rejected and not self._has_replies)):
+            raise self.broker.rejection_error(rejected)
+        self._has_replies = self._has_replies or rejected < total
 
     def _replay(self, inquiry: Inquiry) -> InquiryResult:
         if self.source is None:
@@ -296,7 +322,8 @@ class Simulation:
                 self._enter(regime)
                 self.planned = self._length()
         if self.planned is not None and self.step >= self.planned:
-            return f"all {self.planned} steps are done", "done"
+            text = "its only step is done" if self.planned == 1 else f"all {self.planned} steps are done"
+            return text, "done"
         with self._outside_step("stop"):
             reason = self.scenario.stop() if self.step else None
         return (reason, "scenario") if reason else None
@@ -353,22 +380,11 @@ class Simulation:
             missing = next((path for path in recorded_step.paths if path not in paths), None)
             raise ReplayMismatchError(
                 f"run {self.source.name}, step {number}: the scenario no longer asks the question at {missing}.",
-                f"Keep the old result: populace show {self.source.name}.",
+                f"Keep the old result: populace show {for_shell(self.source.name)}.",
                 step=number,
             )
         names = list(tables) if self.verify else ["metrics"]
-        for name in names:
-            then, now = self.source.table(number, name), tables[name]
-            if then is not None:
-                # A run folder of an earlier version may lack a column that is written today.
-                now = now.select([column for column in now.columns if column in then.columns or name == "people"])
-            if then is None or not then.equals(now):
-                difference = step_tables.first_difference(then, now)
-                raise ReplayMismatchError(
-                    f"run {self.source.name}, step {number}: the replay made other {name}: {difference}",
-                    "The scenario's mechanics changed after the recording, or depend on something outside the run.",
-                    step=number,
-                )
+        step_tables.compare_tables(self.source, number, {name: tables[name] for name in names})
 
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
@@ -393,12 +409,3 @@ async def call_and_wait(function: Any) -> Any:
     """What a function returns, whether it is a coroutine or not."""
     result = function()
     return await result if inspect.isawaitable(result) else result
-
-
-def _stop(error: StoppedError) -> Stop:
-    """Why a run stopped early, as data."""
-    if isinstance(error, BudgetError):
-        return Stop(kind="budget", limit=error.limit, allowed=error.allowed, spent=error.spent)
-    if isinstance(error, TooManyFailuresError):
-        return Stop(kind="failures")
-    return Stop(kind="interrupted" if isinstance(error, InterruptedRunError) else "error")

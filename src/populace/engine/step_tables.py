@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import ReplayMismatchError
 from populace.base.formatting import compact_json
-from populace.deciders import InquiryResult
+from populace.deciders import InquiryResult, rejected_prompts
 from populace.engine.stage import Event
+from populace.journal import Record
 from populace.prompting import Inquiry
 from populace.questions import LOW_MASS
 
@@ -86,17 +89,50 @@ def metric_row(step: int, values: Mapping[str, float | str | None]) -> pl.DataFr
 def status_counts(asks: list[tuple[Inquiry, InquiryResult]]) -> dict[str, Any]:
     """How many answers had which status, and how many rested on little probability."""
     statuses: Counter[str] = Counter()
-    scored = low = sampled = 0
+    scored = low = sampled = rejected = 0
     for _, result in asks:
         statuses.update(result.answers.statuses())
         if result.answers.mass is not None:
             weight = np.bincount(result.answers.prompt[result.answers.prompt >= 0], minlength=len(result.answers.mass))
             known = ~np.isnan(result.answers.mass)
+            known[_prompts_without_score(result.prompts)] = False
             scored += int(weight[known].sum())
             low += int(weight[known & (result.answers.mass < LOW_MASS)].sum())
         elif result.prompts.height and (result.prompts["method"] == "sampled").any():
             sampled += int((result.answers.prompt >= 0).sum())
-    return {"statuses": dict(sorted(statuses.items())), "scored": scored, "low_mass": low, "sampled": sampled}
+        rejected += _rejected_count(result)
+    counts = {"statuses": dict(sorted(statuses.items())), "scored": scored, "low_mass": low, "sampled": sampled}
+    return counts | ({"rejected": rejected} if rejected else {})
+
+
+def _prompts_without_score(prompts: pl.DataFrame) -> npt.NDArray[np.int32]:
+    """The numbers of the prompts that got no distribution: the model refused, or its service failed."""
+    if not prompts["mass"].null_count():
+        return np.empty(0, np.int32)
+    return prompts.filter(pl.col("mass").is_null())["prompt"].to_numpy()
+
+
+def _rejected_count(result: InquiryResult) -> int:
+    """How many people have no answer because the model rejected their prompt."""
+    if not rejected_prompts(result):
+        return 0
+    rejected = result.prompts.filter(pl.col("status") == "rejected")["prompt"].to_numpy()
+    return int(np.isin(result.answers.prompt, rejected).sum())
+
+
+def compare_tables(source: Record, step: int, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Raise ReplayMismatchError where a replayed step made other tables than the source holds."""
+    for name, now in tables.items():
+        then = source.table(step, name)
+        if then is not None:
+            # A run folder of an earlier version may lack a column that is written today.
+            now = now.select([column for column in now.columns if column in then.columns or name == "people"])
+        if then is None or not then.equals(now):
+            raise ReplayMismatchError(
+                f"run {source.name}, step {step}: the replay made other {name}: {first_difference(then, now)}",
+                "The scenario's mechanics changed after the recording, or depend on something outside the run.",
+                step=step,
+            )
 
 
 def first_difference(before: pl.DataFrame | None, after: pl.DataFrame) -> str:

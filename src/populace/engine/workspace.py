@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.documents import DocumentError, read_json
-from populace.base.errors import RunNotFoundError, StorageError, UsageError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, StorageError, UsageError, nearest
+from populace.base.foreign import for_line
+from populace.base.modules import add_folder
 from populace.base.trust import TrustFile
 from populace.broker import CallStore
 from populace.journal import Journal, Manifest, Record
@@ -67,7 +69,8 @@ class Workspace:
         return TrustFile(self.calls_file.parent)
 
     def store(self) -> CallStore:
-        """The call store, opened."""
+        """The call store, opened. From now on modules of the user are found in the folder too."""
+        add_folder(self.folder)
         return CallStore(self.calls_file)
 
     def names(self) -> list[str]:
@@ -134,12 +137,17 @@ class Workspace:
         return name
 
     def open(self, name: str | Path) -> Journal:
-        """A run by its name, by the beginning of its name, or by its path; `last` is the newest."""
+        """A run by its name, by the beginning of its name, or by its path.
+
+        `last` is the newest run that is not a fork: a what-if, a multiverse or a fork does not take its place. Where
+        there are only forks, it is the newest of them.
+        """
         if Journal.is_run(Path(name)):
             return Journal(Path(name))
         names = self.names()
         if str(name) == "last" and names:
-            return Journal(max((self.runs / each for each in names), key=_last_written))
+            newest = sorted((self.runs / each for each in names), key=_last_written, reverse=True)
+            return Journal(next((folder for folder in newest if not _is_fork(folder)), newest[0]))
         return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
 
 
@@ -151,7 +159,7 @@ def command_text(folder: Path, *words: str) -> str:
         'populace resume norms-1a2b --workspace elsewhere'
     """
     where = [] if folder.resolve() == Workspace().folder.resolve() else ["--workspace", str(folder)]
-    return shlex.join(["populace", *words, *where])
+    return shlex.join(["populace", *map(for_line, words), *where])
 
 
 def trusted_for(record: Record) -> TrustFile:
@@ -185,6 +193,14 @@ def _last_written(folder: Path) -> tuple[int, int, int]:
         return Manifest.stamp(folder)
     except OSError:
         return (0, 0, 0)
+
+
+def _is_fork(folder: Path) -> bool:
+    try:
+        return Manifest.read(folder).parent is not None
+    except PopulaceError:
+        # Whoever opens it is told what is wrong with it.
+        return False
 
 
 def _run_names(folder: Path) -> list[str]:

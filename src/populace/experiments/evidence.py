@@ -15,6 +15,7 @@ import polars as pl
 
 from populace.experiments.outcomes import Outcome
 from populace.questions import VALID
+from populace.runs.caveats import result_counts
 from populace.runs.reader import RunReader
 
 Evidence = dict[str, Any]
@@ -43,7 +44,7 @@ def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) 
         outcomes: The outcomes whose metrics are stored step by step.
         witness: Whether its answers are examined.
     """
-    evidence: Evidence = {"facts": {name: run.count(name) for name in ("scored", "low_mass", "sampled")}}
+    evidence: Evidence = {"facts": result_counts(run)}
     names = list(dict.fromkeys(outcome.metric for outcome in outcomes if outcome.metric is not None))
     evidence["paths"] = metric_paths(run, names)
     if witness:

@@ -42,7 +42,8 @@ class ExperimentManifest(pydantic.BaseModel):
         environment: Versions of Python and of libraries.
         created: When it began.
         state: Whether it is running, complete, or stopped early.
-        reason: Why it ended.
+        reason: Why it ended, in words.
+        stop: Why it stopped early, as the kind of the stop of a run; None where it did not.
         replicates: The number of replicates, which a stop by precision may raise.
         end: The digest of everything else in the folder once it ended, so that later changes are noticed; empty while
             it runs, and in folders written before this was recorded.
@@ -55,6 +56,7 @@ class ExperimentManifest(pydantic.BaseModel):
     created: str = ""
     state: Literal["running", "complete", "stopped"] = "running"
     reason: str = ""
+    stop: str | None = None
     replicates: int = pydantic.Field(default=0, ge=0)
     end: str = pydantic.Field(default="", exclude_if=lambda end: not end)
 
@@ -137,13 +139,20 @@ class ExperimentFolder:
             os.replace(temporary, self.path / "manifest.json")
 
     def rows(self) -> dict[tuple[int, int], RunRow]:
-        """The row of each run by arm and replicate; of several attempts the first that is complete."""
+        """The row of each run by arm and replicate; of several attempts the first that is complete.
+
+        A run that was repeated only to keep its folder has the row of the first attempt, with the name of the folder.
+        """
         rows: dict[tuple[int, int], RunRow] = {}
         for file in sorted((self.path / "rows").glob("*.jsonl")):
             for row in self._rows_of(file):
                 key = (row["arm"], row["replicate"])
                 if key not in rows or rows[key]["status"] == "failed":
                     rows[key] = row
+                elif row["status"] == "complete" and row.get("repeated"):
+                    rows[key] = rows[key] | {"run": row["run"]}
+                elif rows[key].get("repeated"):
+                    rows[key] = row | {"run": rows[key]["run"]}
         return rows
 
     def _rows_of(self, file: Path) -> Iterator[RunRow]:

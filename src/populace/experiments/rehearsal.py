@@ -5,6 +5,7 @@ import io
 from collections.abc import Callable, Sequence
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import plural
 from populace.broker import price_of
 from populace.engine.trial import run_trial
 from populace.experiments.arms import Arm
@@ -64,10 +65,13 @@ def _check_lengths(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
         for outcome in experiment.outcomes:
             if outcome.at is not None and outcome.at > length:
                 raise UsageError(
-                    f"the outcome {outcome.name!r} is at step {outcome.at}, and runs of {arm.name} have {length} steps."
+                    f"the outcome {outcome.name!r} is at step {outcome.at}, "
+                    f"and runs of {arm.name} have {plural(length, 'step')}."
                 )
         if experiment.fork_at and experiment.fork_at > length:
-            raise UsageError(f"arms fork at step {experiment.fork_at}, and runs of {arm.name} have {length} steps.")
+            raise UsageError(
+                f"arms fork at step {experiment.fork_at}, and runs of {arm.name} have {plural(length, 'step')}."
+            )
 
 
 def _length(arm: Arm) -> int | None:

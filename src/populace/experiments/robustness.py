@@ -14,6 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import plural
 from populace.engine.replay import scenario_class
 from populace.engine.workspace import Workspace, trusted_for
 from populace.experiments.code import require_trust
@@ -81,7 +82,7 @@ class Robustness:
         lines = [
             f"Of {len(verdicts)} conclusions of {self.study}, {counts['yes']} survive all of "
             f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
-            f"({self.seeds} seeds)."
+            f"({plural(self.seeds, 'seed')})."
         ]
         for conclusion, survives in self.survival.items():
             losses = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
@@ -266,9 +267,9 @@ def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
 
 
 def _direction(row: Mapping[str, Any], level: float) -> int:
-    """+1 or -1 for a significant effect, else 0."""
+    """+1 or -1 for a significant effect, or for one that is the same in every replicate and has no p; else 0."""
     p = row["p_adjusted"]
-    certain = row["effect"] != 0 and (math.isnan(p) or p < 1 - level)
+    certain = row["effect"] != 0 and (p is None or p < 1 - level)
     return int(math.copysign(1, row["effect"])) if certain else 0
 
 

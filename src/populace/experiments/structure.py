@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.formatting import plural
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.results import Results
 from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
@@ -133,7 +134,9 @@ def structure_or_data(
             twin = None
     for part in (results, twin):
         if part is not None and part.failures.height:
-            notes.append(f"{part.failures.height} of {part.runs.height} runs of {part.name} failed and are left out.")
+            notes.append(
+                f"{part.failures.height} of {plural(part.runs.height, 'run')} of {part.name} failed and are left out."
+            )
     if results.state != "complete":
         notes.append(f"The study is not complete: {results.reason}.")
     findings = {
@@ -153,7 +156,8 @@ def _finding(
     ordering_table = orderings(with_twin, outcome, "mind", arms, level)
     asking = {}
     for part, names in design.asking.items():
-        ways = [frame.with_columns(way=pl.col(name).cast(pl.String)) for name in names]
+        # With the factor in front: "as written" of the order is another way than "as written" of the labels.
+        ways = [frame.with_columns(way=pl.format(f"{name}={{}}", name)) for name in names]
         asking[part] = pl.concat([orderings(way, outcome, "way", arms, level) for way in ways])
     differences = model_differences(frame, outcome, models, arms, margin, level)
     shifts = asking_shifts(frame, outcome, design.asking, level)

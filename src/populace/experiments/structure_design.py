@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.formatting import plural
 from populace.broker import price_of
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
@@ -132,8 +133,9 @@ class StructureDesign:
         arms = math.prod(sizes[name] for name in self.structure)
         ways = math.prod(sizes[name] for names in self.asking.values() for name in names)
         text = (
-            f"{arms} structure arms × {len(self.models)} models × {ways} ways of asking × "
-            f"{self.experiment.replicates} seeds each = {self.runs:,} runs"
+            f"{plural(arms, 'structure arm')} × {plural(len(self.models), 'model')} × "
+            f"{plural(ways, 'way')} of asking × {plural(self.experiment.replicates, 'seed')} each = "
+            f"{plural(self.runs, 'run')}"
         )
         twin = f", and {len(self.twin.arms()) * self.twin.replicates:,} of the rule twin" if self.twin else ""
         return "\n".join([f"{text}{twin}.", *self.notes])

@@ -18,6 +18,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, parse_json
 from populace.base.errors import StorageError, UnknownNameError, UsageError
+from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.feedback.items import Item
 from populace.feedback.rewrite import parse_rewrite
@@ -156,7 +157,9 @@ class FeedbackStore:
             )
         if shared < 2:
             return RaterAgreement(
-                None, f"{shared} answers were scored by several raters; agreement needs at least two."
+                None,
+                f"{plural(shared, 'answer was', 'answers were')} scored by several raters; "
+                "agreement needs at least two.",
             )
         result = agreement(scored, item="item", rater="rater", value="score", level="ordinal")
         if math.isnan(result.alpha.value):
@@ -165,7 +168,9 @@ class FeedbackStore:
             )
         few = " With fewer than 20 the interval is only a hint." if result.items < 20 else ""
         return RaterAgreement(
-            result, f"{result.items} answers were scored by two or more of {result.raters} raters.{few}"
+            result,
+            f"{plural(result.items, 'answer was', 'answers were')} scored by two or more of "
+            f"{plural(result.raters, 'rater')}.{few}",
         )
 
     def _append(self, item: Item, rater: str, verdict: JudgementKind, queue: str, seed: int, **fields: Any) -> None:

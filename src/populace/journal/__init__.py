@@ -17,12 +17,13 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
-from populace.journal.segments import READ_ERRORS, collect_tables
-from populace.journal.settings import DECIDERS, Decider, Regime, RunSettings
+from populace.journal.segments import READ_ERRORS, UNREADABLE
+from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
 __all__ = [
     "DECIDERS",
     "READ_ERRORS",
+    "UNREADABLE",
     "AddPeople",
     "Announce",
     "AnyIntervention",
@@ -32,6 +33,7 @@ __all__ = [
     "Journal",
     "Manifest",
     "MemoryRecord",
+    "OnFailure",
     "Parent",
     "Record",
     "Regime",
@@ -47,7 +49,6 @@ __all__ = [
     "append_line",
     "author",
     "check_end",
-    "collect_tables",
     "damage",
     "environment",
     "now",

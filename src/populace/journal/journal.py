@@ -29,10 +29,12 @@ from populace.journal.segments import (
     read_commit,
     read_table,
     scan_table,
+    table_path,
     verify_segment,
     write_segment,
     writing,
 )
+from populace.journal.table_rows import file_rows
 
 START = "start"
 """The digest that the first segment of a run names as the one before it."""
@@ -162,6 +164,18 @@ class Journal(Record):
     def scan(self, step: int, name: str) -> pl.LazyFrame | None:
         """One table of a step, of which only what is asked for is read; None where the step has none."""
         return scan_table(self.holder(step).folder / "steps", self.commit_of(step), name)
+
+    def rows(self, name: str, steps: Sequence[int], *where: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The rows of a table at some steps that meet every condition: the step, then its columns, or some of them."""
+        files: dict[int, Path] = {}
+        size = 0
+        for step in steps:
+            commit = self.commit_of(step)
+            path = table_path(self.holder(step).folder / "steps", commit, name)
+            if path is not None:
+                files[step] = path
+                size += commit.files[f"{name}.parquet"][0]
+        return file_rows(files, where, columns, size=size)
 
     def table_names(self, step: int) -> list[str]:
         """The names of the tables of a step."""

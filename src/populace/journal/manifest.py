@@ -22,7 +22,15 @@ from typing import Any, Literal
 import pydantic
 
 from populace.base.documents import DocumentError, name_problem, read_json
-from populace.base.errors import DamagedRunError, RunNotFoundError, RunVersionError
+from populace.base.errors import (
+    BudgetError,
+    DamagedRunError,
+    InterruptedRunError,
+    ModelError,
+    RunNotFoundError,
+    RunVersionError,
+    StoppedError,
+)
 from populace.journal.interventions import AnyIntervention
 from populace.journal.settings import Regime
 
@@ -30,15 +38,15 @@ FORMAT = 1
 """The version of the run folder; a newer one is refused before anything else of it is read."""
 
 State = Literal["running", "complete", "stopped", "failed"]
-StopKind = Literal["done", "scenario", "budget", "failures", "interrupted", "error"]
+StopKind = Literal["done", "scenario", "budget", "service", "failures", "interrupted", "error"]
 
 
 class Stop(pydantic.BaseModel):
     """Why a run ended, as data.
 
     Attributes:
-        kind: All steps are `done`; the `scenario` ended it; a `budget` is spent; too many calls were `failures`; it
-            was `interrupted`; or an `error` ended it.
+        kind: All steps are `done`; the `scenario` ended it; a `budget` is spent; the `service` of a model failed; it
+            was `interrupted`; or an `error` ended it. Earlier versions wrote `failures` after many failures in a row.
         limit: The limit that was reached: calls, tokens, money or seconds.
         allowed: The value of the limit.
         spent: What was spent of it.
@@ -48,6 +56,13 @@ class Stop(pydantic.BaseModel):
     limit: str | None = None
     allowed: float | None = None
     spent: float | None = None
+
+    @classmethod
+    def of(cls, error: StoppedError | ModelError) -> Stop:
+        """Why a run stopped early, from the error that stopped it."""
+        if isinstance(error, BudgetError):
+            return cls(kind="budget", limit=error.limit, allowed=error.allowed, spent=error.spent)
+        return cls(kind="interrupted" if isinstance(error, InterruptedRunError) else "service")
 
 
 class End(pydantic.BaseModel):

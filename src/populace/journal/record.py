@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from populace.journal.manifest import Manifest
+from populace.journal.table_rows import joined_rows
 
 
 class Record:
@@ -36,6 +37,11 @@ class Record:
         """One table of a step to be read in part, or None where the step has none."""
         table = self.table(step, name)
         return None if table is None else table.lazy()
+
+    def rows(self, name: str, steps: Sequence[int], *where: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The rows of a table at some steps that meet every condition: the step, then its columns, or some of them."""
+        tables = {step: table for step in steps if (table := self.table(step, name)) is not None and table.width}
+        return joined_rows(tables, where, columns)
 
     def table_names(self, step: int) -> list[str]:
         """The names of the tables of a step."""

@@ -98,7 +98,8 @@ def committed_steps(steps: Path) -> list[int]:
             continue
         if entry.is_symlink():
             raise DamagedRunError(f"{steps.parent.name}: step {entry.name} is a link to another place.", _RESTORE)
-        if (steps / entry.name / COMMIT).is_file():
+        # A text in place of a path: runs have thousands of steps, and this is asked often.
+        if os.path.isfile(f"{entry.path}/{COMMIT}"):
             numbers.append(int(entry.name))
     numbers.sort()
     for before, after in itertools.pairwise(numbers):
@@ -143,7 +144,7 @@ def _check_commit(commit: Commit, step: int) -> None:
 
 def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
     """One table of a segment, or some of its columns; None where the step has none."""
-    path = _table_path(steps, commit, name)
+    path = table_path(steps, commit, name)
     if path is None:
         return None
     try:
@@ -154,11 +155,11 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
 
 def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     """One table of a segment, to be read in part; None where the step has none."""
-    path = _table_path(steps, commit, name)
+    path = table_path(steps, commit, name)
     return None if path is None else pl.scan_parquet(path)
 
 
-def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
+def table_path(steps: Path, commit: Commit, name: str) -> Path | None:
     """The file of a table, whose size and, if it is small, hash were checked; None where the step has no such table."""
     file = f"{name}.parquet"
     if file not in commit.files:
@@ -169,14 +170,6 @@ def _table_path(steps: Path, commit: Commit, name: str) -> Path | None:
     if size <= _SMALL_BYTES:
         _check_content(path, digest, commit.step)
     return path
-
-
-def collect_tables(parts: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Read several scanned tables at once."""
-    try:
-        return pl.collect_all(parts)
-    except UNREADABLE as error:
-        raise DamagedRunError(f"a table of the run cannot be read ({error}).", _MEND) from error
 
 
 def verify_segment(steps: Path, commit: Commit, previous: str) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import pydantic
 
+OnFailure = Literal["stop", "record"]
+"""What happens where the service of a model fails: the run stops and can be resumed, or the failure is recorded."""
 Decider = Literal["model", "rule", "replay"]
 DECIDERS: tuple[str, ...] = typing.get_args(Decider)
 
@@ -38,6 +40,13 @@ class RunSettings(pydantic.BaseModel):
         default={},
         exclude_if=lambda variation: not variation,
         description="Another way to ask the same questions: other words, order, labels or names.",
+    )
+
+    on_failure: OnFailure | None = pydantic.Field(
+        default=None,
+        exclude_if=lambda on_failure: on_failure != "record",
+        description="What to do when the service of a model fails: `stop`, so that the run can be resumed, or `record` "
+        "the answers as missing. As the scenario says by default, which is to stop.",
     )
 
     @pydantic.field_validator("model", mode="before")

@@ -33,6 +33,12 @@ class Agenda:
         self.doing: dict[Id, Action | None] = dict.fromkeys(ids)
         self._until: dict[Id, int] = dict.fromkeys(ids, 0)
 
+    def change_people(self, ids: Sequence[Id]) -> None:
+        """Let people leave and join: those who stay keep their plans, and the others have none yet."""
+        self._planned = {who: self._planned.get(who, []) for who in ids}
+        self.doing = {who: self.doing.get(who) for who in ids}
+        self._until = {who: self._until.get(who, 0) for who in ids}
+
     def set(self, who: Id, actions: Sequence[Action]) -> None:
         """Replace what a person has planned."""
         self._planned[who] = list(actions)

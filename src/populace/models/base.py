@@ -22,6 +22,10 @@ ChatMessage = tuple[str, str]
 """A role (`system`, `user` or `assistant`) and the text."""
 
 
+Finish = Literal["stop", "length", "refusal"]
+"""Why a reply ended."""
+
+
 class Request(NamedTuple):
     """One request to a model.
 
@@ -63,8 +67,9 @@ class Reply(NamedTuple):
         text: The text, without the lead.
         tokens: The most likely first tokens with their log-probabilities, if the request asked for them.
         finish: Why the reply ended: `stop`, `length` or `refusal` (the service declined to answer).
-        prompt_tokens: The number of tokens read.
-        completion_tokens: The number of tokens written.
+        prompt_tokens: The number of tokens read; 0 where the service does not say, and it is then estimated.
+        completion_tokens: The number of tokens written; 0 where the service does not say.
+        estimated: Whether one of the two is an estimate.
 
     Example:
         >>> import json
@@ -74,13 +79,14 @@ class Reply(NamedTuple):
 
     text: str
     tokens: tuple[tuple[str, float], ...] = ()
-    finish: Literal["stop", "length", "refusal"] = "stop"
+    finish: Finish = "stop"
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    estimated: bool = False
 
     def to_json(self) -> bytes:
         """The reply as the call store holds it."""
-        return pydantic_core.to_json(self, inf_nan_mode="null")
+        return pydantic_core.to_json(self if self.estimated else self[:-1], inf_nan_mode="null")
 
     @classmethod
     def from_json(cls, fields: list[Any]) -> Reply:
@@ -92,13 +98,21 @@ class Reply(NamedTuple):
 class Failure(NamedTuple):
     """A request that got no reply after all retries. It is counted and never stored, so the next run asks again.
 
+    `timeout` and `unanswered` are failures of the service, and say nothing about the person who was asked. `rejected`
+    lies in this one prompt: it is too long for the model, and would be rejected again.
+
     Example:
-        >>> Failure("timeout", "no reply within 60 s").status
-        'timeout'
+        >>> Failure("timeout", "no reply within 60 s").of_service, Failure("rejected", "too long").of_service
+        (True, False)
     """
 
-    status: Literal["timeout", "unanswered"]
+    status: Literal["timeout", "unanswered", "rejected"]
     detail: str
+
+    @property
+    def of_service(self) -> bool:
+        """Whether the service failed, so that the same request may succeed later."""
+        return self.status != "rejected"
 
 
 ReplyOrFailure = Reply | Failure
@@ -201,6 +215,13 @@ class Model:
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
         """The first token of each text as the model would write it, or None if its tokeniser is not available."""
+        return None
+
+    def count_tokens(self, texts: Sequence[str]) -> Sequence[int] | None:
+        """The number of tokens of each text, or None if the model's tokeniser is not available.
+
+        It is used where a reply does not say how many tokens it cost.
+        """
         return None
 
     def describe(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from populace.base import trust
+from populace.base.modules import split_reference
 from populace.models.scripted import BUILT_IN
 
 
@@ -21,7 +22,7 @@ def model_code(spec: str) -> list[trust.Code]:
     """
     scheme, _, rest = spec.partition(":")
     if scheme == "scripted":
-        module, _, function = rest.partition(":")
+        module, function = split_reference(rest)
         if rest in BUILT_IN or not function or not module:
             return []
         if module.endswith(".py"):

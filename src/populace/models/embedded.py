@@ -24,9 +24,10 @@ from typing import Any
 from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.errors import ModelFileError
 from populace.models.artifacts import SMOLLM2, Progress, sha256
-from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, Failure, Model, ModelTraits, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
 from populace.models.hub_file import HubFile
+from populace.models.reply_checks import read_completion
 from populace.models.vocabulary import special_tokens
 
 _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
@@ -173,6 +174,10 @@ class EmbeddedModel(Model):
         """The first token of each text according to the engine's tokeniser, as it is written after a lead."""
         return [self._tokenise(f" {text}")[0] for text in texts]
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text according to the engine's tokeniser."""
+        return [len(self._tokenise(text)) for text in texts]
+
     def _may_use_cache(self, request: Request) -> bool:
         """Whether the prompt may reuse the cached computation of earlier prompts.
 
@@ -221,16 +226,14 @@ class EmbeddedModel(Model):
             completion = self._server.handle_chat_completions(body)
         except ValueError as error:
             return Failure("unanswered", f"the engine rejects the request: {error}")
-        if "error" in completion:
-            return Failure("unanswered", str(completion["error"].get("message", completion["error"])))
-        choice, usage = completion["choices"][0], completion["usage"]
-        tokens: tuple[tuple[str, float], ...] = ()
-        if request.top:
-            first = choice["logprobs"]["content"][0]["top_logprobs"]
-            tokens = tuple((entry["token"], entry["logprob"]) for entry in first)
-        text = (choice["message"].get("content") or "").removeprefix(request.lead)
-        finish = "length" if choice["finish_reason"] == "length" else "stop"
-        return Reply(text, tokens, finish, usage["prompt_tokens"], usage["completion_tokens"])  # type: ignore[arg-type]
+        problem = completion.get("error")
+        if isinstance(problem, dict):
+            too_long = problem.get("type") == "exceed_context_size_error"
+            return Failure("rejected" if too_long else "unanswered", str(problem.get("message", problem)))
+        try:
+            return read_completion(completion, request)
+        except ValueError as error:
+            return Failure("unanswered", f"the engine's reply is malformed: {error}")
 
 
 def _check_file(path: Path) -> None:

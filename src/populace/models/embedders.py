@@ -163,7 +163,8 @@ def open_embedder(
     *,
     progress: Progress | None = None,
     timeout_s: float = 60.0,
-    on_tokens: Callable[[int], None] | None = None,
+    retries: int = 4,
+    on_tokens: Callable[[int, bool], None] | None = None,
 ) -> Embedder:
     """The embedder that a string names.
 
@@ -171,7 +172,8 @@ def open_embedder(
         spec: One of the forms of `EMBEDDER_FORMS`.
         progress: Receives how far a download is.
         timeout_s: How many seconds one request to a server may take.
-        on_tokens: Receives the number of tokens that a server read, after each request.
+        retries: How many times a request that failed is repeated.
+        on_tokens: Receives the number of tokens read, and whether it is an estimate, after each request to a server.
 
     Example:
         >>> open_embedder("hashing:64").dimension
@@ -189,7 +191,7 @@ def open_embedder(
             raise ModelError("'openai:' names no embedding model.", "Write openai:NAME.")
         from populace.models.openai_embedder import OpenAIEmbedder
 
-        return OpenAIEmbedder(rest, timeout_s=timeout_s, on_tokens=on_tokens)
+        return OpenAIEmbedder(rest, timeout_s=timeout_s, retries=retries, on_tokens=on_tokens)
     raise UnknownNameError("embedder", spec, EMBEDDER_FORMS)
 
 

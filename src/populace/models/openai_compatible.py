@@ -11,12 +11,14 @@ import functools
 import json
 import math
 import random
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from populace.base.errors import ModelError
 from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 from populace.models.providers import Provider
+from populace.models.reply_checks import first_token_alternatives, read_completion, read_json
 from populace.models.server_access import base_address, check_address, check_key, read_key, rejected_key_error
 from populace.models.server_probe import REJECTED, Server, list_models, probe
 
@@ -24,6 +26,13 @@ if TYPE_CHECKING:
     import openai
 
 _LONGEST_WAIT_S = 120.0
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|size|window)|maximum context|(?:prompt|input|request) (?:is|has) too (?:long|many tokens)",
+    re.IGNORECASE,
+)
+"""What servers say of a prompt that is longer than the model can read."""
+
+_Reader = Callable[[dict[str, Any]], Reply]
 
 
 class OpenAICompatible(Model):
@@ -79,12 +88,15 @@ class OpenAICompatible(Model):
         check_key(self.spec, self.provider)
         import openai
 
+        from populace.models.bounded_http import MAX_REPLY_BYTES, PLAIN, async_client
+
         self._client = openai.AsyncOpenAI(
             api_key=read_key(self._key_variables),
             base_url=self.base_url,
             max_retries=0,
             timeout=self.timeout_s,
-            default_headers={"Connection": "keep-alive"},
+            default_headers={"Connection": "keep-alive", **PLAIN},
+            http_client=async_client(MAX_REPLY_BYTES),
         )
         self._gate = asyncio.Semaphore(self.concurrency)
         self._server = await list_models(self._client, self._server, self.timeout_s)
@@ -123,7 +135,7 @@ class OpenAICompatible(Model):
         return self._client
 
     async def _ask_for_tokens(self, body: dict[str, Any]) -> ReplyOrFailure:
-        return await self._request_with_retries(body, lambda completion: Reply("", tuple(_tokens(completion))))
+        return await self._request_with_retries(body, _read_probe)
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
@@ -137,7 +149,7 @@ class OpenAICompatible(Model):
                     async with self._gate:
                         if self.halted or errors:
                             break
-                        parse = functools.partial(_parse_completion, request=request)
+                        parse = functools.partial(self._read, request=request)
                         results.put_nowait((index, await self._request_with_retries(self._body(request), parse)))
             except ModelError as error:
                 errors.append(error)
@@ -166,7 +178,7 @@ class OpenAICompatible(Model):
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _request_with_retries(self, body: dict[str, Any], parse: Callable[[Any], Reply]) -> ReplyOrFailure:
+    async def _request_with_retries(self, body: dict[str, Any], parse: _Reader) -> ReplyOrFailure:
         """Send one request, and repeat it with growing pauses while another attempt may succeed."""
         failure = Failure("unanswered", "not tried")
         for attempt in range(self.retries + 1):
@@ -188,43 +200,56 @@ class OpenAICompatible(Model):
                     break
         return failure
 
-    async def _attempt(
-        self, body: dict[str, Any], parse: Callable[[Any], Reply]
-    ) -> tuple[ReplyOrFailure, float | None]:
+    async def _attempt(self, body: dict[str, Any], parse: _Reader) -> tuple[ReplyOrFailure, float | None]:
         """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
         import openai
 
+        from populace.models.bounded_http import redirect_error, refusal
+
         try:
             async with asyncio.timeout(self.timeout_s):
-                completion = await self.client.chat.completions.create(**body)
-            return parse(completion), None
+                response = await self.client.chat.completions.with_raw_response.create(**body)
+            return parse(read_json(response.content)), None
         except (TimeoutError, openai.APITimeoutError):
             return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             # A key that is refused is not repeated; a key that may not use this model is explained by the server.
-            detail = self._error_text(error) if isinstance(error, openai.PermissionDeniedError) else ""
+            detail = self._without_key(error.message) if isinstance(error, openai.PermissionDeniedError) else ""
             raise rejected_key_error(self.base_url, self._key_variables, self.provider, detail) from None
         except openai.NotFoundError as error:
-            raise self._server.unknown_model(str(self.name), self._error_text(error)) from None
+            raise self._server.unknown_model(str(self.name), self._without_key(error.message)) from None
         except openai.RateLimitError as error:
             if error.code == "insufficient_quota":
-                raise ModelError(f"the account at {self.base_url} has no credit left.") from error
+                raise ModelError(f"the account at {self.base_url} has no credit left.") from None
             return Failure("unanswered", "the server limits the rate"), _retry_after(error)
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if error.code == "content_filter":
-                return Reply("", (), "refusal"), None
-            return Failure("unanswered", f"{REJECTED}: {self._error_text(error)}"), None
         except openai.APIStatusError as error:
-            return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
-        except openai.APIConnectionError:
-            return Failure("unanswered", "the connection broke"), 0.0
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            return Failure("unanswered", f"the server's reply is malformed ({type(error).__name__})"), 0.0
+            return self._error_outcome(error)
+        except openai.APIConnectionError as error:
+            if redirect := redirect_error(self.base_url, error):
+                raise redirect from None
+            return Failure("unanswered", str(refusal(error) or "the connection broke")), 0.0
+        except ValueError as error:
+            return Failure("unanswered", f"the server's reply is malformed: {self._without_key(str(error))}"), 0.0
 
-    def _error_text(self, error: openai.APIStatusError) -> str:
-        """The server's error message without the key, which some servers repeat."""
-        message = " ".join(str(error.message).split())
-        return message.replace(self.client.api_key, "[key]")[:300]
+    def _error_outcome(self, error: openai.APIStatusError) -> tuple[ReplyOrFailure, float | None]:
+        """What a response with an error status means, and how long to wait where another attempt may help."""
+        if error.status_code not in (400, 413, 422):
+            return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
+        if error.code == "content_filter":
+            return Reply("", (), "refusal"), None
+        text = self._without_key(error.message)
+        too_long = error.status_code == 413 or _TOO_LONG.search(text)
+        return Failure("rejected" if too_long else "unanswered", f"{REJECTED}: {text}"), None
+
+    def _read(self, data: dict[str, Any], request: Request) -> Reply:
+        answered_by = data.get("model")
+        if answered_by != self.name and answered_by in self._server.listed:
+            raise ValueError(f"another model answered, {answered_by!r}")
+        return read_completion(data, request)
+
+    def _without_key(self, text: object) -> str:
+        """Words of the server without the key, which some servers repeat."""
+        return " ".join(str(text).split()).replace(self.client.api_key, "[key]")[:300]
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
@@ -245,45 +270,12 @@ class OpenAICompatible(Model):
         return body
 
 
-def _parse_completion(completion: Any, request: Request) -> Reply:
-    choice, usage = completion.choices[0], completion.usage
-    refusal = getattr(choice.message, "refusal", None)
-    if refusal or choice.finish_reason == "content_filter":
-        return Reply(str(refusal or ""), (), "refusal", *_token_counts(usage))
-    tokens = tuple(_tokens(completion)) if request.top else ()
-    if request.top and not tokens:
-        raise ValueError("no log-probabilities in the reply")
-    text = choice.message.content or ""
-    if not isinstance(text, str):
-        raise ValueError("the content is not text")
-    return Reply(
-        _without_surrogates(text).removeprefix(request.lead),
-        tokens,
-        "length" if choice.finish_reason == "length" else "stop",
-        *_token_counts(usage),
-    )
-
-
-def _tokens(completion: Any) -> list[tuple[str, float]]:
-    logprobs = completion.choices[0].logprobs
-    content = getattr(logprobs, "content", None) or []
-    tokens = (
-        [(_without_surrogates(entry.token), float(entry.logprob)) for entry in content[0].top_logprobs]
-        if content
-        else []
-    )
-    if any(math.isnan(logprob) for _, logprob in tokens):
-        raise ValueError("a log-probability is no number")
-    return tokens
-
-
-def _without_surrogates(text: str) -> str:
-    """Text that can be encoded: half of a surrogate pair is replaced."""
-    return text.encode(errors="replace").decode()
-
-
-def _token_counts(usage: Any) -> tuple[int, int]:
-    return (int(usage.prompt_tokens), int(usage.completion_tokens)) if usage else (0, 0)
+def _read_probe(data: dict[str, Any]) -> Reply:
+    """What the reply to a probe says about log-probabilities; its text does not matter."""
+    choices = data.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
+        raise ValueError("it does not hold one choice")
+    return Reply("", first_token_alternatives(choices[0]))
 
 
 def _retry_after(error: openai.APIStatusError) -> float:

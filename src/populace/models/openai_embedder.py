@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from populace.base.errors import EmbeddingError, ModelError
+from populace.base.errors import EmbeddingError, ModelError, ModelUnreachableError
 from populace.models.embedders import Vectors, unit_vectors
+from populace.models.reply_checks import estimate_tokens, read_json, read_vectors, token_count
 from populace.models.server_access import check_address, read_key, rejected_key_error, unreachable_error
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ class OpenAIEmbedder:
         key_variable: The environment variable that holds the key.
         timeout_s: How long one request may take.
         retries: How many times a failed request is repeated.
-        on_tokens: Receives the number of tokens that the server read, after each request.
+        on_tokens: Receives the number of tokens read, and whether it is an estimate, after each request.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class OpenAIEmbedder:
         key_variable: str = "OPENAI_API_KEY",
         timeout_s: float = 60.0,
         retries: int = 4,
-        on_tokens: Callable[[int], None] | None = None,
+        on_tokens: Callable[[int, bool], None] | None = None,
     ) -> None:
         self.model = name
         self.name = f"openai:{name}"
@@ -76,34 +79,19 @@ class OpenAIEmbedder:
             self._client = None
 
     def _request(self, texts: list[str]) -> Vectors:
-        import openai
-
-        client = self._open_client()
         size: dict[str, Any] = {} if self._requested_dimension is None else {"dimensions": self._requested_dimension}
-        try:
-            reply = client.embeddings.create(model=self.model, input=texts, encoding_format="float", **size)
-            vectors = np.empty((len(texts), len(reply.data[0].embedding)), np.float32)
-            order = [entry.index for entry in reply.data]
-            if sorted(order) != list(range(len(texts))):
-                raise ValueError("not one vector for each text")
-            vectors[order] = np.array([entry.embedding for entry in reply.data], np.float32)
-        except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise rejected_key_error(self.base_url, [self._key_variable]) from None
-        except openai.NotFoundError:
-            raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
-        except openai.APIConnectionError:
-            raise unreachable_error(self.base_url) from None
-        except openai.APIStatusError as error:
-            raise ModelError(
-                f"{self.base_url} answered {error.status_code} to embeddings.", "Try again later."
-            ) from None
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"the reply of {self.base_url} is malformed ({type(error).__name__}).") from None
+        body: dict[str, Any] = {"model": self.model, "input": texts, "encoding_format": "float", **size}
+        outcome = self._attempt(body)
+        for attempt in range(self._retries):
+            if not isinstance(outcome, ModelError):
+                break
+            time.sleep(min(8.0, 0.25 * 2**attempt))
+            outcome = self._attempt(body)
+        if isinstance(outcome, ModelError):
+            raise outcome from None
+        vectors, tokens, estimated = outcome
         if self._on_tokens is not None:
-            tokens = getattr(getattr(reply, "usage", None), "prompt_tokens", None)
-            self._on_tokens(tokens if isinstance(tokens, int) and tokens > 0 else 0)
-        if not np.isfinite(vectors).all():
-            raise EmbeddingError(f"{self.base_url} returned a vector that is not finite.")
+            self._on_tokens(tokens, estimated)
         if self._dimension not in (None, vectors.shape[1]):
             raise EmbeddingError(
                 f"{self.name} returned vectors of {vectors.shape[1]} dimensions, {self._dimension} were expected.",
@@ -112,14 +100,61 @@ class OpenAIEmbedder:
         self._dimension = vectors.shape[1]
         return vectors
 
+    def _attempt(self, body: dict[str, Any]) -> tuple[Vectors, int, bool] | ModelError:
+        """Send one request once: vectors, tokens and whether these are estimated, or an error that may pass."""
+        import openai
+
+        from populace.models.bounded_http import redirect_error, refusal
+
+        try:
+            data = read_json(self._within_time(body))
+            usage = data.get("usage")
+            tokens = token_count((usage.get("prompt_tokens") if isinstance(usage, dict) else None) or 0)
+            texts = body["input"]
+            return read_vectors(data, len(texts)), tokens or sum(map(estimate_tokens, texts)), not tokens
+        except (openai.AuthenticationError, openai.PermissionDeniedError):
+            raise rejected_key_error(self.base_url, [self._key_variable]) from None
+        except openai.NotFoundError:
+            raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
+        except openai.APIConnectionError as error:
+            if redirect := redirect_error(self.base_url, error):
+                raise redirect from None
+            refused = refusal(error)
+            return ModelError(f"{self.base_url}: {refused}.") if refused else unreachable_error(self.base_url)
+        except openai.APIStatusError as error:
+            failed = ModelError(f"{self.base_url} answered {error.status_code} to embeddings.", "Try again later.")
+            if error.status_code != 429 and error.status_code < 500:
+                raise failed from None
+            return failed
+        except TimeoutError:
+            text = f"{self.base_url} sent no embeddings within {self._timeout_s:g} s."
+            return ModelUnreachableError(text, "Try again later.")
+        except ValueError as error:
+            return EmbeddingError(f"the reply of {self.base_url} is malformed: {error}.", "Try again later.")
+
+    def _within_time(self, body: dict[str, Any]) -> bytes:
+        """The body of the server's answer; TimeoutError if all of it together takes too long."""
+        pool = ThreadPoolExecutor(1, thread_name_prefix="embeddings")
+        response = pool.submit(self._open_client().embeddings.with_raw_response.create, **body)
+        try:
+            return bytes(response.result(self._timeout_s).content)
+        finally:
+            if not response.done():
+                self.close()  # This also ends the thread, which would read on while the server sends.
+            pool.shutdown(wait=False)
+
     def _open_client(self) -> openai.OpenAI:
         import openai
+
+        from populace.models.bounded_http import MAX_VECTORS_BYTES, PLAIN, sync_client
 
         if self._client is None:
             self._client = openai.OpenAI(
                 api_key=read_key([self._key_variable]),
                 base_url=self.base_url,
-                max_retries=self._retries,
+                max_retries=0,
                 timeout=self._timeout_s,
+                default_headers=PLAIN,
+                http_client=sync_client(MAX_VECTORS_BYTES),
             )
         return self._client

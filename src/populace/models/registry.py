@@ -21,7 +21,7 @@ from populace.models.suggestions import model_of_page, suggest_model
 
 
 def open_model(
-    spec: str, *, concurrency: int = 16, timeout_s: float = 120.0, progress: Progress | None = None
+    spec: str, *, concurrency: int = 16, timeout_s: float = 120.0, retries: int = 4, progress: Progress | None = None
 ) -> Model:
     """Make the model that a string names; it is not started yet.
 
@@ -29,13 +29,14 @@ def open_model(
         spec: A model string of one of `MODEL_FORMS`.
         concurrency: How many requests may be under way at once, where a server or a script answers.
         timeout_s: How long one attempt to get a reply from a server may take.
+        retries: How many times an attempt that failed is repeated.
         progress: Called while the file of the embedded model is downloaded.
 
     Example:
         >>> open_model("scripted:uniform").spec
         'scripted:uniform'
     """
-    return _form(spec).open(spec, _Settings(concurrency, timeout_s, progress))
+    return _form(spec).open(spec, _Settings(concurrency, timeout_s, retries, progress))
 
 
 def check_model(spec: str) -> None:
@@ -78,6 +79,7 @@ def model_traits(spec: str, default: ModelTraits | None = None) -> ModelTraits:
 class _Settings(NamedTuple):
     concurrency: int
     timeout_s: float
+    retries: int
     progress: Progress | None
 
 
@@ -111,6 +113,7 @@ def _open_provider(provider: Provider, spec: str, settings: _Settings) -> Model:
         provider=provider,
         concurrency=settings.concurrency,
         timeout_s=settings.timeout_s,
+        retries=settings.retries,
     )
 
 
@@ -120,7 +123,12 @@ def _open_address(spec: str, settings: _Settings) -> Model:
     if page := model_of_page(spec):
         raise UnknownNameError("model", spec, (), suggestion=page)
     return OpenAICompatible(
-        base_url, name or None, spec=spec, concurrency=settings.concurrency, timeout_s=settings.timeout_s
+        base_url,
+        name or None,
+        spec=spec,
+        concurrency=settings.concurrency,
+        timeout_s=settings.timeout_s,
+        retries=settings.retries,
     )
 
 

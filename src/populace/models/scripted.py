@@ -7,18 +7,19 @@ and nonsense can be added. Which requests they affect depends on the request alo
 import asyncio
 import functools
 import hashlib
-import importlib
 import inspect
 import json
 import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from populace.base.errors import ModelError
+from populace.base.errors import ModelError, nearest, own_lines
+from populace.base.modules import import_file, import_module, split_reference
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.cast import Cast
 from populace.models.expected_reply import ExpectedReply, request_chance
@@ -73,6 +74,10 @@ class Scripted(Model):
         self.fingerprint = f"{self.spec}@{_source_hash(script)}/{self._thresholds}"
         self.request_count = 0
 
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """Numbers as they are, since a script names each by itself; nothing is known of other texts."""
+        return list(texts) if all(text.isdecimal() for text in texts) else None
+
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer at once, or after the latency with at most `concurrency` requests under way."""
         self.request_count += len(requests)
@@ -106,7 +111,8 @@ class Scripted(Model):
         if isinstance(result, str):
             return _text_reply(result, request)
         if request.top:
-            tokens = tuple([(word, math.log(max(p, _FLOOR))) for word, p in result.items()])
+            total = max(1.0, sum(result.values()))  # Weights may add up to more than 1.
+            tokens = tuple([(word, math.log(max(p / total, _FLOOR))) for word, p in result.items()])
             return Reply(max(result, key=result.__getitem__), tokens, "length", _prompt_tokens(request), 1)
         words, weights = list(result), np.array(list(result.values()), dtype=float)
         rng = np.random.default_rng(request.seed or 0)
@@ -235,16 +241,35 @@ def open_script(name: str) -> Scripted:
     """Make a scripted model by name: `cast`, `uniform`, `first`, `slow`, or `module:function` for one of the user."""
     if name in BUILT_IN:
         return Scripted(BUILT_IN[name], spec=f"scripted:{name}", latency_s=0.001 if name == "slow" else 0.0)
-    module_name, _, function = name.partition(":")
+    where, function = split_reference(name)
     if not function:
+        guess = nearest(name, BUILT_IN)
         raise ModelError(
             f"'scripted:{name}' names no function.",
-            f"Write scripted:module:function, or one of: {', '.join(f'scripted:{known}' for known in BUILT_IN)}.",
+            (f"Did you mean scripted:{guess}? " if guess else "")
+            + "Write scripted:module:function or scripted:file.py:function, or one of: "
+            f"{', '.join(f'scripted:{known}' for known in BUILT_IN)}.",
         )
     try:
-        script = getattr(importlib.import_module(module_name), function)
+        module = import_file(Path(where)) if where.endswith(".py") else import_module(where)
+    except (ModuleNotFoundError, FileNotFoundError) as error:
+        raise ModelError(
+            f"'scripted:{name}' could not be loaded: {error}.",
+            "Modules are looked for where Python looks, in the current folder and in that of the workspace.",
+        ) from error
     except Exception as error:
-        raise ModelError(f"'scripted:{name}' could not be loaded: {error}.") from error
+        line = (own_lines(error) or [""])[-1]
+        raise ModelError(
+            f"'scripted:{name}' could not be loaded: {type(error).__name__}: {error}.", line or None
+        ) from error
+    script = getattr(module, function, None)
+    if script is None:
+        functions = [each for each, value in vars(module).items() if callable(value) and not each.startswith("_")]
+        guess = nearest(function, functions)
+        raise ModelError(
+            f"'scripted:{name}' could not be loaded: {where} has no function {function!r}.",
+            f"Did you mean {guess!r}?" if guess else None,
+        )
     if not isinstance(script, Scripted) and not callable(script):
-        raise ModelError(f"'scripted:{name}' is not a function.")
+        raise ModelError(f"'scripted:{name}' is not a function.", "Name a function that takes a request.")
     return script if isinstance(script, Scripted) else Scripted(script, spec=f"scripted:{name}")

@@ -67,6 +67,8 @@ async def list_models(client: openai.AsyncOpenAI, server: Server, timeout_s: flo
     """
     import openai
 
+    from populace.models.bounded_http import redirect_error
+
     if server.provider is not None and not server.provider.lists:
         return server
     for address in filter(None, (server.base_url, versioned_address(server.base_url))):
@@ -77,9 +79,11 @@ async def list_models(client: openai.AsyncOpenAI, server: Server, timeout_s: flo
             return server._replace(base_url=address, listed=_parse_models(response.http_response.json()))
         except openai.AuthenticationError:
             raise rejected_key_error(address, server.key_variables, server.provider) from None
-        except (openai.APIConnectionError, TimeoutError) as error:
+        except openai.APIConnectionError as error:
+            raise redirect_error(address, error) or unreachable_error(address, server.provider) from error
+        except TimeoutError as error:
             raise unreachable_error(address, server.provider) from error
-        except (openai.APIError, AttributeError, KeyError, TypeError, ValueError):
+        except (openai.APIError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
             continue  # Some servers have no list of models, and some keys may not read it.
     client.base_url = server.base_url
     return server

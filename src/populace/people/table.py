@@ -16,13 +16,17 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import PeopleError, UnknownNameError
+from populace.base.formatting import plural
 from populace.base.templates import FEW
 from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person
-from populace.people.selection import filter_expression
+from populace.people.selection import filter_expression, refuse_other_case
+from populace.people.tables import to_frame
 
 Id = int | str
+
+_TABLES = 'Write People.named(10), People.read("file.csv"), or People({"name": ["Ann", "Bo"], "age": [31, 45]}).'
 
 HEARD = "heard"
 """The column with what people were told by an announcement; prompts begin the situation with it."""
@@ -44,7 +48,8 @@ class People:
     """The people of a run, as columns.
 
     Args:
-        frame: A table with an `id` column of whole numbers or strings; without that column, people are numbered
+        frame: A table of polars or pandas, columns by name, or a list of rows as dicts. A column `id` of whole numbers
+            or strings identifies people. Without one, the index of a pandas table does; otherwise people are numbered
             from 0.
 
     Example:
@@ -55,7 +60,8 @@ class People:
         0.25
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: Any) -> None:
+        frame = frame.frame if isinstance(frame, People) else to_frame(frame, "the table", index="id", hint=_TABLES)
         if "id" not in frame.columns:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
         self._frame = _validate(frame)
@@ -115,6 +121,11 @@ class People:
         return self._frame["id"]
 
     @property
+    def is_selection(self) -> bool:
+        """Whether these are some people of a population, which can be read and asked but not changed."""
+        return self._selected
+
+    @property
     def columns(self) -> list[str]:
         """The names of the columns."""
         return self._frame.columns
@@ -130,7 +141,7 @@ class People:
 
     def __repr__(self) -> str:
         kind = "selection of " if self._selected else ""
-        return f"<{kind}{len(self)} people: {', '.join(self.columns)}>"
+        return f"<{kind}{plural(len(self), 'person', 'people')}: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
         return self._frame._repr_html_()
@@ -178,7 +189,11 @@ class People:
         if not expressions and not conditions:
             return self._select(self._frame)
         try:
-            return self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
+            selection = self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
+            if not len(selection):
+                for name, value in conditions.items():
+                    refuse_other_case(self[name], value)
+            return selection
         except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
             reason = str(error).splitlines()[0]
             raise PeopleError(f"the conditions {conditions} do not fit their columns: {reason}.") from error
@@ -234,7 +249,10 @@ class People:
             if isinstance(value, str) and len(self) <= FEW and (count := self[name].to_list().count(value)):
                 return count
             if isinstance(value, str | int | float):
-                return int((self[name] == value).sum() or 0)
+                count = int((self[name] == value).sum() or 0)
+                if not count:
+                    refuse_other_case(self[name], value)
+                return count
         return int(self._frame.select(filter_expression(conditions, self.columns).sum()).item() or 0)
 
     def share(self, **conditions: Any) -> float:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.foreign import for_prompt, prompt_column
+from populace.base.foreign import for_prompt
+from populace.base.foreign_columns import prompt_column
 from populace.base.randomness import bits, path_key, uniforms
 from populace.base.templates import FEW, Piece, concat_texts
 from populace.models import ChatMessage, Model

@@ -13,7 +13,7 @@ import polars as pl
 from populace.base.errors import ScenarioError, UnknownNameError
 from populace.base.randomness import Keys, path_key, person_keys
 from populace.base.templates import Template
-from populace.journal import DECIDERS
+from populace.journal import DECIDERS, OnFailure
 from populace.minds import Mind, Recollection
 from populace.people import People
 from populace.people.columns import to_column
@@ -85,6 +85,7 @@ class Inquiry:
         decider: Who decides for people whom no column gives another.
         rule: The rule that stands in for a model, where there is one.
         invalid: What becomes of an invalid answer.
+        on_failure: What happens where the service of a model fails.
         purpose: What the calls are counted under.
         rewriting: How a variation rewrites the prompts; None leaves them as the scenario words them.
         verbatim: A whole `system` or `user` text that replaces the composed one, word for word.
@@ -100,6 +101,7 @@ class Inquiry:
     decider: str = "model"
     rule: Rule | None = None
     invalid: Invalid = "keep"
+    on_failure: OnFailure = "stop"
     purpose: str = "decision"
     rewriting: Rewriting | None = None
     verbatim: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +141,8 @@ class Inquiry:
         if column == "decider":
             for name in names:
                 if name not in DECIDERS:
-                    raise UnknownNameError("decider", name, DECIDERS)
+                    hint = "The column 'decider' of the people says who decides for a person."
+                    raise UnknownNameError("decider", name, DECIDERS, hint)
         if len(names) == 1:
             return [(everybody, names[0], self)]
         parts = [(np.flatnonzero((values == name).to_numpy()), name) for name in names]

@@ -1,5 +1,6 @@
 """Question types, and how replies are read as answers."""
 
+from populace.questions.allocation import Allocation
 from populace.questions.answers import Answers
 from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, AnswerStatus, Question
 from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Rating
@@ -16,6 +17,7 @@ __all__ = [
     "STATUSES",
     "STATUS_DTYPE",
     "VALID",
+    "Allocation",
     "Answer",
     "AnswerStatus",
     "Answers",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import QuestionError, UnknownNameError
+from populace.base.formatting import plural
 from populace.base.templates import FEW
 from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
@@ -55,7 +56,7 @@ class Answers:
         return self.ids.len()
 
     def __repr__(self) -> str:
-        return f"<{len(self)} answers to {self.question.text!r}: {self.valid.sum()} valid>"
+        return f"<{plural(len(self), 'answer')} to {self.question.text!r}: {self.valid.sum()} valid>"
 
     def _repr_html_(self) -> str:
         return self.frame._repr_html_()

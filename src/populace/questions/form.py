@@ -11,7 +11,7 @@ from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.finite import Choice, Finite, Rating
 from populace.questions.number import Number
-from populace.questions.reply_parsing import is_refusal
+from populace.questions.reply_parsing import is_refusal, json_objects
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,14 @@ class Form(Question):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        by_name = 'Give each question a name: questions={"age": Number("…"), "vote": Choice("…", options=(…))}.'
+        if not isinstance(self.questions, Mapping):
+            raise QuestionError(f"{self.text!r}: the questions are a {type(self.questions).__name__}.", by_name)
+        wrong = next((name for name, each in self.questions.items() if not isinstance(each, Question)), None)
+        if wrong is not None:
+            raise QuestionError(f"{self.text!r}: {wrong!r} is not a question.", by_name)
         if (self.model is None) == (not self.questions):
-            raise QuestionError(f"{self.text!r}: a form takes either a model or questions.")
+            raise QuestionError(f"{self.text!r}: a form takes either a model or questions.", by_name)
         if self.example and self.parse(self.example).status != "ok":
             raise QuestionError(f"{self.text!r}: the example {self.example!r} does not fit the form.")
         for name, question in self.questions.items():
@@ -90,7 +96,7 @@ class Form(Question):
 
     def parse(self, reply: str) -> Answer:
         """Read the only JSON object of a reply and check every field."""
-        objects = _json_objects(reply)
+        objects = json_objects(reply)
         if len(objects) != 1:
             return REFUSED if not objects and is_refusal(reply) else UNPARSEABLE
         values = objects[0]
@@ -127,26 +133,3 @@ def _schema(question: Question) -> dict[str, Any]:
     if isinstance(question, Number):
         return {"type": "integer" if question.whole else "number"}
     return {"type": "string"}
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return result
-
-
-def _json_objects(reply: str) -> list[dict[str, Any]]:
-    """The outermost JSON objects in a reply."""
-    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
-    objects: list[dict[str, Any]] = []
-    at = reply.find("{")
-    while at != -1:
-        try:
-            value, end = decoder.raw_decode(reply, at)
-        except (ValueError, RecursionError):
-            at = reply.find("{", at + 1)
-            continue
-        objects.append(value)
-        at = reply.find("{", end)
-    return objects

@@ -3,8 +3,10 @@
 Parsing is conservative on purpose: whatever is not clearly an answer is not read as one.
 """
 
+import json
 import re
 import unicodedata
+from typing import Any
 
 _OUTER = " \t\r\n\"'`*_“”‘’«»„‚…"
 _OUTER_PUNCTUATION = _OUTER + ".,;:!()[]{}<>-–—"
@@ -110,3 +112,26 @@ def mentions(text: str, words: list[str]) -> set[int]:
             indices.add(index)
             rest = pattern.sub(" ", rest)
     return indices
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return result
+
+
+def json_objects(reply: str) -> list[dict[str, Any]]:
+    """The outermost JSON objects in a reply."""
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
+    objects: list[dict[str, Any]] = []
+    at = reply.find("{")
+    while at != -1:
+        try:
+            value, end = decoder.raw_decode(reply, at)
+        except (ValueError, RecursionError):
+            at = reply.find("{", at + 1)
+            continue
+        objects.append(value)
+        at = reply.find("{", end)
+    return objects

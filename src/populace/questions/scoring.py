@@ -23,6 +23,8 @@ LOW_MASS = 0.5
 """Below this share of probability on the options, a result carries a warning."""
 NO_MASS = 1e-3
 """Below this share the model did not answer the question at all."""
+_TOO_MUCH = 1.02
+"""Probabilities that add up to more than rounding explains are impossible, and are no answer."""
 
 
 class Scores(NamedTuple):
@@ -36,7 +38,8 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
     """Whether the options of a question are scored by their words or by their labels.
 
     Words can be used if their first tokens differ. If the model's tokens are not known, the words must begin with
-    different letters: then their first tokens differ for every tokeniser.
+    different letters: then their first tokens differ for every tokeniser. The points of a scale to 10 or more can be
+    used if the model writes each of them, 10 too, as one token.
 
     Args:
         question: The question.
@@ -53,6 +56,8 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
     heads = [shape[:1] for shape in shapes]
     if first_tokens is not None:
         heads = [normal_form(token.lstrip(_MARKS)) for token in first_tokens]
+        if question.has_whole_tokens:
+            return "words" if heads == shapes else "labels"
         if any(len(head) < 2 and head != shape for head, shape in zip(heads, shapes, strict=True)):
             return "labels"
     alike = any(i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes))
@@ -69,11 +74,14 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
         >>> [round(p, 2) for p in result.probabilities], round(result.mass, 2)
         ([0.71, 0.29], 0.7)
     """
-    return tally(token_owner(question.words, arrangement, mode), len(question.words), tokens)
+    owner = token_owner(question.words, arrangement, mode, question.has_whole_tokens)
+    return tally(owner, len(question.words), tokens)
 
 
 def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
     """Add the probability of each token to the option to which it belongs, and normalise.
+
+    Where the log-probabilities are impossible, or no token belongs to an option, everything is 0.
 
     Args:
         owner: The index of the option to which a token belongs.
@@ -85,25 +93,38 @@ def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
         0.75
     """
     sums = [0.0] * count
-    for token, logprob in tokens:
-        index = owner(token)
-        if index is not None:
-            sums[index] += math.exp(logprob)
+    try:
+        for token, logprob in tokens:
+            index = owner(token)
+            if index is not None:
+                sums[index] += math.exp(logprob)
+    except OverflowError:
+        sums[0] = math.inf
     total = sum(sums)
-    if not total:
-        return Scores(tuple(sums), 0.0)
+    if not 0.0 < total < _TOO_MUCH:  # Also where a log-probability is not a number.
+        return Scores((0.0,) * count, 0.0)
     return Scores(tuple([p / total for p in sums]), total if total < 1.0 else 1.0)
 
 
 @functools.lru_cache(maxsize=256)
-def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Owner:
-    """A function from a token to the index of the option that it begins, or None."""
+def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode, whole: bool = False) -> Owner:
+    """A function from a token to the index of the option that it begins, or None.
+
+    Args:
+        words: The wording of each option.
+        arrangement: The order in which options are shown.
+        mode: Whether words or labels are scored.
+        whole: Whether each word is one token, so that a token that is a word is not the beginning of a longer one.
+    """
     shapes = tuple(normal_form(word) for word in words)
     places = {LABELS[place]: index for place, index in enumerate(arrangement)}
 
     @functools.lru_cache(maxsize=4096)
     def by_word(token: str) -> int | None:
         start = token.lstrip(_MARKS)
+        if whole:
+            form = bare_form(start) if start[:1] not in "-–—−" else ""
+            return shapes.index(form) if form in shapes else None
         for form in (normal_form(start), "" if start[:1] in "-–—−" else bare_form(start)):
             matches = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
             if len(matches) == 1 and (len(form) > 1 or form == shapes[matches[0]]):

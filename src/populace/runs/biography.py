@@ -12,11 +12,12 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import UnknownNameError
-from populace.journal import collect_tables
+from populace.journal import Journal
 from populace.people import Id
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
 from populace.runs.step_events import event_text
+from populace.runs.wording import question_text
 
 _FIXED = ("id", "name")
 _DECISIONS = {
@@ -43,6 +44,8 @@ class Biography:
         recalled: The memories that were recalled for them, with step and scores.
         interviews: What they were asked on the side, the latest last.
         names: How everybody is called, by id; empty where nothing happened to the person.
+        until: The last step of the run that was read.
+        digest: The digest of that step; empty for a run in memory.
     """
 
     id: Id
@@ -55,6 +58,8 @@ class Biography:
     recalled: pl.DataFrame
     interviews: list[dict[str, Any]]
     names: Mapping[Id, str]
+    until: int
+    digest: str
 
     @property
     def steps(self) -> list[int]:
@@ -79,12 +84,13 @@ class Biography:
         return [(int(part["step"][0]), list(part.select("who", "said").iter_rows())) for part in reversed(parts)]
 
 
-def biography(run: RunReader, who: Id) -> Biography:
+def biography(run: RunReader, who: Id, earlier: Biography | None = None) -> Biography:
     """Everything that a run holds of one person.
 
     Args:
         run: The run.
         who: Whom, by id or name; somebody unknown is an error that names the nearest.
+        earlier: The biography of the same person when the run had fewer steps: only what is new is read.
 
     Example:
         >>> from populace import simulate
@@ -93,30 +99,48 @@ def biography(run: RunReader, who: Id) -> Biography:
         >>> biography(run, 1).steps
         [0, 1, 2]
     """
-    person = person_id(run, who)
-    states = states_of(run, person)
+    steps = run.steps
+    if earlier is not None and (earlier.until not in steps or _digest(run, earlier.until) != earlier.digest):
+        # The run was written anew: what was read before does not count.
+        earlier = None
+    person = person_id(run, who) if earlier is None else earlier.id
+    since = 0 if earlier is None else earlier.until + 1
+    states = states_of(run, person, earlier.states if earlier else None, since=since)
     last = int(states["step"][-1])
-    people = run.people(last)
     mine, spoken = pl.col("person") == person, pl.col("kind") == "said"
-    events = run.rows("events", mine | spoken, until=last)
+    events = run.rows("events", mine | spoken, since=since, until=last)
     if not events.width:
-        events = run.events.clear()
-    names: dict[Id, str] = {}
+        schema = {"step": pl.Int64(), "kind": pl.String(), "person": states["id"].dtype, "data": pl.String()}
+        events = pl.DataFrame(schema=schema)
+    names = dict(earlier.names) if earlier else {}
     if events.height:
+        people = run.people(last)
         ids = people.ids.to_list()
-        names = dict(zip(ids, people["name"].to_list() if "name" in people else map(str, ids), strict=True))
+        names |= zip(ids, people["name"].to_list() if "name" in people else map(str, ids), strict=True)
+
+    def longer(part: str, new: pl.DataFrame) -> pl.DataFrame:
+        parts = [new] if earlier is None else [getattr(earlier, part), new]
+        filled = [each for each in parts if each.width]
+        return pl.concat(filled, how="diagonal_relaxed") if filled else new
+
     return Biography(
         person,
         str(states["name"][-1]) if "name" in states.columns else str(person),
         states,
-        decisions_of(run, person),
-        events.filter(~spoken),
-        _talk(events.filter(spoken), person, names),
-        run.rows("tables/memories", mine, until=last),
-        run.rows("tables/recalled", mine),
+        longer("decisions", decisions_of(run, person, since=since)),
+        longer("events", events.filter(~spoken)),
+        longer("talk", _talk(events.filter(spoken), person, names)),
+        longer("memories", run.rows("tables/memories", mine, since=since, until=last)),
+        longer("recalled", run.rows("tables/recalled", mine, since=since)),
         interviews_with(run, person),
         names,
+        steps[-1],
+        _digest(run, steps[-1]),
     )
+
+
+def _digest(run: RunReader, step: int) -> str:
+    return run.record.commit_of(step).digest if isinstance(run.record, Journal) else ""
 
 
 def person_id(run: RunReader, who: Id) -> Id:
@@ -155,24 +179,42 @@ def _talk(spoken: pl.DataFrame, me: Id, names: Mapping[Id, str]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=_TALK, orient="row")
 
 
-def states_of(run: RunReader, who: Id) -> pl.DataFrame:
-    """A row for each step in which a person is there, with every column as it was after it."""
-    steps = run.steps
-    parts = {step: run.record.scan(step, "people") for step in steps if run.record.facts(step)["people"]["written"]}
-    changed_steps = [step for step, part in parts.items() if part is not None]
-    rows = collect_tables([part.filter(pl.col("id") == who) for part in parts.values() if part is not None])
-    changed = dict(zip(changed_steps, rows, strict=True))
+def states_of(run: RunReader, who: Id, earlier: pl.DataFrame | None = None, *, since: int = 0) -> pl.DataFrame:
+    """A row for each step in which a person is there, with every column as it was after it.
+
+    Args:
+        run: The run.
+        who: The id of the person.
+        earlier: The states before the step `since`, which are put in front.
+        since: The first step that is read.
+    """
+    before = earlier if earlier is not None and earlier.height else None
+    steps = [step for step in run.steps if step >= since]
+    # Steps that wrote the same columns are read together.
+    by_columns: dict[tuple[str, ...], list[int]] = {}
+    for step in steps:
+        by_columns.setdefault(tuple(run.record.facts(step)["people"]["written"]), []).append(step)
+    changes: dict[int, dict[str, Any]] = {}
+    for columns, written in by_columns.items():
+        if columns:
+            rows = run.record.rows("people", written, pl.col("id") == who)
+            changes |= {row.pop("step"): row for row in rows.iter_rows(named=True)}
     state: dict[str, Any] | None = None
+    if before is not None and before["step"][-1] == since - 1:
+        state = before.row(-1, named=True)
     states: list[dict[str, Any]] = []
     for step in steps:
-        facts, part = run.record.facts(step)["people"], changed.get(step)
-        if part is not None and part.height:
-            state = (state or {}) | part.row(0, named=True)
-        elif part is not None and facts["rows"]:
+        facts, change = run.record.facts(step)["people"], changes.get(step)
+        if change is not None:
+            state = (state or {}) | change
+        elif facts["rows"] and facts["written"]:
             state = None
         if state is not None:
             states.append({"step": step, **{name: state.get(name) for name in facts["columns"]}})
-    return pl.DataFrame(states, infer_schema_length=None)
+    new = pl.DataFrame(states, infer_schema_length=None)
+    if before is None:
+        return new
+    return pl.concat([before, new], how="diagonal_relaxed") if new.height else before
 
 
 def changing_columns(states: pl.DataFrame) -> tuple[list[str], list[str]]:
@@ -188,16 +230,52 @@ def _texts(column: pl.Series) -> pl.Series:
     return column
 
 
-def decisions_of(run: RunReader, who: Id) -> pl.DataFrame:
-    """Every decision of a person in the order made: step, path, question, kind, purpose, value, status."""
-    answers = run.rows("answers", pl.col("person") == who)
+def decisions_of(run: RunReader, who: Id, *, since: int = 0) -> pl.DataFrame:
+    """Every decision of a person in the order made: step, path, question, kind, purpose, value, status.
+
+    Args:
+        run: The run.
+        who: The id of the person.
+        since: The first step that counts.
+    """
+    answers = run.rows("answers", pl.col("person") == who, since=since)
     if not answers.height:
         return pl.DataFrame(schema=_DECISIONS)
     fields = {"kind": "$.kind", "question": "$.text"}
     texts = {name: pl.col("question").str.json_path_match(path) for name, path in fields.items()}
-    asks = run.rows("asks").select("step", "ask", "path", "purpose", **texts)
+    steps = answers["step"].unique(maintain_order=True).to_list()
+    asks = run.record.rows("asks", steps, columns=("ask", "path", "purpose", "question"))
+    asks = asks.select("step", "ask", "path", "purpose", **texts)
     decisions = answers.join(asks, on=["step", "ask"], how="left", maintain_order="left")
+    decisions = decisions.with_columns(_questions(run, decisions))
     return decisions.select(pl.col(name).cast(dtype) for name, dtype in _DECISIONS.items())
+
+
+def _questions(run: RunReader, decisions: pl.DataFrame) -> pl.Series:
+    """The questions of decisions with the values of their fields."""
+    texts = decisions["question"].to_list()
+    with_fields = decisions.filter(pl.col("question").str.contains("{", literal=True))
+    if not with_fields.height:
+        return decisions["question"]
+    steps = with_fields["step"].unique(maintain_order=True).to_list()
+    values: dict[tuple[int, int, int | None], dict[str, Any]] = {}
+    for name, prompt in (("asks", pl.lit(None)), ("prompts", pl.col("prompt"))):
+        scan = run.record.scan(steps[0], name)
+        # Earlier versions did not record the values.
+        if scan is None or "fields" not in scan.collect_schema():
+            continue
+        columns = ("ask", "fields") if name == "asks" else ("ask", "prompt", "fields")
+        rows = run.record.rows(name, steps, columns=columns)
+        for step, ask, which, fields in rows.select("step", "ask", prompt.alias("prompt"), "fields").iter_rows():
+            values[step, ask, which] = json.loads(fields) if fields else {}
+    keys = decisions.select("step", "ask", "prompt").iter_rows()
+    filled = [
+        text
+        if text is None or "{" not in text
+        else question_text(text, values.get((step, ask, None), {}) | values.get((step, ask, prompt), {}))
+        for text, (step, ask, prompt) in zip(texts, keys, strict=True)
+    ]
+    return pl.Series("question", filled, pl.String)
 
 
 def interviews_with(run: RunReader, who: Id) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from populace.base.formatting import percent
+from populace.base.formatting import percent, plural
 from populace.models import ModelTraits, model_traits
 from populace.questions import STATUSES, VALID
 from populace.runs.reader import RunReader
@@ -34,7 +34,7 @@ class ResultBasis:
 
     Attributes:
         statuses: The number of answers by status.
-        counts: The number of answers that were `scored`, had `low_mass`, or were `sampled`.
+        counts: See `result_counts`.
         models: The models that decided.
         deciders: Who decided: `model`, `rule` or `replay`.
         temperatures: The temperatures that were applied.
@@ -56,13 +56,29 @@ def run_basis(run: RunReader) -> ResultBasis:
     regimes, status = run.manifest.regimes, run.manifest.status
     return ResultBasis(
         statuses=Counter(run.statuses),
-        counts=Counter({name: run.count(name) for name in ("scored", "low_mass", "sampled")}),
+        counts=Counter(result_counts(run)),
         models=tuple(dict.fromkeys(regime.model for regime in regimes if regime.decider == "model")),
         deciders=frozenset(regime.decider for regime in regimes),
         temperatures=frozenset(regime.temperature for regime in regimes),
         notes=tuple(status.notes),
         unfinished="" if status.state == "complete" else status.reason or status.state,
     )
+
+
+def result_counts(run: RunReader) -> dict[str, int]:
+    """What caveats are computed from, besides the status of answers.
+
+    The number of answers that were `scored`, had `low_mass` or were `sampled`. Where they are not 0, also the number of
+    answers that are missing because the model `rejected` the prompt, of calls whose tokens are `estimated`, and of runs
+    that are `recording_failures`.
+    """
+    counts = {name: run.count(name) for name in ("scored", "low_mass", "sampled")}
+    others = {
+        "rejected": run.count("rejected"),
+        "estimated": run.usage().estimated,
+        "recording_failures": int(any(regime.on_failure == "record" for regime in run.manifest.regimes)),
+    }
+    return counts | {name: count for name, count in others.items() if count}
 
 
 def basis_caveats(basis: ResultBasis) -> list[Caveat]:
@@ -93,7 +109,8 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
         )
         yield Caveat("low-mass", text, "defect")
     if sampled:
-        text = f"{sampled:,} answers are single samples rather than draws from a known distribution."
+        count = plural(sampled, "answer is a single sample", "answers are single samples")
+        text = f"{count} rather than draws from a known distribution."
         yield Caveat("sampled", text, "defect")
     invalid = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
     if invalid:
@@ -102,6 +119,14 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
         yield Caveat(
             "invalid-answers", f"{share} of the answers are invalid ({counts}); they changed nothing.", "defect"
         )
+    rejected = basis.counts["rejected"]
+    if rejected:
+        text = f"{rejected:,} answers are missing because the model rejected the prompt, which was too long for it."
+        yield Caveat("rejected-prompts", text, "defect")
+    missing = basis.statuses["timeout"] + basis.statuses["unanswered"] - rejected
+    if missing > 0 and "model" in basis.deciders:
+        text = f"{missing:,} answers are missing because the service of the model failed; people did not choose that."
+        yield Caveat("service-failures", text, "defect")
     if any(model_traits(model, ModelTraits()).artifact is not None for model in basis.models):
         text = (
             "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona, "
@@ -113,10 +138,23 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
 def _scope(basis: ResultBasis) -> Iterator[Caveat]:
     if basis.unfinished:
         yield Caveat("unfinished", f"it is not complete: {basis.unfinished}.", "scope")
+    if basis.counts["recording_failures"]:
+        text = (
+            'failures of the service were recorded as missing answers (on_failure="record"): '
+            "who has an answer also depends on the service."
+        )
+        yield Caveat("recorded-failures", text, "scope")
+    if basis.counts["estimated"]:
+        text = (
+            f"the service did not say how many tokens {basis.counts['estimated']:,} calls used: "
+            "tokens and cost are estimated, rather too high than too low."
+        )
+        yield Caveat("estimated-tokens", text, "scope")
     scripted = [model for model in basis.models if model_traits(model, ModelTraits()).scripted]
     if scripted:
         text = f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim."
-        yield Caveat("scripted-model", text, "scope")
+        # The cast writes like people, so that even a summary must say that it is none.
+        yield Caveat("scripted-model", text, "defect" if "scripted:cast" in scripted else "scope")
     if basis.deciders == {"rule"}:
         yield Caveat("rules-only", "rules decided everything; no language model was asked.", "scope")
     if 0.0 in basis.temperatures and "model" in basis.deciders:

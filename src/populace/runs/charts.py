@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.foreign import for_figure
+from populace.journal.segments import writing
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 
@@ -48,7 +50,7 @@ def draw_run(run: RunReader, path: Path, chosen: Sequence[str] = ()) -> Path:
     for index, (name, axes) in enumerate(zip(names, panels, strict=True)):
         points = metrics.select("step", name).drop_nulls()
         axes.plot(points["step"], points[name], marker="o", markersize=4, color=PALETTE[index % len(PALETTE)])
-        axes.set_ylabel(name.replace("_", " "))
+        axes.set_ylabel(for_figure(name.replace("_", " ")))
         low, high = float(points[name].min() or 0), float(points[name].max() or 0)  # type: ignore[arg-type]
         if low >= 0 and high <= 1:
             axes.set_ylim(-0.03, 1.03)
@@ -56,7 +58,7 @@ def draw_run(run: RunReader, path: Path, chosen: Sequence[str] = ()) -> Path:
     panels[-1].set_xlabel("step")
     regime = run.manifest.regime
     who = decider_text(regime.decider, regime.model)
-    panels[0].set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
+    panels[0].set_title(for_figure(f"{run.name} · {who} · seed {regime.seed}"), loc="left", fontsize=10)
     return save(figure, path)
 
 
@@ -89,6 +91,7 @@ def new_figure(count: int, height: float = 2.0) -> tuple[Figure, list[Axes]]:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure to a file, and return its path."""
-    figure.savefig(path, dpi=150)
+    """Write a figure to a file, and return its path; an error of the disk is a StorageError."""
+    with writing(path):
+        figure.savefig(path, dpi=150)
     return path

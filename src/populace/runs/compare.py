@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.formatting import plural
 from populace.journal import Journal
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import settings_of
@@ -112,7 +113,9 @@ def _answer_difference(first: RunReader, second: RunReader, step: int, paths: li
         return None
     if one.height != two.height or not one["person"].equals(two["person"]):
         row = _first(one["person"].head(two.height), two["person"].head(one.height))
-        ids = tuple(str(t["person"][row]) if row is not None else f"{t.height} people" for t in (one, two))
+        ids = tuple(
+            str(t["person"][row]) if row is not None else plural(t.height, "person", "people") for t in (one, two)
+        )
         return DecisionDifference(step, paths[0], None, "people", *ids)
     texts = [_prompt_texts(run, step, table) for run, table in ((first, one), (second, two))]
     # An answer is its value, or its status where there is none.

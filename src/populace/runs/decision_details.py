@@ -13,6 +13,7 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError
 from populace.broker import CallStore, price_of
+from populace.journal import Journal
 from populace.models import Reply
 from populace.people import Id
 from populace.questions import Utterance
@@ -209,7 +210,9 @@ def _calls(run: RunReader, decision: Decision, file: Path | None) -> list[ModelC
 
 def _known_before(run: RunReader, step: int) -> Callable[[float], bool]:
     """Whether a reply of a moment was known: it is older than the run, or the step made no call at all."""
-    began = datetime.fromisoformat(run.manifest.created)
+    # A fork shares the first steps of its parent, and with them the calls that its parent made.
+    manifest = run.record.holder(step).manifest if isinstance(run.record, Journal) else run.manifest
+    began = datetime.fromisoformat(manifest.created)
     began = began if began.tzinfo else began.replace(tzinfo=UTC)
     free = any(line["step"] == step and not line["calls"] for line in run.record.usage())
     return lambda created: free or datetime.fromtimestamp(created, UTC) < began

@@ -1,12 +1,16 @@
 """A run as one set of files for other tools: Parquet, CSV, or one SQLite file."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from populace.base.errors import StorageError, UnknownNameError, UsageError
+from populace.base.foreign import for_file_name, for_identifier, for_line, unique_names
+from populace.base.foreign_columns import csv_table
+from populace.base.formatting import compact_json
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 
@@ -25,7 +29,8 @@ def export(run: RunReader, target: str | Path, form: Format = "parquet") -> list
     """Write the whole run as tables, one row set over all steps; returns the files.
 
     Parquet and CSV give a folder with a file for each table, which DuckDB reads as it is;
-    SQLite gives one file with a table for each.
+    SQLite gives one file with a table for each. Parquet and SQLite hold every text as it is. CSV is made for
+    spreadsheets: `populace.base.foreign.for_cell` says how it writes texts that a spreadsheet would compute.
 
     Args:
         run: The run.
@@ -52,9 +57,14 @@ def export(run: RunReader, target: str | Path, form: Format = "parquet") -> list
             target.parent.mkdir(parents=True, exist_ok=True)
             return [_to_sqlite(export_tables(run), target)]
         target.mkdir(parents=True)
-        return [_to_file(table, target / f"{name}.{form}", form) for name, table in export_tables(run).items()]
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror or error}.") from error
+        tables = export_tables(run)
+        names = unique_names(for_file_name(name, "table") for name in tables)
+        pairs = zip(tables.values(), names, strict=True)
+        return [_to_file(table, target / f"{name}.{form}", form) for table, name in pairs]
+    except (OSError, sqlite3.Error, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+        hint = "Name a place on a disk that is not full and where you may write."
+        raise StorageError(f"{target} cannot be written: {reason}.", hint) from error
 
 
 def export_tables(run: RunReader) -> dict[str, pl.DataFrame]:
@@ -100,36 +110,45 @@ def _world_tables(run: RunReader) -> set[str]:
 
 def _to_file(table: pl.DataFrame, path: Path, form: Format) -> Path:
     if form == "csv":
-        _flat(table).write_csv(path)
+        csv_table(_flat(table)).write_csv(path)
     else:
         table.write_parquet(path, compression="zstd")
     return path
 
 
 def _to_sqlite(tables: dict[str, pl.DataFrame], path: Path) -> Path:
-    kinds = {True: "REAL", False: "TEXT"}
-    with sqlite3.connect(path) as database:
-        for name, table in tables.items():
+    names = unique_names(for_line(name) for name in tables)
+    with closing(sqlite3.connect(path)) as database, database:
+        for name, table in zip(names, tables.values(), strict=True):
+            # SQLite keeps names that begin with sqlite_ for itself.
+            identifier = for_identifier(f"table {name}" if name.lower().startswith("sqlite_") else name)
             flat = _flat(table)
-            columns = ", ".join(
-                f'"{column}" {"INTEGER" if dtype.is_integer() else kinds[dtype.is_numeric()]}'
-                for column, dtype in flat.schema.items()
-            )
-            database.execute(f'CREATE TABLE "{name}" ({columns})')
+            columns = zip(unique_names(for_line(column) for column in flat.columns), flat.dtypes, strict=True)
+            kinds = ", ".join(f"{for_identifier(column)} {_sqlite_type(dtype)}" for column, dtype in columns)
+            database.execute(f"CREATE TABLE {identifier} ({kinds})")
             marks = ", ".join("?" * flat.width)
-            database.executemany(f'INSERT INTO "{name}" VALUES ({marks})', flat.iter_rows())
-    database.close()
+            database.executemany(f"INSERT INTO {identifier} VALUES ({marks})", flat.iter_rows())
     return path
 
 
+def _sqlite_type(dtype: pl.DataType) -> str:
+    return "INTEGER" if dtype.is_integer() else "REAL" if dtype.is_numeric() else "TEXT"
+
+
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """Lists and categories as text, for formats that have no such columns."""
-    columns = []
-    for name, dtype in table.schema.items():
-        column = pl.col(name)
-        if isinstance(dtype, pl.List):
-            column = column.cast(pl.List(pl.String)).list.join(" | ")
-        elif isinstance(dtype, pl.Enum | pl.Categorical):
-            column = column.cast(pl.String)
-        columns.append(column)
-    return table.select(columns)
+    """Lists, categories and nested values as text, for formats that have no such columns."""
+    return table.select(_flat_column(table[name]) for name in table.columns)
+
+
+def _flat_column(column: pl.Series) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.List) and not dtype.inner.is_nested():
+        return column.cast(pl.List(pl.String)).list.join(" | ")
+    if isinstance(dtype, pl.Enum | pl.Categorical):
+        return column.cast(pl.String)
+    if dtype.is_nested() or isinstance(dtype, pl.Binary | pl.Object):
+        texts = [None if value is None else compact_json(value) for value in column.to_list()]
+        return pl.Series(column.name, texts, dtype=pl.String)
+    if dtype in (pl.UInt64, pl.Int128) and (column > 2**63 - 1).any():
+        return column.cast(pl.String)
+    return column

@@ -3,7 +3,6 @@
 Reading never needs a model, and never changes anything.
 """
 
-import html
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,9 +13,11 @@ import polars as pl
 
 from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, JournalError, UsageError
+from populace.base.foreign import for_html
+from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
-from populace.journal import Journal, Manifest, Record, collect_tables
+from populace.journal import Journal, Manifest, Record
 from populace.people import Id, People
 from populace.questions import VALID, cleaning_counts
 from populace.runs.decision import Decision
@@ -50,10 +51,10 @@ class RunReader:
 
     def __repr__(self) -> str:
         status = self.manifest.status
-        return f"<run {self.name}: {status.state}, {status.steps} steps>"
+        return f"<run {self.name}: {status.state}, {plural(status.steps, 'step')}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>{self.metrics._repr_html_()}"
+        return f"<p>{for_html(repr(self))}</p>{self.metrics._repr_html_()}"
 
     @property
     def name(self) -> str:
@@ -139,15 +140,7 @@ class RunReader:
             until: The last step that counts.
         """
         steps = [step for step in self.steps if step >= since and (until is None or step <= until)]
-        scans = [(step, self.record.scan(step, name)) for step in steps]
-        parts = [
-            part.filter(*where).with_columns(step=pl.lit(step, pl.Int64)) for step, part in scans if part is not None
-        ]
-        tables = (
-            [table for table in collect_tables([part.filter(*where) for part in parts]) if table.width] if parts else []
-        )
-        rows = pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
-        return rows.select("step", pl.exclude("step")) if rows.width else rows
+        return self.record.rows(name, [step for step in steps if name in self.record.table_names(step)], *where)
 
     def answers(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""

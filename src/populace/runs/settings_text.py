@@ -24,13 +24,18 @@ def value_text(value: Any) -> str:
     Example:
         >>> value_text({"where": {}, "ids": [1, 2], "share": None}), value_text(True), value_text(None)
         ('ids 1, 2', 'yes', '–')
+        >>> value_text([]), value_text(0.30000000000000004), value_text([["a", "b"], ["c"]])
+        ('–', '0.3', '(a, b), (c)')
     """
     if isinstance(value, dict):
-        return ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if _is_set(part))
-    if isinstance(value, list):
-        return ", ".join(map(value_text, value))
+        return ", ".join(f"{name} {value_text(part)}" for name, part in value.items() if _is_set(part)) or "–"
+    if isinstance(value, list | tuple):
+        texts = [f"({value_text(each)})" if isinstance(each, list | tuple) else value_text(each) for each in value]
+        return ", ".join(texts) or "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.12g}"
     return "–" if value is None else str(value)
 
 
@@ -71,8 +76,8 @@ def parameters_text(parameters: dict[str, Any]) -> str:
 
 def _short_text(value: Any) -> str:
     if not isinstance(value, dict):
-        return str(value)
-    return str(value.get("name") or {name: part for name, part in value.items() if part is not None})
+        return value_text(value)
+    return str(value.get("name") or value.get("title") or value_text(value))
 
 
 def settings_rows(run: RunReader) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import PopulaceError
+from populace.base.formatting import plural
 from populace.runs.compare import DecisionDifference, first_decision_difference
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import settings_of
@@ -305,7 +306,7 @@ def _but_seed(run: RunReader) -> str:
 def _label(members: Sequence[RunReader], kinds: Sequence[RunReader], several: bool) -> str:
     if len(members) == 1:
         return members[0].name
-    seeds = f"{len(members)} seeds"
+    seeds = plural(len(members), "seed")
     if not several:
         return f"mean of {seeds}"
     each = [settings_of(run) for run in kinds]

@@ -77,6 +77,9 @@ def parse_conditions(text: str) -> list[tuple[str, str, str]]:
         if match is None or match.end() == place:
             raise UsageError(f"{text[place:].strip()!r} is not a condition.", _HINT)
         value = match["plain"] if match["quoted"] is None else match["quoted"]
+        if match["plain"] == "":
+            what = f"{match['name']} {match['operator']}"
+            raise UsageError(f"{what} … needs a value.", f"Write {what} none for people who have no value.")
         conditions.append((match["name"], _OPERATORS[match["operator"]], value))
         place = match.end()
     return conditions

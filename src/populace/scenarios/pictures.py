@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from populace.base.foreign import for_figure
+from populace.runs.charts import save
 from populace.runs.reader import RunReader
 
 
@@ -43,6 +45,5 @@ def draw_cells(
     if labels:
         patches = [Patch(color=colour, label=label) for colour, label in zip(colours, labels, strict=True)]
         figure.legend(handles=patches, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False)
-    figure.suptitle(f"{run.name} · seed {run.manifest.regime.seed}", fontsize=10)
-    figure.savefig(path, dpi=150)
-    return path
+    figure.suptitle(for_figure(f"{run.name} · seed {run.manifest.regime.seed}"), fontsize=10)
+    return save(figure, path)

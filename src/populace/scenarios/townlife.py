@@ -4,7 +4,6 @@ A step is ten minutes. Nobody is asked while an action lasts; there are question
 people meet, and when much has happened to somebody.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
@@ -12,7 +11,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.base.errors import WorldError
 from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, Scenario
 from populace.minds import (
@@ -29,6 +27,7 @@ from populace.minds import (
 )
 from populace.people import Id, People
 from populace.questions import Choice
+from populace.scenarios.town_moves import check_names, follow_population
 from populace.worlds.town.presence import Presence
 from populace.worlds.town.town import Town
 
@@ -77,21 +76,11 @@ class TownLife(Scenario):
             relations: Who knows whom, as pairs of ids `a` and `b`, with `relation` in words.
             routines: What they do on an ordinary day, with the columns of `read_routines`.
         """
-        names = people["name"].to_list()
-        duplicates = [name for name, count in Counter(names).items() if count > 1]
-        if duplicates:
-            raise WorldError(
-                f"two people are called {duplicates[0]!r}.", "Conversations go by name; give each another."
-            )
+        check_names(people["name"].to_list())
         self.town = town
-        self.ids: list[Id] = people.ids.to_list()
-        self.row = {who: row for row, who in enumerate(self.ids)}
-        self.names: dict[Id, str] = dict(zip(self.ids, names, strict=True))
-        self.homes = people["home_place"].to_numpy()
-        self.beds = people["bed_place"].to_numpy()
-        self.work = people["workplace_place"].fill_null(-1).to_numpy()
-        self.wakes = people["wakes"].to_numpy()
-        self.sleeps = np.where(people["sleeps"] <= people["wakes"], people["sleeps"] + DAY, people["sleeps"])
+        self.names: dict[Id, str] = {}
+        self.population_changed = False
+        self.index_people(people)
         self.presence = Presence(town, self.beds, now=BEGINS)
         self.agenda = Agenda(self.ids)
         self.routine: dict[Id, list[tuple[int, int, str]]] = {who: [] for who in self.ids}
@@ -112,6 +101,17 @@ class TownLife(Scenario):
         self.conversation_count = 0
         self.utterances_now: list[str] = []
         return people.with_columns(place=town.addresses(self.beds), doing="sleep", town=town.name)
+
+    def index_people(self, people: People) -> None:
+        """Look up what is asked of everybody in each step; names of people who left stay known."""
+        self.ids: list[Id] = people.ids.to_list()
+        self.row = {who: row for row, who in enumerate(self.ids)}
+        self.names |= dict(zip(self.ids, people["name"].to_list(), strict=True))
+        self.homes = people["home_place"].to_numpy()
+        self.beds = people["bed_place"].to_numpy()
+        self.work = people["workplace_place"].fill_null(-1).to_numpy()
+        self.wakes = people["wakes"].to_numpy()
+        self.sleeps = np.where(people["sleeps"] <= people["wakes"], people["sleeps"] + DAY, people["sleeps"])
 
     def make_mind(self) -> Mind:
         """The minds of the residents; a scenario may leave parts out or replace them."""
@@ -140,6 +140,7 @@ class TownLife(Scenario):
     async def step(self) -> None:
         """Ten minutes."""
         now = self.seconds
+        follow_population(self, now)
         self.utterances_now = []
         await self._rise(now)
         await self._begin_actions(now)
@@ -389,4 +390,8 @@ class TownLife(Scenario):
         self.people["doing"] = pl.Series(
             ["sleep" if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)]
         )
-        self.tables["positions"] = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
+        positions = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
+        # Rows are those of the first population until somebody joins or leaves.
+        self.tables["positions"] = (
+            positions.with_columns(self.people.ids.alias("person")) if self.population_changed else positions
+        )

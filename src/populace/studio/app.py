@@ -1,5 +1,6 @@
 """The application: pages, routes and files, put together over one workspace."""
 
+import json
 import pkgutil
 from functools import partial
 from importlib import import_module
@@ -8,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
+from nicegui import app as nicegui_app
 from nicegui import ui
 
 from populace.base.errors import JournalError, PopulaceError
 from populace.base.formatting import json_data
 from populace.studio import pages
+from populace.studio.shell.missing import failure_page, missing_page
 from populace.studio.studio import Studio
 
 
@@ -27,8 +31,9 @@ class FiniteJSONResponse(JSONResponse):
     """A JSON response in which infinite numbers and NaN are null."""
 
     def render(self, content: Any) -> bytes:
-        """The body of the response."""
-        return super().render(json_data(content))
+        """The body of the response; half a character, which JSON files may hold, becomes a question mark."""
+        text = json.dumps(json_data(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 def application(studio: Studio) -> FastAPI:
@@ -56,6 +61,10 @@ def install(studio: Studio, app: FastAPI) -> None:
     for folder in static_folders():
         app.mount(f"/studio-static/{folder.parent.name}", StaticFiles(directory=folder))
     app.add_exception_handler(PopulaceError, _as_json)
+    app.add_exception_handler(RequestValidationError, _invalid_as_json)
+    # Pages are served by NiceGUI's own application, which lies below every other route.
+    nicegui_app.add_exception_handler(404, missing_page)
+    nicegui_app.add_exception_handler(Exception, failure_page)
     for name in sorted(module.name for module in pkgutil.iter_modules(pages.__path__, f"{pages.__name__}.")):
         import_module(f"{name}.page").register(studio)
         if find_spec(f"{name}.api"):
@@ -66,4 +75,12 @@ def install(studio: Studio, app: FastAPI) -> None:
 
 async def _as_json(request: Request, error: Exception) -> JSONResponse:
     what, hint = (error.what, error.hint) if isinstance(error, PopulaceError) else (str(error), None)
-    return JSONResponse({"error": what, "hint": hint}, 404 if isinstance(error, JournalError) else 400)
+    return FiniteJSONResponse({"error": what, "hint": hint}, 404 if isinstance(error, JournalError) else 400)
+
+
+async def _invalid_as_json(request: Request, error: Exception) -> JSONResponse:
+    """What is wrong with the parameters of a request; their values are not repeated, since they may be huge."""
+    problems = error.errors() if isinstance(error, RequestValidationError) else []
+    parts = [f"{'.'.join(map(str, each['loc'][1:]))[:80]}: {each['msg']}" for each in problems[:5]]
+    hint = "/api/openapi.json describes the parameters of every route."
+    return FiniteJSONResponse({"error": "; ".join(parts) or "the request is not valid", "hint": hint}, 422)

@@ -60,17 +60,33 @@ class Diagnosis:
     suspects: list[Suspect]
 
 
-def diagnose(name: str, scenario: type[Scenario], arguments: Sequence[str] = ()) -> Diagnosis:
+TRIAL_MODEL = "scripted:slow"
+"""The model of trial runs, unless another is named."""
+
+
+def diagnose(
+    name: str, scenario: type[Scenario], arguments: Sequence[str] = (), *, model: str = TRIAL_MODEL
+) -> Diagnosis:
     """Run a scenario twice under different circumstances and compare.
 
     Args:
         name: How the scenario is named on the command line.
         scenario: The same as a class, to read its source.
         arguments: Further arguments of `populace run`, such as parameters.
+        model: The model of both runs; each calls it anew.
     """
     with tempfile.TemporaryDirectory(prefix="populace-doctor-") as folder:
-        calm = _run(name, arguments, Path(folder) / "calm", concurrency=1, hash_seed="1", zone="UTC")
-        wild = _run(name, arguments, Path(folder) / "wild", concurrency=64, hash_seed="2", zone="Pacific/Auckland")
+        calm = _run(
+            name, [*arguments, "--model", model], Path(folder) / "calm", concurrency=1, hash_seed="1", zone="UTC"
+        )
+        wild = _run(
+            name,
+            [*arguments, "--model", model],
+            Path(folder) / "wild",
+            concurrency=64,
+            hash_seed="2",
+            zone="Pacific/Auckland",
+        )
         comparison = compare(calm, wild)
         digests = calm.digest, wild.digest
         return Diagnosis(digests[0] == digests[1], digests, len(calm.steps), comparison, suspects(scenario))
@@ -79,7 +95,7 @@ def diagnose(name: str, scenario: type[Scenario], arguments: Sequence[str] = ())
 def _run(
     name: str, arguments: Sequence[str], folder: Path, *, concurrency: int, hash_seed: str, zone: str
 ) -> RunReader:
-    command = [sys.executable, "-m", "populace", "run", name, *arguments, "--json", "--model", "scripted:slow"]
+    command = [sys.executable, "-m", "populace", "run", name, *arguments, "--json"]
     command += ["--concurrency", str(concurrency), "--workspace", str(folder)]
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "TZ": zone}
     process = subprocess.run(command, capture_output=True, text=True, env=environment)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
+from populace.base.foreign import for_figure
 from populace.base.randomness import stream
 from populace.deciders import InquiryResult
 from populace.engine.scenario import Scenario
@@ -195,13 +196,15 @@ def draw_probe(probe: Probe, path: Path) -> Path:
             label = ", ".join(str(value) if name == "model" else f"{name}={value}" for name, value in pairs)
             x: Any = part[axis].to_list()
             if not part[axis].dtype.is_numeric():
-                x = [str(value) for value in x]
-            axes.plot(x, part[option], marker="o", markersize=4, color=PALETTE[index % len(PALETTE)], label=label)
+                x = [for_figure(value) for value in x]
+            axes.plot(
+                x, part[option], marker="o", markersize=4, color=PALETTE[index % len(PALETTE)], label=for_figure(label)
+            )
         axes.set_ylim(-0.03, 1.03)
-        axes.set_ylabel(f"P({option})")
+        axes.set_ylabel(for_figure(f"P({option})"))
         axes.grid(alpha=0.3)
         if curve.height > 1:
             axes.legend(fontsize=8)
-    panels[0].set_title(probe.question, loc="left", fontsize=10)
-    panels[-1].set_xlabel(axis.replace("_", " "))
+    panels[0].set_title(for_figure(probe.question), loc="left", fontsize=10)
+    panels[-1].set_xlabel(for_figure(axis.replace("_", " ")))
     return save(figure, path)

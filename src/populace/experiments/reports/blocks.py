@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.foreign import for_file_name
+from populace.base.formatting import plural
 from populace.experiments.validation.card import ValidityCard
 
 _MAX_ROWS = 400
@@ -71,7 +73,7 @@ class Table(Block):
     def full_caption(self) -> str:
         """The caption, with the number of rows that are not shown."""
         omitted = self.frame.height - _MAX_ROWS
-        return f"{self.caption} ({omitted} more rows are left out)" if omitted > 0 else self.caption
+        return f"{self.caption} ({plural(omitted, 'row')} left out)" if omitted > 0 else self.caption
 
     def _numeric(self) -> list[bool]:
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
@@ -84,6 +86,11 @@ class Figure(Block):
     name: str
     svg: str
     caption: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file."""
+        return f"{for_file_name(self.name)}.svg"
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """A report as one HTML page and as Markdown, through the templates in `templates/`."""
 
 import functools
-import re
+import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 
+from populace.base.foreign import for_file_name, for_markdown, for_page
 from populace.experiments.reports.blocks import Block, Figure, Heading
 from populace.experiments.reports.figures import standalone_svg
 from populace.experiments.validation import ValidityCard
@@ -21,7 +22,7 @@ class Report:
     The same results give the same text, byte for byte.
 
     Attributes:
-        name: The name of the experiment or run, and of the files.
+        name: The name of the experiment or run.
         lead: What comes first.
         summary: The findings in short.
         body: The rest.
@@ -35,6 +36,11 @@ class Report:
     card: ValidityCard
 
     @property
+    def stem(self) -> str:
+        """The names of the files, without their endings."""
+        return for_file_name(self.name)
+
+    @property
     def html(self) -> str:
         """One page that needs no other file and loads nothing."""
         template = _templates().get_template("report.html.j2")
@@ -45,15 +51,15 @@ class Report:
         """The report as Markdown; its images are files in a folder beside it."""
         blocks = [*self.lead, Heading("In short"), *self.summary, *self.body]
         template = _templates().get_template("report.md.j2")
-        return template.render(blocks=blocks, figures=f"{self.name}-figures").rstrip("\n") + "\n"
+        return template.render(blocks=blocks, figures=f"{self.stem}-figures").rstrip("\n") + "\n"
 
     def write(self, to: str | Path) -> list[Path]:
         """Write page, Markdown and images into a folder; returns the files, the page first."""
         folder = Path(to)
-        files = {f"{self.name}.html": self.html, f"{self.name}.md": self.markdown}
+        files = {f"{self.stem}.html": self.html, f"{self.stem}.md": self.markdown}
         for block in self.body:
             if isinstance(block, Figure):
-                files[f"{self.name}-figures/{block.name}.svg"] = standalone_svg(block.svg) + "\n"
+                files[f"{self.stem}-figures/{block.file_name}"] = standalone_svg(block.svg) + "\n"
         for name, text in files.items():
             path = folder / name
             with writing(path):
@@ -62,28 +68,17 @@ class Report:
         return [folder / name for name in files]
 
 
-def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, in a table too; white space is collapsed.
-
-    Example:
-        >>> escape_markdown("a|b <i>")
-        'a\\\\|b &lt;i&gt;'
-    """
-    one_line = " ".join(text.split())
-    one_line = re.sub(r"[\\`*\[\]|#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", one_line)
-    return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 @functools.cache
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("populace.experiments.reports"),
         autoescape=lambda name: name is None or ".html" in name,
+        finalize=for_page,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["md"] = escape_markdown
+    environment.filters |= {"md": for_markdown, "address": urllib.parse.quote}
     environment.globals["marks"] = MARKS
     return environment

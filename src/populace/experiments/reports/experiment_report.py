@@ -1,7 +1,6 @@
 """The content of the report of an experiment."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,8 @@ import polars as pl
 import yaml
 
 from populace.base.errors import PopulaceError
+from populace.base.foreign import for_shell
+from populace.base.formatting import plural
 from populace.engine.discovery import recorded_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
@@ -20,6 +21,7 @@ from populace.experiments.reports.document import Report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
+from populace.statistics import p_text
 from populace.statistics.intervals import mean_band
 
 _MAX_ROWS_DRAWN = 24
@@ -49,7 +51,7 @@ def experiment_report(results: Results, card: ValidityCard) -> Report:
 
 def _state(results: Results) -> str:
     state = f"{results.state.capitalize()}: {results.reason}." if results.reason else f"{results.state.capitalize()}."
-    return f"{state} {results.runs.height:,} runs, {results.failures.height:,} failed."
+    return f"{state} {plural(results.runs.height, 'run')}, {results.failures.height:,} failed."
 
 
 def _findings(results: Results) -> list[str]:
@@ -74,12 +76,14 @@ def _findings(results: Results) -> list[str]:
 
 
 def _sentence(row: dict[str, Any]) -> str:
+    if row["low"] is None or row["high"] is None:
+        return f"{row['arm']}: the values are too large for an interval."
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     if row["low"] <= 0 <= row["high"]:
         return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
     way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
-    sure = "" if math.isnan(p) else ", adjusted p < 0.001" if p < 0.001 else f", adjusted p = {p:.3f}"
+    sure = ", the same in every replicate" if p is None else f", adjusted p {p_text(p, equals='= ')}"
     return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}{sure}."
 
 
@@ -103,7 +107,7 @@ def _design(results: Results) -> Iterator[Block]:
     rows += [
         ("held fixed", fixed or "all other parameters at their defaults"),
         ("decided by", ", ".join(models) + (f", temperature {', '.join(heat)}" if heat else "")),
-        ("design", f"{experiment.design.kind}, {len(arms)} arms"),
+        ("design", f"{experiment.design.kind}, {plural(len(arms), 'arm')}"),
         ("replicates", f"{results.folder.manifest.replicates or experiment.replicates} in each arm; {seeds}"),
     ]
     rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, results)) for outcome in experiment.outcomes]
@@ -211,7 +215,7 @@ def _over_time(results: Results) -> Iterator[Block]:
 def _failures(results: Results) -> Iterator[Block]:
     yield Heading("Failures")
     if not results.failures.height:
-        yield Prose([f"None of the {results.runs.height:,} runs failed."])
+        yield Prose([f"None of {plural(results.runs.height, 'run')} failed."])
         return
     yield Prose(["These runs ended with an error and are in no figure above."])
     yield Table(results.failures, f"{results.failures.height} failed runs", folded=results.failures.height > 10)
@@ -224,11 +228,11 @@ def _repeat(results: Results) -> Iterator[Block]:
     yield Prose([f"Save this as {file}:"])
     yield Code(experiment_yaml(experiment))
     yield Prose(["Then run it, and write this report again:"])
-    yield Code(f"populace experiment {file}\npopulace report {results.name}\n")
+    yield Code(f"populace experiment {for_shell(file)}\npopulace report {for_shell(results.name)}\n")
     digest = results.digest
     yield Prose([f"The same scenario, models and versions give the same table of runs; its digest is {digest}."])
     columns = [name for name in results.runs.columns if name not in ("run", "failure")]
-    yield Table(results.runs.select(columns), f"All {results.runs.height:,} runs", folded=True)
+    yield Table(results.runs.select(columns), f"All runs ({results.runs.height:,})", folded=True)
 
 
 def _manifest(results: Results) -> Iterator[Block]:
@@ -288,6 +292,6 @@ def _share(row: dict[str, Any]) -> str:
 def _spread(values: pl.Series) -> str:
     known = values.drop_nulls()
     if known.dtype == pl.String or not known.len():
-        return f"{known.n_unique()} different ends in {known.len()} runs"
+        return f"{plural(known.n_unique(), 'different end')} in {plural(known.len(), 'run')}"
     numbers = known.to_numpy()
-    return f"from {numbers.min():.3g} to {numbers.max():.3g}, mean {numbers.mean():.3g}, n = {known.len()} runs"
+    return f"from {numbers.min():.3g} to {numbers.max():.3g}, mean {numbers.mean():.3g}, n = {known.len()}"

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.foreign import for_file_name, for_line
 from populace.runs.charts import PALETTE, available
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
             colour = PALETTE[place % (len(PALETTE) - 1)] if not zero else PALETTE[0]
             at: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 9, "color": INK, "va": "bottom"}
             at["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0}
-            axes.text(0.0, place - 0.24, _shorten(row.label, _CHARACTERS - len(row.note)), ha="left", **at)
-            axes.text(1.0, place - 0.24, row.note, ha="right", **at)
+            axes.text(0.0, place - 0.24, _shorten(for_line(row.label), _CHARACTERS - len(row.note)), ha="left", **at)
+            axes.text(1.0, place - 0.24, for_line(row.note), ha="right", **at)
             if row.dots:
                 spread = (np.arange(len(row.dots)) * 0.618034 % 1 - 0.5) * 0.38
                 axes.scatter(row.dots, place + 0.1 + spread, s=15, color=colour, alpha=0.55, linewidths=0)
@@ -81,7 +82,7 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
             if row.value is not None:
                 diamond: Any = {"marker": "D", "markersize": 6.5, "markeredgecolor": INK}
                 axes.plot(row.value, place + 0.1, color=colour, zorder=5, **diamond)
-        axes.set(ylim=(len(rows) - 0.55, -0.6), yticks=[], xlabel=axis)
+        axes.set(ylim=(len(rows) - 0.55, -0.6), yticks=[], xlabel=for_line(axis))
         axes.grid(axis="x", color=LINE, linewidth=0.7)
 
     return _svg(draw, 0.75 + _ROW * len(rows), name)
@@ -106,11 +107,11 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
             if band.height:
                 axes.fill_between(band["step"], band["low"], band["high"], color=colour, alpha=shade, linewidth=0)
             marks: Any = {"marker": _SIGNS[place], "markersize": 4, "markevery": max(1, len(step) // 12)}
-            axes.plot(step, table["mean"], color=colour, linestyle=style, label=label, **marks)
+            axes.plot(step, table["mean"], color=colour, linestyle=style, label=for_line(label), **marks)
         ends = [x for table in lines.values() for n in ("mean", "low", "high") for x in table[n].drop_nulls()]
         if ends and min(ends) >= 0 and max(ends) <= 1:
             axes.set_ylim(-0.03, 1.03)
-        axes.set(xlabel="step", ylabel=axis)
+        axes.set(xlabel="step", ylabel=for_line(axis))
         axes.grid(color=LINE, linewidth=0.7)
         if len(lines) > 1:
             columns = 2 if len(lines) > 2 else 1
@@ -125,7 +126,7 @@ def scatter(runs: pl.DataFrame, factor: str, outcome: str, axis: str, *, name: s
     def draw(axes: Axes) -> None:
         known = runs.select(factor, outcome).drop_nulls()
         axes.scatter(known[factor], known[outcome], s=14, color=PALETTE[0], alpha=0.5, linewidths=0)
-        axes.set(xlabel=factor.replace("_", " "), ylabel=axis)
+        axes.set(xlabel=for_line(factor.replace("_", " ")), ylabel=for_line(axis))
         axes.grid(color=LINE, linewidth=0.7)
 
     return _svg(draw, 2.6, name)
@@ -165,6 +166,7 @@ def _svg(draw: Any, height: float, name: str) -> str:
     settings: Any = {
         "svg.hashsalt": name,
         "svg.fonttype": "none",
+        "text.parse_math": False,
         "font.family": "DejaVu Sans",
         "font.size": 9,
         "axes.edgecolor": LINE,
@@ -181,7 +183,7 @@ def _svg(draw: Any, height: float, name: str) -> str:
         draw(figure.subplots())
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _embeddable_svg(buffer.getvalue(), name)
+    return _embeddable_svg(buffer.getvalue(), re.sub(r"[^\w-]", "-", for_file_name(name)))
 
 
 def _embeddable_svg(svg: str, name: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from populace.base.errors import PopulaceError
+from populace.base.foreign import for_shell
+from populace.base.formatting import plural
 from populace.engine.replay import scenario_class
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
@@ -24,7 +26,8 @@ def run_report(run: RunReader, card: ValidityCard) -> Report:
     origin = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
     lead = (Heading(run.name, 1), Prose([origin], kind="soft"))
     summary_facts = overview(run)
-    counts = f"{summary_facts.steps} steps, {summary_facts.people} people; answers: {summary_facts.statuses_text}."
+    size = f"{plural(summary_facts.steps, 'step')}, {plural(summary_facts.people, 'person', 'people')}"
+    counts = f"{size}; answers: {summary_facts.statuses_text}."
     summary = (Prose([counts, f"Validity: {card.verdict}"]),)
     settings = (Heading("Settings"), Facts(settings_rows(run)))
     validity = (Heading("Validity card"), Card(card))
@@ -42,7 +45,7 @@ def _metrics(run: RunReader) -> Iterator[Block]:
         table = table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
         svg = figures.paths({run.name: table}, name.replace("_", " "), name=f"metric-{name}")
         yield Figure(f"metric-{name}", svg, f"{name} over the steps of this one run.")
-    yield Table(metrics, f"Metrics, {metrics.height} steps", folded=metrics.height > 15)
+    yield Table(metrics, f"Metrics, {plural(metrics.height, 'step')}", folded=metrics.height > 15)
 
 
 def _findings(run: RunReader) -> Iterator[Block]:
@@ -63,7 +66,7 @@ def _repeat(run: RunReader) -> Iterator[Block]:
     yield Heading("How to repeat it")
     if manifest.parent is not None or manifest.interventions:
         yield Prose(["This run forked or was intervened in; its manifest below says how. Replaying needs no model:"])
-        yield Code(f"populace replay {run.name}\n")
+        yield Code(f"populace replay {for_shell(run.name)}\n")
     else:
         words = ["populace", "run", manifest.scenario, "--seed", str(regime.seed), "--model", regime.model]
         words += ["--temperature", f"{regime.temperature:g}"]
@@ -74,7 +77,7 @@ def _repeat(run: RunReader) -> Iterator[Block]:
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             elif value is not None:
                 words += [f"--{flag}", value if isinstance(value, str) else json.dumps(value)]
-        yield Code(f"{shlex.join(words)}\npopulace report {run.name}\n")
+        yield Code(f"{shlex.join(words)}\npopulace report {for_shell(run.name)}\n")
     yield Heading("Manifest")
     yield Facts(origin_rows(run))
     yield Code(json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False), "The whole manifest")

@@ -1,5 +1,6 @@
 """The validity card: how far a result can be trusted, on one page."""
 
+from populace.base.formatting import plural
 from populace.experiments.results import Results
 from populace.experiments.validation import checks
 from populace.experiments.validation.basis import ValidityBasis, validity_basis
@@ -61,7 +62,8 @@ def _warnings(basis: ValidityBasis) -> list[str]:
     warnings = [caveat.text for caveat in basis_caveats(basis) if caveat.id not in _HAS_CHECK]
     if basis.replicates is not None and basis.replicates < checks.REPLICATES:
         warnings.append(
-            f"there are {basis.replicates} replicates; fewer than {checks.REPLICATES} are for looking around."
+            f"the smallest arm has {plural(basis.replicates, 'replicate')}; "
+            f"fewer than {checks.REPLICATES} are for looking around."
         )
     failure = next((evidence["failed"] for _, evidence in basis.witnesses if "failed" in evidence), None)
     if failure:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from populace.base.formatting import percent
+from populace.broker import cost_text, price_of
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
 from populace.questions import STATUSES, VALID
@@ -43,7 +44,14 @@ def answer_checks(basis: ValidityBasis) -> list[Check]:
     share, refused = sum(bad.values()) / total, basis.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
     reason = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
-    declined = "The model declined to answer for some people, and not at random." if refused else "Nobody refused."
+    declined = "Nobody refused."
+    if refused:
+        declined = "The model declined to answer for some people, and not at random."
+    elif basis.counts["scored"] and basis.statuses["unparseable"]:
+        declined = (
+            f"No reply was a refusal that could be read; {basis.statuses['unparseable']:,} answers could not be read. "
+            "Where only one token is scored, a refusal cannot be told from other words."
+        )
     return [
         _share_check("invalid answers", share, INVALID, reason, total),
         _share_check("refusals", refused, REFUSED, declined, total),
@@ -157,8 +165,9 @@ def drift_check(basis: ValidityBasis) -> Check:
 def size_checks(basis: ValidityBasis) -> list[Check]:
     """Replicates, failures and cost."""
     spent = basis.spent
-    cost = f", {spent['cost']:.4f} in money" if spent["cost"] else ""
-    result = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens{cost}"
+    result = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens"
+    if spent["calls"]:
+        result += f", {cost_text(spent['cost'], *(price_of(model) for model in basis.models))}"
     cost_check = Check(
         "cost", "inform", result, "What all runs together asked of models.", value=spent["cost"], n=basis.runs
     )

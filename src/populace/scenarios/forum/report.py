@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from populace.base.foreign import for_shell
 from populace.engine.scenario import ReportTable
 from populace.runs.reader import RunReader
 
@@ -25,7 +26,9 @@ def forum_report(run: RunReader) -> list[ReportTable]:
         )
         .sort("replies", descending=True, maintain_order=True)
     )
-    tables.append(ReportTable("The liveliest threads", threads.head(8), f"`populace show {run.name} --thread NUMBER`"))
+    tables.append(
+        ReportTable("The liveliest threads", threads.head(8), f"`populace show {for_shell(run.name)} --thread NUMBER`")
+    )
     writers = posts.group_by("name", "role", maintain_order=True).len("wrote")
     tables.append(ReportTable("Who wrote most", writers.sort("wrote", descending=True, maintain_order=True).head(5)))
     acts = run.history("moderation")

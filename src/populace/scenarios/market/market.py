@@ -12,10 +12,11 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import ParameterError
+from populace.base.foreign import for_figure
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Choice, Number
-from populace.runs.charts import PALETTE
+from populace.runs.charts import PALETTE, save
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.scenarios.market.coordination import MARGIN, coordination, following
@@ -261,8 +262,8 @@ class Market(Scenario):
         axes.grid(alpha=0.3)
         regime = run.manifest.regime
         who = decider_text(regime.decider, regime.model)
-        axes.set_title(f"{run.name} · {who} · seed {regime.seed}", loc="left", fontsize=10)
-        figure.savefig(folder / "prices.png", dpi=150)
+        axes.set_title(for_figure(f"{run.name} · {who} · seed {regime.seed}"), loc="left", fontsize=10)
+        save(figure, folder / "prices.png")
         return [folder / "prices.png"]
 
 

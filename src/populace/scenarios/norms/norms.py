@@ -120,7 +120,12 @@ class Norms(Scenario):
         return self.days
 
     def follow_threshold(self, people: People) -> pl.Series:
-        """The rule twin: change when the share of others in the other colour reaches one's threshold."""
+        """The rule twin: change when the share of others in the other colour reaches one's threshold.
+
+        Like a model, it knows only what people are told: without the counts, everybody wears what they wore yesterday.
+        """
+        if not self.counts:
+            return people["shirt"]
         blue = (people["shirt"] == "blue").to_numpy()
         in_blue = (people["firsts"].to_numpy() - blue) / (self.workers - 1)
         threshold = np.full(len(people), self.threshold)

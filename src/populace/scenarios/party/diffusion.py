@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from populace.base.foreign import for_figure
 from populace.people import Id
-from populace.runs.charts import PALETTE
+from populace.runs.charts import PALETTE, save
 
 HOUR = 3600
 
@@ -122,10 +123,10 @@ def draw_diffusion(news: Diffusion, names: dict[Id, str], came: set[Id], path: P
             tree.plot(x, [rows[origin.source], rows[origin.source], rows[who]], color="#999999", linewidth=1, zorder=1)
         colour = PALETTE[2] if who in came else PALETTE[0]
         tree.scatter([at], [rows[who]], color=colour, s=28, zorder=2)
-        tree.annotate(names[who], (at, rows[who]), xytext=(6, 3), textcoords="offset points", fontsize=8)
+        tree.annotate(for_figure(names[who]), (at, rows[who]), xytext=(6, 3), textcoords="offset points", fontsize=8)
     tree.set_yticks([])
     tree.invert_yaxis()
-    tree.set_title(f"{title}\nWho heard of it from whom; green came to the party", loc="left", fontsize=10)
+    tree.set_title(f"{for_figure(title)}\nWho heard of it from whom; green came to the party", loc="left", fontsize=10)
     times = sorted(origin.time / HOUR for origin in news.knows.values())
     line.step([*times, end / HOUR], [*range(1, len(times) + 1), len(times)], where="post", color=PALETTE[1])
     line.set_ylabel("people who know")
@@ -136,5 +137,4 @@ def draw_diffusion(news: Diffusion, names: dict[Id, str], came: set[Id], path: P
     line.set_xlim(min(times, default=0) - 0.5, end / HOUR + 4)
     line.grid(alpha=0.3)
     tree.grid(alpha=0.2, axis="x")
-    figure.savefig(path, dpi=150)
-    return path
+    return save(figure, path)

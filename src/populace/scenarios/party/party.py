@@ -13,12 +13,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from populace.base.formatting import time_of_day
+from populace.base.formatting import plural, time_of_day
 from populace.engine.scenario import Field, ReportTable, metric
 from populace.minds import Line, Memory, Talk
-from populace.people import Id, People
+from populace.people import HEARD, Id, People
 from populace.questions import Choice
 from populace.runs.reader import RunReader
+from populace.scenarios.party.attendance import attendance_report
 from populace.scenarios.party.diffusion import Diffusion, draw_diffusion
 from populace.scenarios.townlife import BEGINS, DAY, HOUR, TICK, TownLife
 from populace.worlds.town import (
@@ -95,6 +96,7 @@ class Party(TownLife):
         """Ten minutes of town life; during the party, guests are counted."""
         if self.t == 1 and self.told:
             self.event("told", self.host, at=self.seconds - TICK)
+        self._hear_announcements()
         await super().step()
         if 17 * HOUR <= self.seconds - DAY < 19 * HOUR:
             where = self.presence.at(self.seconds).place
@@ -106,6 +108,20 @@ class Party(TownLife):
                 if who not in self.guests:
                     self.guests.add(who)
                     self.event("came", who, at=self.seconds)
+
+    def _hear_announcements(self) -> None:
+        """People who are told of the party by an announcement know of it, as the host does."""
+        if HEARD not in self.people:
+            return
+        hearers = self.people.frame.filter(pl.col(HEARD).is_not_null()).select("id", HEARD)
+        for who, heard in hearers.iter_rows():
+            lines = [line for line in heard.split("\n") if NEWS.search(line)]
+            if not lines or who in self.news.knows:
+                continue
+            self.news.tell(who, self.seconds)
+            self.event("told", who, at=self.seconds)
+            if self.mind.memory is not None:
+                self.mind.memory.store([who], [" ".join(lines)], kind="told", now=self.seconds, importance=9.0)
 
     async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
         """By the rumour rule, chance decides who talks."""
@@ -174,7 +190,7 @@ class Party(TownLife):
         awake = int((~self.asleep).sum())
         knowing = ", ".join(self.names[who] for who in list(self.news.knows)[-4:])
         talks, know = self.conversation_count, len(self.news.knows)
-        far = f"{awake} awake · {talks} conversations · {know} know of the party: {knowing}"
+        far = f"{awake} awake · {plural(talks, 'conversation')} · {know} know of the party: {knowing}"
         utterances = [f"  {line}" for line in self.utterances_now[-4:]]
         if len(self.ids) > 60:
             return [far, *utterances, ""]
@@ -209,7 +225,8 @@ class Party(TownLife):
     @metric
     def acquaintance_density(self) -> float:
         """The share of pairs who know each other."""
-        return 2 * len(self.acquainted) / (len(self.ids) * (len(self.ids) - 1))
+        present = sum(a in self.row and b in self.row for a, b in self.acquainted)
+        return 2 * present / max(1, len(self.ids) * (len(self.ids) - 1))
 
     @metric
     def memories(self) -> int:
@@ -218,7 +235,7 @@ class Party(TownLife):
 
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
-        """Who came to know, and through whom."""
+        """Who came to know, and through whom; and who was at the café, with the party and without."""
         news, names, came = _outcome(run)
         table = news.table(names)
         at = [f"day {time // DAY + 1}, {time_of_day(time)}" for time in table["time"]]
@@ -226,7 +243,10 @@ class Party(TownLife):
             "name", "at", "from", "chain", came=pl.col("name").is_in([names[who] for who in came])
         )
         note = f"{len(news.claims)} utterances spoke of the party without evidence."
-        return [ReportTable("Who came to know, from whom", reached, note)]
+        return [
+            ReportTable("Who came to know, from whom", reached, note),
+            *attendance_report(run, cls, came),
+        ]
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:
@@ -253,6 +273,11 @@ def diffusion_of(events: pl.DataFrame) -> Diffusion:
 
 def _outcome(run: RunReader) -> tuple[Diffusion, dict[Id, str], set[Id]]:
     """The diffusion of the news, the names of all people, and who came."""
-    people = run.people()
-    came = set(run.events.filter(pl.col("kind") == "came")["person"].to_list())
-    return diffusion_of(run.events), dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True)), came
+    events = run.events
+    came = set(events.filter(pl.col("kind") == "came")["person"].to_list())
+    names: dict[Id, str] = {}
+    for people in (run.people(0), run.people()):
+        names |= dict(zip(people.ids.to_list(), people["name"].to_list(), strict=True))
+    moved = events.filter(pl.col("kind").is_in(["joined", "left"]))
+    names |= dict(zip(moved["person"], moved["data"].str.json_path_match("$.name"), strict=True))
+    return diffusion_of(events), names, came

@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from nicegui import background_tasks, context, ui
+from nicegui.language import Language
 
 from populace.base.errors import PopulaceError, UsageError
 from populace.studio.changes import PAGE_TIMEOUT_S
+from populace.studio.shell.loading import PageClosed
 from populace.studio.shell.text import display_text, prose
 
 ElementT = TypeVar("ElementT", bound=ui.element)
@@ -27,6 +29,10 @@ _FILES = (
     '<link rel="stylesheet" href="/studio-static/shell/style.css">'
     '<script src="/studio-static/shell/studio.js"></script>'
 )
+_LANGUAGE: Language = "en-GB"
+"""The language of all pages, which screen readers and hyphenation need to know."""
+_MAX_DIGITS = 12
+"""The most digits of a number in an address: more than any step or page has, and small enough for every library."""
 _THEME_COOKIE = "populace-light"
 _THEMES = {"light": False, "dark": True, "auto": None}
 _THEME_ICONS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
@@ -34,7 +40,7 @@ _THEME_ICONS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_
 
 def page_at(path: str) -> ui.page:
     """A decorator for the function that builds the page at a path."""
-    return ui.page(path, response_timeout=PAGE_TIMEOUT_S)
+    return ui.page(path, response_timeout=PAGE_TIMEOUT_S, language=_LANGUAGE)
 
 
 def copy_button(what: str, text: Callable[[], str]) -> None:
@@ -106,7 +112,8 @@ def frame(title: str, *, command: str = "", crumbs: Sequence[tuple[str, str]] = 
     address = context.client.request.url.path
     ui.page_title(f"{display_text(title, 120)} · Populace")
     _head(address)
-    with ui.column().classes("page").props("role=main"):
+    # The frame of every page is a <main> already.
+    with ui.column().classes("page"):
         if crumbs:
             with ui.row().classes("items-center gap-1 small soft").props('aria-label="Where this is"'):
                 for name, target in crumbs:
@@ -119,6 +126,8 @@ def frame(title: str, *, command: str = "", crumbs: Sequence[tuple[str, str]] = 
             yield page
         except PopulaceError as error:
             error_card(error)
+        except PageClosed:
+            return
 
 
 def _head(address: str) -> None:
@@ -173,9 +182,14 @@ def notify_errors(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def error_notification() -> Iterator[None]:
-    """Show a PopulaceError of the body as a notification that stays until it is closed."""
+    """Show a PopulaceError of the body as a notification that stays until it is closed.
+
+    Where the page was closed while the body loaded something for it, the body just ends.
+    """
     try:
         yield
+    except PageClosed:
+        return
     except PopulaceError as error:
         ui.notify(display_text(str(error), 600), type="negative", multi_line=True, close_button="Close", timeout=0)
 
@@ -239,8 +253,11 @@ def parse_number(text: str, name: str) -> int | None:
         >>> parse_number("12", "step")
         12
     """
-    if text and not text.isdecimal():
+    text = text.strip()
+    if text and not (text.isascii() and text.isdecimal()):
         raise UsageError(f"the {name} in this address is {text[:40]!r}, which is not a number.")
+    if len(text.lstrip("0")) > _MAX_DIGITS:
+        raise UsageError(f"the {name} in this address has {len(text)} digits, which is too large a number.")
     return int(text) if text else None
 
 

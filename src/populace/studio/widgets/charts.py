@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import polars as pl
 from nicegui import ui
 
+from populace.base.foreign_columns import csv_table
 from populace.runs.charts import PALETTE
 from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text
@@ -28,11 +29,13 @@ class LineSettings(TypedDict, total=False):
         bands: For a column, the columns that hold its lower and upper bound.
         unit: The unit of the vertical axis.
         mark: The place of a vertical line on the horizontal axis.
+        end: Where the horizontal axis ends at least; at the last point by default.
     """
 
     bands: Mapping[str, tuple[str, str]] | None
     unit: str
     mark: float | None
+    end: float | None
 
 
 class Chart:
@@ -74,7 +77,7 @@ class Chart:
 
     def save_data(self) -> None:
         """Have the browser save the data as CSV."""
-        ui.download.content(self.table.write_csv(), f"{self.name}.csv", "text/csv")
+        ui.download.content(csv_table(self.table).write_csv(), f"{self.name}.csv", "text/csv")
 
 
 def line_chart(
@@ -104,9 +107,11 @@ def line_options(table: pl.DataFrame, x: str, ys: Sequence[str], **more: Unpack[
         series[-1]["markLine"] = mark_line(mark)
     share = table.height > 0 and all(_is_share(table[y]) for y in ys)
     top = 14 + 20 * (len(ys) > 1) + 14 * bool(unit)
+    end = more.get("end")
+    last = "dataMax" if end is None else max(end, *(each for each in xs if each is not None)) if xs else end
     return {
         "grid": {"left": 8, "right": 18, "top": top, "bottom": 8, "containLabel": True},
-        "xAxis": {"type": "value", "name": "", "min": "dataMin", "max": "dataMax", "minInterval": 1, **_AXIS},
+        "xAxis": {"type": "value", "name": "", "min": "dataMin", "max": last, "minInterval": 1, **_AXIS},
         "yAxis": {"type": "value", "name": unit, "scale": True, **({"min": 0, "max": 1} if share else {}), **_AXIS},
         "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll", "data": [display_text(y, 60) for y in ys]},
         "tooltip": {"trigger": "axis"},

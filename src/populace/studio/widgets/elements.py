@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 import polars as pl
 from nicegui import ui
 
+from populace.runs.wording import plain_text
 from populace.studio.shell.frame import notify_errors, test_id
 from populace.studio.shell.text import display_text, prose
 
 ElementT = TypeVar("ElementT", bound=ui.element)
+TableT = TypeVar("TableT", bound=ui.table)
 
 QUIET = "soft small foreign"
 """The classes of a small grey text."""
@@ -95,7 +97,23 @@ def plain_table(
     cells = table_cells(rows)
     pagination = size if len(cells) > size else None
     table = ui.table(columns=headings, rows=cells, row_key=key or next(iter(names)), pagination=pagination)
-    return test_id(table.props("flat dense wrap-cells").classes("w-full"), name)
+    table.props('flat dense wrap-cells no-data-label="Nothing to show."').classes("w-full")
+    return test_id(sortable_by_keyboard(table) if sortable else table, name)
+
+
+def sortable_by_keyboard(table: TableT) -> TableT:
+    """Let the headings of a table be reached with Tab and pressed with Enter or Space, and return the table."""
+    table.add_slot(
+        "header-cell",
+        """
+        <q-th :props="props" :tabindex="props.col.sortable ? 0 : undefined"
+              :aria-sort="!props.col.sortable ? undefined : props.col.__thClass.includes('sorted')
+                ? (props.col.__thClass.includes('sort-desc') ? 'descending' : 'ascending') : 'none'"
+              @keydown.enter.prevent="event => event.target.click()"
+              @keydown.space.prevent="event => event.target.click()">{{ props.col.label }}</q-th>
+        """,
+    )
+    return table
 
 
 def table_cells(rows: pl.DataFrame | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -120,7 +138,13 @@ def fact_list(facts: Mapping[str, Any], limit: int = 400) -> None:
     with ui.element("div").classes("facts"):
         for name, value in facts.items():
             note(name.replace("_", " "), 60)
-            prose("–" if value is None else value, limit)
+            prose(plain_text(value), limit)
+
+
+def set_spoken_value(slider: ui.slider, text: str) -> None:
+    """Set what a screen reader says for the position of a slider, such as the date of a step."""
+    if slider.props.get("aria-valuetext") != text:
+        slider.props["aria-valuetext"] = display_text(text, 120)
 
 
 def refill(element: ElementT) -> ElementT:

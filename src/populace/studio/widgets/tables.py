@@ -9,7 +9,7 @@ from nicegui import events, ui
 
 from populace.studio.shell.frame import empty_state, notify_errors, test_id
 from populace.studio.shell.text import display_text
-from populace.studio.widgets.elements import table_cells
+from populace.studio.widgets.elements import sortable_by_keyboard, table_cells
 
 PAGE_SIZE = 25
 
@@ -70,6 +70,25 @@ def page_rows(frame: pl.DataFrame, query: TableQuery) -> tuple[pl.DataFrame, int
     return rows[first : first + query.size], rows.height
 
 
+class _ServerTable(ui.table):
+    """A table whose number of rows only the server knows.
+
+    A browser reports its pagination after the table was created, with the number of rows of that moment: taken as it
+    is, it would undo what the server has set since.
+    """
+
+    count = 0
+
+    @property
+    def pagination(self) -> dict[str, Any]:
+        """The page, its size, the order, and the number of all rows."""
+        return self._props["pagination"]  # type: ignore[no-any-return]
+
+    @pagination.setter
+    def pagination(self, value: dict[str, Any]) -> None:
+        self._props["pagination"] = value | {"rowsNumber": self.count}
+
+
 class PagedTable:
     """A table of which the browser holds one page.
 
@@ -97,14 +116,16 @@ class PagedTable:
         self.source, self.key, self.link = source, key, link
         self.query = query or TableQuery()
         self._on_query = on_query
+        self._first_size = self.query.size
         with ui.column().classes("w-full gap-1 min-w-0") as self.element:
             if search:
-                field = ui.input(placeholder=search, value=self.query.search).props(
-                    "dense outlined clearable debounce=250"
-                )
+                field = ui.input(placeholder=search, value=self.query.search)
+                field.props(f'dense outlined clearable debounce=250 aria-label="{search}"')
                 field.classes("w-full max-w-xs").on_value_change(self._on_search).mark("table-search")
-            self.table = ui.table(rows=[], columns=self._headings(columns), row_key=key, pagination=self._pagination(0))
-            self.table.props("flat dense wrap-cells binary-state-sort").classes("w-full")
+            headings, pagination = self._headings(columns), self._pagination(0)
+            self.table = _ServerTable(rows=[], columns=headings, row_key=key, pagination=pagination)
+            self.table.props('flat dense wrap-cells binary-state-sort no-data-label="Nothing to show."')
+            sortable_by_keyboard(self.table.classes("w-full"))
             self.table.on("request", notify_errors(self._on_request))
             if link is not None:
                 self.table.add_slot(
@@ -127,7 +148,10 @@ class PagedTable:
             for row, values in zip(rows, frame.iter_rows(named=True), strict=True):
                 row["__link"] = self.link(values)
         self.table.rows = rows
+        self.table.count = count
         self.table.pagination = self._pagination(count)
+        # A footer that offers other pages where there are none is noise.
+        self.table.props["hide-pagination"] = count <= self._first_size
 
     def _pagination(self, count: int) -> dict[str, Any]:
         query = self.query

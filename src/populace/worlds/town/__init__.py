@@ -4,7 +4,7 @@ from populace.worlds.town.objects import Objects
 from populace.worlds.town.people_generator import generate_relations, generate_residents
 from populace.worlds.town.perception import SightPairs
 from populace.worlds.town.presence import NoticedObjects, Presence, Whereabouts
-from populace.worlds.town.residents import read_relations, read_residents, read_routines
+from populace.worlds.town.residents import read_relations, read_residents, read_routines, settle_newcomers
 from populace.worlds.town.town import Town
 from populace.worlds.town.town_map import building_labels, building_rectangles, render_map, street_lines
 
@@ -23,5 +23,6 @@ __all__ = [
     "read_residents",
     "read_routines",
     "render_map",
+    "settle_newcomers",
     "street_lines",
 ]

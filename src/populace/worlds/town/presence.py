@@ -112,6 +112,22 @@ class Presence:
         self._settle(now)
         return np.maximum(self.arrives[rows], now)
 
+    def reorder(self, people_rows: npt.ArrayLike, new_places: npt.ArrayLike, now: int) -> None:
+        """Let people leave and join: those in these rows stay, in this order, and new people follow at their places.
+
+        Args:
+            people_rows: The rows of the people who stay.
+            new_places: The place of each new person.
+            now: The time.
+        """
+        rows, places = self._rows(people_rows), np.atleast_1d(np.asarray(new_places, dtype=np.int64))
+        self._settle(now)
+        self._origin = self._origin.take(rows).followed_by(self.town.spots(places))
+        nowhere, times = np.full(len(places), NOWHERE, dtype=np.int64), np.full(len(places), now, dtype=np.int64)
+        self.place = np.concatenate([self.place[rows], places])
+        self.to = np.concatenate([self.to[rows], nowhere])
+        self.leaves, self.arrives = (np.concatenate([old[rows], times]) for old in (self.leaves, self.arrives))
+
     def halt(self, people_rows: npt.ArrayLike, now: int) -> None:
         """Stop these people where they are, if they are on the way; `send` lets them walk on later."""
         rows = self._rows(people_rows)

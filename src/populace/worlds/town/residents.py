@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from populace.base.errors import UnknownNameError, WorldError
@@ -62,6 +63,64 @@ def read_residents(town: Town, path: str | Path | None = None) -> People:
             schema_overrides={"workplace": pl.String, "workplace_place": pl.Int64},
         )
     )
+
+
+_NEWCOMER = {
+    "age": 35,
+    "occupation": "without work so far",
+    "traits": "new in town",
+    "wakes": 7 * 3600,
+    "sleeps": 22 * 3600,
+    "routine": "you have none yet",
+}
+
+
+def settle_newcomers(people: People, town: Town) -> None:
+    """Give people who joined without a home a place to live, and fill in what else nothing is known of.
+
+    A home or workplace that they brought is an address of the town. Without a home they live in the one with the fewest
+    residents; of several, the first.
+
+    Args:
+        people: The residents, changed in place.
+        town: The town.
+
+    Example:
+        >>> town = Town.sallow_ferry()
+        >>> people = read_residents(town)
+        >>> people.add(People(pl.DataFrame({"id": [25], "name": ["Ada Bell"]})))
+        >>> settle_newcomers(people, town)
+        >>> people.person("Ada Bell").home is not None, people.person("Ada Bell").age
+        (True, 35)
+    """
+    frame = people.frame
+    homes = np.flatnonzero((town.places.kind == "home").fill_null(False).to_numpy())
+    housed = frame.filter(pl.col("home_place").is_not_null())["home_place"].to_numpy()
+    crowd = np.bincount(town.places.building[housed], minlength=len(town.places.building))
+    new = frame.filter(pl.col("home_place").is_null() | pl.col("bed_place").is_null())
+    rows: list[dict[str, Any]] = []
+    for row in new.iter_rows(named=True):
+        home = int(homes[np.argmin(crowd[homes])]) if row["home"] is None else _home(town, row["name"], row["home"])
+        crowd[int(town.places.building[home])] += 1
+        work = None if row["workplace"] is None else town.place(row["workplace"])
+        story = f"{row['name']} has just moved to {town.name}."
+        known = {"home": town.address(home), "home_place": home, "bed_place": home, "workplace_place": work}
+        known |= {"backstory": story} | {name: value for name, value in _NEWCOMER.items() if name in frame.columns}
+        rows.append({name: value if row.get(name) is None else row[name] for name, value in known.items()})
+    at = frame.with_row_index().filter(pl.col("id").is_in(new["id"].implode()))["index"].to_list()
+    for name in rows[0] if rows else ():
+        column = frame[name].to_list()
+        for place, row in zip(at, rows, strict=True):
+            column[place] = row[name]
+        people[name] = pl.Series(name, column, dtype=frame.schema[name])
+
+
+def _home(town: Town, name: str, address: str) -> int:
+    place = town.place(address)
+    building = int(town.places.building[place])
+    if town.places.kind[building] != "home":
+        raise WorldError(f"{name} cannot live at {address!r}.", "Name a building of kind home, or leave home out.")
+    return place
 
 
 def read_routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:

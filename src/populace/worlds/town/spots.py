@@ -50,6 +50,12 @@ class Spots:
         """The points in these rows."""
         return Spots(*(getattr(self, column.name)[rows] for column in fields(self)))
 
+    def followed_by(self, other: Spots) -> Spots:
+        """These points and then the others."""
+        return Spots(
+            *(np.concatenate([getattr(self, column.name), getattr(other, column.name)]) for column in fields(self))
+        )
+
     def put(self, rows: Ints | Bools, other: Spots) -> None:
         """Write other points into these rows."""
         for column in fields(self):

@@ -1,6 +1,5 @@
 """Compare: two or more runs side by side, live while they go."""
 
-import asyncio
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +14,7 @@ from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.compare.differences import show_differences
 from populace.studio.shell.frame import Page, after_load, chip, empty_state, frame, page_at, run_link, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_chart, line_options
@@ -73,7 +73,7 @@ class _ComparePage:
             after_load(self.show_differences)
 
     async def read(self) -> None:
-        self.side = await asyncio.to_thread(view.side_by_side, self.names, self.studio.library.run)
+        self.side = await load(view.side_by_side, self.names, self.studio.library.run)
 
     def show_all(self) -> None:
         self.show_metrics()
@@ -250,7 +250,7 @@ class _ComparePage:
     async def show_differences(self) -> None:
         """The first decision that differs from the reference, for each other run."""
         reference, *others = self.side.runs
-        differences = await asyncio.to_thread(view.differences_from, reference, others)
+        differences = await load(view.differences_from, reference, others)
         # A difference stays; runs that are equal so far may differ later.
         self.all_differ = all(each.difference is not None for each in differences)
         title = section("First difference", note=f"against {display_text(reference.name, 80)}")

@@ -1,6 +1,5 @@
 """The page of a decision: everything behind one answer, and the same question asked again with changes."""
 
-import asyncio
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -33,6 +32,7 @@ from populace.studio.shell.frame import (
     section,
     test_id,
 )
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 
@@ -45,7 +45,7 @@ def register(studio: Studio) -> None:
         ui.add_head_html(STYLE)
         crumbs = [("Runs", "/"), (name, run_address(name))]
         try:
-            view = await asyncio.to_thread(_read, studio, name, step, person, path)
+            view = await load(_read, studio, name, step, person, path)
         except PopulaceError as error:
             with frame("Decision", crumbs=crumbs):
                 error_card(error)

@@ -5,9 +5,11 @@ from typing import Any
 import polars as pl
 from nicegui import ui
 
+from populace.broker import money_text
 from populace.questions import LOW_MASS
 from populace.runs.decision import Decision
 from populace.runs.decision_details import DecisionDetails, ModelCall, form_fields
+from populace.runs.wording import question_text
 from populace.studio.shell.frame import chip, copy_button, empty_state, figure, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.charts import COLOURS, Chart, bar_options
@@ -23,7 +25,7 @@ def show_answer(details: DecisionDetails, clock: str) -> None:
     """The question, the answer and its status."""
     decision = details.decision
     with section("Answer", note=clock):
-        prose(decision.question["text"], 800).classes("soft")
+        prose(question_text(decision.question["text"], details.fields), 800).classes("soft")
         with ui.row().classes("items-center gap-3"):
             fields = form_fields(decision.value) if decision.question.get("kind") == "form" else None
             if fields is None:
@@ -44,15 +46,17 @@ def show_value(decision: Decision) -> ui.column:
 
 
 def show_situation(details: DecisionDetails) -> None:
-    """The text before the question, as a template, and the values of its fields."""
+    """The text before the question, with the values of its fields; the text without them below."""
     with section("Situation", note="the text before the question"):
-        if details.given:
-            prose(details.given, 1200, fixed=True)
-        else:
+        if not details.given:
             ui.label("There was no text before the question.").classes("soft")
+            return
+        prose(question_text(details.given, details.fields), 1200)
         if details.fields:
-            note("The values of the fields in the prompt:")
-            fact_list(details.fields)
+            with ui.expansion("As the scenario wrote it").classes("w-full").props("dense"):
+                prose(details.given, 1200, fixed=True)
+                note("The values of the fields in braces:")
+                fact_list(details.fields)
 
 
 def show_memories(details: DecisionDetails) -> None:
@@ -194,7 +198,7 @@ def _call(call: ModelCall) -> None:
         figure(f"{call.prompt_tokens:,} + {call.completion_tokens:,}", "tokens read + written")
         cost, price = "unknown", "no price is known for this model"
         if call.cost is not None:
-            cost = f"{call.cost:.6f}".rstrip("0").rstrip(".") or "0"
+            cost = money_text(call.cost, 6) if call.cost else "none"
             price = "free" if call.cost == 0 else "by the price table"
         figure(cost, "cost", note=price)
         if call.seconds is not None:

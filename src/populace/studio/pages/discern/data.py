@@ -1,6 +1,8 @@
 """The discrimination test for one rater; which conversation is real is not shown before all pairs are answered."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -12,9 +14,11 @@ from populace.engine.workspace import Workspace
 from populace.statistics import proportion
 from populace.studio.library import Library
 
+_FIRST_LINE_BYTES = 1_000_000
 Position = Literal["first", "second"]
 _SUFFIXES = (".jsonl", ".csv")
-_OTHER_FOLDERS = ("runs", "discern", "experiments")
+_OTHER_FOLDERS = ("runs", "discern", "experiments", "feedback")
+"""Folders of the workspace that hold something else than real threads."""
 
 
 class StudySummary(NamedTuple):
@@ -160,7 +164,17 @@ def real_files(workspace: Workspace, limit: int = 200) -> list[str]:
     own = [each for each in folders if not each.name.startswith(".") and each.name not in _OTHER_FOLDERS]
     paths = [path for folder in (home, *own) for path in sorted(folder.glob("*"))]
     files = [path for path in paths if path.suffix.lower() in _SUFFIXES and path.is_file() and not path.is_symlink()]
-    return [str(path.relative_to(home)) for path in files[:limit]]
+    return [str(path.relative_to(home)) for path in files if not _holds_judgements(path)][:limit]
+
+
+def _holds_judgements(path: Path) -> bool:
+    """Whether a file holds the scores of a rater, such as an export of feedback."""
+    try:
+        with path.open("rb") as file:
+            first = json.loads(file.readline(_FIRST_LINE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and "rater" in first
 
 
 def check_file(workspace: Workspace, name: str) -> None:

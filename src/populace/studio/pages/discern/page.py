@@ -1,6 +1,5 @@
 """Real or generated? The list of studies, the pairs of one for a rater, and the results."""
 
-import asyncio
 import re
 from functools import partial
 
@@ -23,6 +22,7 @@ from populace.studio.pages.discern.data import (
 )
 from populace.studio.pages.forum.post import STYLE
 from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart
@@ -62,7 +62,7 @@ def register(studio: Studio) -> None:
                 "A rater sees a real and a generated conversation of one community and says which one is real. "
                 "Who cannot tell is wrong half of the time."
             ).classes("soft")
-            studies = await asyncio.to_thread(study_summaries, studio.workspace)
+            studies = await load(study_summaries, studio.workspace)
             with section("Studies"):
                 if not studies:
                     empty_state("There is none yet. Make one below, from runs of a forum and a file of real threads.")
@@ -79,12 +79,12 @@ def register(studio: Studio) -> None:
         rater = ui.context.client.request.query_params.get("rater", "")
         line = command("discern", "--study", name, *(["--rater", rater] if rater else []))
         with frame(f"Study {name}", command=line, crumbs=[("Real or generated?", "/discern")]) as page:
-            _RaterPage(await asyncio.to_thread(Study, studio.workspace, name), page).build(rater)
+            _RaterPage(await load(Study, studio.workspace, name), page).build(rater)
 
 
 async def _show_form(studio: Studio) -> None:
-    runs = await asyncio.to_thread(generated_runs, studio.library)
-    files = await asyncio.to_thread(real_files, studio.workspace)
+    runs = await load(generated_runs, studio.library)
+    files = await load(real_files, studio.workspace)
     with section("A new study"):
         if not runs:
             text = "The generated conversations come from runs of a forum, and there is none."

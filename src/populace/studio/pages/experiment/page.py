@@ -15,6 +15,7 @@ from populace.studio.pages.experiment.findings import (
     show_validity,
 )
 from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, page_address, page_at, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_chart, line_chart
@@ -32,7 +33,7 @@ def register(studio: Studio) -> None:
     @page_at("/experiment/{name}")
     async def experiment(name: str, outcome: str = "", reference: str = "") -> None:
         with frame(name, command=command("report", name), crumbs=[("Runs", "/")]) as page:
-            results = await asyncio.to_thread(data.open_results, studio.workspace, name)
+            results = await load(data.open_results, studio.workspace, name)
             experiment_page = _ExperimentPage(studio, page, name, outcome, reference)
             await experiment_page.build(results)
             studio.changes.listen(f"experiments/{name}", Redrawer(experiment_page.follow))
@@ -55,13 +56,13 @@ class _ExperimentPage:
 
     async def follow(self) -> None:
         """Show the changed folder; a change meanwhile is shown after a pause."""
-        await self.show(await asyncio.to_thread(data.open_results, self.studio.workspace, self.name))
+        await self.show(await load(data.open_results, self.studio.workspace, self.name))
         await asyncio.sleep(_PAUSE_S)
 
     async def show(self, results: Results) -> None:
         self.results = results
-        self.overview = await asyncio.to_thread(data.experiment_overview, results)
-        card = await asyncio.to_thread(data.validity_card, results)
+        self.overview = await load(data.experiment_overview, results)
+        card = await load(data.validity_card, results)
         arms = [arm.name for arm in results.folder.arms]
         if self.outcome not in self.overview.outcomes:
             self.outcome = self.overview.primary

@@ -1,6 +1,5 @@
 """Feedback: make a queue of answers, judge them blind, see how far raters agree."""
 
-import asyncio
 import json
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from populace.studio.jobs import command
 from populace.studio.pages.feedback.rating import RatingPanel
 from populace.studio.pages.feedback.rating_session import RatingSession
 from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, outline, plain_table
 
@@ -41,7 +41,7 @@ def register(studio: Studio) -> None:
         with frame("Feedback", command="populace feedback") as page:
             if queue and rater:
                 name = check_rater(rater)
-                session = await asyncio.to_thread(RatingSession.begin, studio.workspace, queue, seed, name)
+                session = await load(RatingSession.begin, studio.workspace, queue, seed, name)
                 if n is not None:
                     session.go_to(n - 1)
                 RatingPanel(page, session).build()
@@ -118,7 +118,7 @@ class _QueueForm:
         self.page.update_address(run=",".join(names), kind=self.kind.value, seed=seed)
 
     async def _update_purposes(self) -> None:
-        names = await asyncio.to_thread(_purposes, self.studio, list(self.runs.value or []), str(self.kind.value))
+        names = await load(_purposes, self.studio, list(self.runs.value or []), str(self.kind.value))
         self.purpose.set_options(["any", *names], value=self.purpose.value if self.purpose.value in names else "any")
         self._update_command()
 
@@ -126,8 +126,8 @@ class _QueueForm:
         rater = check_rater(self.rater.value or "")
         workspace, seed = self.studio.workspace, int(self.seed.value or 0)
         settings = (list(self.runs.value or []), str(self.kind.value), int(self.size.value or 0), self._purpose())
-        queue = await asyncio.to_thread(Queue.of, workspace, *settings)
-        draw = await asyncio.to_thread(queue.draw, workspace, seed)
+        queue = await load(Queue.of, workspace, *settings)
+        draw = await load(queue.draw, workspace, seed)
         if not draw.items:
             raise UsageError(
                 f"these runs hold no {queue.kind} that a model gave.", "Choose other runs, or the other kind."
@@ -149,8 +149,8 @@ def _purposes(studio: Studio, runs: list[str], kind: str) -> list[str]:
 async def _show_counts(studio: Studio) -> None:
     """How much every rater judged, and how far they agree."""
     feedback = FeedbackStore(studio.workspace)
-    counts = await asyncio.to_thread(feedback.counts)
-    agreement = await asyncio.to_thread(feedback.agreement)
+    counts = await load(feedback.counts)
+    agreement = await load(feedback.agreement)
     with section("Judged so far"):
         if not counts.height:
             empty_state("Nobody has judged anything yet.")

@@ -1,6 +1,5 @@
 """Judging one answer after the other, with the keyboard."""
 
-import asyncio
 from functools import partial
 from typing import Any
 
@@ -9,6 +8,7 @@ from nicegui import context, events, ui
 from populace.feedback import Item
 from populace.studio.pages.feedback.rating_session import RatingSession
 from populace.studio.shell.frame import Page, empty_state, notify_errors, page_address, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.elements import action, grid, icon_button, note, refill
 
@@ -147,7 +147,7 @@ class RatingPanel:
             return
         self.saving = True
         try:
-            await asyncio.to_thread(getattr(self.session, method), *arguments)
+            await load(getattr(self.session, method), *arguments)
         finally:
             self.saving = False
         self.show()

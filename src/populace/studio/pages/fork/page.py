@@ -1,7 +1,5 @@
 """Intervene and fork: continue a run from a step, with changes, and see the fork beside its parent."""
 
-import asyncio
-
 from nicegui import context, ui
 
 from populace.base.errors import PopulaceError, UsageError
@@ -26,6 +24,7 @@ from populace.studio.shell.frame import (
     section,
     test_id,
 )
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, disable_during, icon_button, note, outline, refill
@@ -45,7 +44,7 @@ def register(studio: Studio) -> None:
         add_form_style()
         with frame("Intervene and fork", crumbs=[(name, run_address(name))]) as page:
             parent = studio.library.run(name)
-            point = await asyncio.to_thread(fork_point, parent, parse_number(query.get("at", ""), "step"))
+            point = await load(fork_point, parent, parse_number(query.get("at", ""), "step"))
             fork = Fork.read(parent.name, point.at, query)
             fork.move(point.at)
             form = _ForkPage(studio, page, fork, point)
@@ -116,23 +115,28 @@ class _ForkPage:
             with field_grid():
                 field(step, None, self._step_text.__setitem__, name="change-at")
             self._form_error = ui.column().classes("w-full")
+            # Not in a row of its own: what handles a click must outlive the form, which is emptied by it.
             action("Add this change", self._add_change, "change-add")
+            note("What is filled in here counts when the fork is started, also without adding it first.")
 
     async def _add_change(self) -> None:
-        if self._read_form is None:
-            return
         refill(self._form_error)
-        parent = self._parent
         try:
-            step = parse_number(self._step_text.get("at", "").strip(), "step")
-            people = await asyncio.to_thread(parent.people, self.fork.at - 1)
-            change = {"at": self.fork.at if step is None else step, **self._read_form(people)}
-            trial = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
-            await asyncio.to_thread(check_changes, parent, trial, self.parameters)
+            await self._take_form()
         except PopulaceError as error:
             with self._form_error:
                 error_card(error)
+
+    async def _take_form(self) -> None:
+        """Add the change in the open form, where one is open; a PopulaceError says why it cannot be added."""
+        if self._read_form is None:
             return
+        parent = self._parent
+        step = parse_number(self._step_text.get("at", "").strip(), "step")
+        people = await load(parent.people, self.fork.at - 1)
+        change = {"at": self.fork.at if step is None else step, **self._read_form(people)}
+        trial = Fork(self.fork.run, self.fork.at, [*self.fork.changes, change], self.fork.settings)
+        await load(check_changes, parent, trial, self.parameters)
         self.fork.changes.append(change)
         self._kind.set_value(None)
         await self._update()
@@ -149,7 +153,7 @@ class _ForkPage:
         self._number.props(remove="error")
         if int(value) == self.fork.at:
             return
-        self.point = await asyncio.to_thread(fork_point, self._parent, int(value))
+        self.point = await load(fork_point, self._parent, int(value))
         self.fork.move(int(value))
         self._slider.set_value(int(value))
         self._kind.set_value(None)
@@ -160,7 +164,7 @@ class _ForkPage:
         """The parent went on: it can be forked later than before."""
         steps = self._parent.steps
         if steps and steps[-1] + 1 != self.point.last:
-            self.point = await asyncio.to_thread(fork_point, self._parent, self.fork.at)
+            self.point = await load(fork_point, self._parent, self.fork.at)
             for element in (self._slider, self._number):
                 element.props(f"max={self.point.last}")
             self._show_point()
@@ -182,7 +186,7 @@ class _ForkPage:
         sentences = [str(change.get("kind")) for change in self.fork.changes]
         problem = None
         try:
-            sentences = await asyncio.to_thread(check_changes, self._parent, self.fork, self.parameters)
+            sentences = await load(check_changes, self._parent, self.fork, self.parameters)
         except PopulaceError as error:
             problem = error
         with refill(self._list):
@@ -209,19 +213,16 @@ class _ForkPage:
         self._refusal.clear()
 
     async def _start_fork(self) -> None:
+        """Start the fork; a change that is filled in and not added yet counts too."""
         try:
-            if self._read_form is not None:
-                raise UsageError(
-                    "Nothing was started: a change is filled in and not added.",
-                    "Add it, or clear the field “Add a change”.",
-                )
+            await self._take_form()
             errors = "; ".join(f"{name} {error}" for name, error in self.fork.input_errors().items())
             if errors:
-                raise UsageError(f"Nothing was started: {errors}.", "Correct what is marked in the form.")
-            await asyncio.to_thread(check_changes, self._parent, self.fork, self.parameters)
+                raise UsageError(f"{errors}.", "Correct what is marked in the form.")
+            await load(check_changes, self._parent, self.fork, self.parameters)
         except PopulaceError as error:
             with refill(self._refusal):
-                error_card(error)
+                error_card(UsageError(f"Nothing was started: {error.what}", error.hint))
             return
         with disable_during(self._start):
             job = self.studio.jobs.start(*self.fork.command())

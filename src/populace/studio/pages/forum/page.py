@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -26,6 +25,7 @@ from populace.studio.pages.forum.post import STYLE, PostContext, post_card, star
 from populace.studio.pages.whatif.data import continuation_counts, continuations, fork_manifests
 from populace.studio.pages.whatif.dialog import ContinuationDialog
 from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse_number, run_address, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, count_text, heading, note, outline, refill
@@ -120,7 +120,7 @@ class _ForumPage:
             self.context.continuations = continuation_counts(continuations(fork_manifests(library, self.name), view))
             return view
 
-        self.view = await asyncio.to_thread(read)
+        self.view = await load(read)
 
     @property
     def _last(self) -> int:

@@ -1,6 +1,5 @@
 """The home page: every run and experiment of the workspace, the newest first."""
 
-import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -8,12 +7,14 @@ from functools import partial
 
 from nicegui import ui
 
+from populace.broker import cost_text
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.runs.overview import RunOverview
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.pages.home import example
 from populace.studio.shell.frame import chip, empty_state, frame, notify_errors, page_at, run_link, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
@@ -39,12 +40,12 @@ def register(studio: Studio) -> None:
 
             async def fill() -> None:
                 words = (field.value or "").strip()
-                names = await asyncio.to_thread(studio.library.matching, words)
+                names = await load(studio.library.matching, words)
                 pages = max(1, -(-len(names) // PAGE_SIZE))
                 state["page"] = min(state["page"], pages)
                 on_page = names[(state["page"] - 1) * PAGE_SIZE : state["page"] * PAGE_SIZE]
-                cards = await asyncio.to_thread(lambda: [studio.library.card(name) for name in on_page])
-                experiments = await asyncio.to_thread(studio.library.experiments)
+                cards = await load(lambda: [studio.library.card(name) for name in on_page])
+                experiments = await load(studio.library.experiments)
                 with refill(listing):
                     if not names and not words:
                         _welcome(studio)
@@ -115,7 +116,7 @@ def _numbers(facts: RunOverview) -> None:
         ui.label(f"{facts.steps}{planned} steps")
         if facts.state in ("running", "pausing", "paused") and facts.planned:
             ui.linear_progress(facts.steps / facts.planned, show_value=False).props("rounded").classes("w-full")
-        cost = f", cost {facts.usage.cost:.4g}" if facts.usage.cost else ", no cost known"
+        cost = f", {cost_text(facts.usage.cost, facts.price)}" if facts.usage.calls else ""
         ui.label(f"{facts.usage.calls:,} calls{cost}").classes("soft")
         if facts.invalid is not None:
             share = facts.invalid

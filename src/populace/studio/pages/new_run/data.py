@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from populace.base.errors import PopulaceError
 from populace.base.formatting import duration
-from populace.broker import CallSettings
+from populace.broker import CallSettings, money_text
 from populace.journal import RunSettings
 from populace.models import ModelTraits, check_model, model_traits
 from populace.studio.widgets.form_values import changed_texts, command_options, input_errors, option_name
@@ -124,7 +124,7 @@ def _time(seconds: list[float] | None, model: str) -> tuple[str, str]:
 
 def _cost(cost: list[float] | None, model: str) -> tuple[str, str]:
     if cost is not None and any(cost):
-        return _span(cost, "{:,.4f}"), "in the currency of your price table"
+        return f"{cost[0]:,.4f} to {money_text(cost[1])}", "by your price table"
     if model_traits(model, ModelTraits()).local:
         return "nothing", "the model runs on this machine"
     if cost is not None:

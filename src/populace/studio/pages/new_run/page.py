@@ -15,6 +15,7 @@ from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
 from populace.studio.pages.new_run.data import FIELDS, LIMITS, SETTINGS, RunForm, estimate_rows
 from populace.studio.shell.frame import Page, error_card, frame, page_at, section, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, disable_during, note, refill
@@ -38,7 +39,7 @@ def register(studio: Studio) -> None:
         query = dict(context.client.request.query_params)
         add_form_style()
         with frame("New run") as page:
-            offers = await asyncio.to_thread(catalogue.offers)
+            offers = await load(catalogue.offers)
             chosen = query.get("scenario", offers[0].name)
             _show_offers(offers, chosen, query)
             # Below the scenarios, so that another one can be chosen where this one cannot be loaded.
@@ -50,7 +51,7 @@ def register(studio: Studio) -> None:
                 error_card(error)
                 action("Try again", ui.navigate.reload, "again")
                 return
-            models = await asyncio.to_thread(_models, studio)
+            models = await load(_models, studio)
             _NewRun(studio, page, form).show(description, models)
 
 

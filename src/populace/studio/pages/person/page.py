@@ -1,7 +1,5 @@
 """The page of a person: profile, state over time, decisions, memories, conversations, and side interviews."""
 
-import asyncio
-
 from nicegui import ui
 
 from populace.base.errors import PopulaceError, UsageError
@@ -12,7 +10,6 @@ from populace.studio.pages.person.interview import InterviewPanel
 from populace.studio.pages.person.panels import Panel, panels
 from populace.studio.shell.frame import (
     Page,
-    empty_state,
     error_card,
     frame,
     notify_errors,
@@ -21,8 +18,11 @@ from populace.studio.shell.frame import (
     run_address,
     test_id,
 )
+from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import icon_button
+from populace.studio.widgets.elements import icon_button, set_spoken_value
+from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.run_content import RunContent
 
 STYLE = '<link rel="stylesheet" href="/studio-static/person/person.css">'
 
@@ -35,7 +35,7 @@ def register(studio: Studio) -> None:
         ui.add_head_html(STYLE)
         crumbs = [("Runs", "/"), (name, run_address(name))]
         try:
-            life = await asyncio.to_thread(biography, studio.library.run(name), who)
+            life = await load(biography, studio.library.run(name), who)
         except PopulaceError as error:
             with frame(who, crumbs=crumbs):
                 error_card(error)
@@ -58,6 +58,15 @@ class _PersonView:
         if step is not None and step not in run.steps:
             raise UsageError(f"{self.name} has no step {step}; it has 0 to {run.steps[-1]}.")
         self.step = steps[-1] if step is None else min(max(step, steps[0]), steps[-1])
+        self._content = RunContent(self.studio.library, self.name)
+        with self._content.element:
+            self._build_content()
+        self._show()
+        # Registered after the first drawing; what changed meanwhile is reported too.
+        self.studio.changes.listen(self.name, Redrawer(self._on_change))
+
+    def _build_content(self) -> None:
+        steps = self.person.steps
         with ui.column().classes("panel"):
             with ui.row().classes("w-full items-center gap-3 no-wrap"):
                 icon_button("chevron_left", "The step before", lambda: self._move(-1), "step-back").props("size=md")
@@ -66,13 +75,10 @@ class _PersonView:
                 test_id(self.slider.props('aria-label="Step"').classes("min-w-0"), "step-slider")
                 icon_button("chevron_right", "The step after", lambda: self._move(1), "step-on").props("size=md")
             self.clock = test_id(ui.label("").classes("soft"), "clock")
-            if steps[-1] < run.steps[-1]:
-                empty_state(f"This person left the run after step {steps[-1]}.")
+            self._left = test_id(ui.label("").classes("soft"), "left")
         self._panels = panels(
             self.studio, self.name, lambda: InterviewPanel(self.studio, self.name, self.person, lambda: self.step).show
         )
-        self._show()
-        self.studio.changes.listen(self.name, notify_errors(self._on_change))
 
     def _move(self, steps: int) -> None:
         self.slider.set_value(min(max(self.step + steps, self.person.steps[0]), self.person.steps[-1]))
@@ -83,21 +89,28 @@ class _PersonView:
             self._show()
 
     def _show(self) -> None:
-        run = self.studio.library.run(self.name)
-        self.clock.set_text(step_time(run, self.step))
+        run, last = self.studio.library.run(self.name), self.person.steps[-1]
+        clock = step_time(run, self.step)
+        self.clock.set_text(clock)
+        set_spoken_value(self.slider, clock)
+        self._left.set_text(f"This person left the run after step {last}.")
+        self._left.set_visibility(last < self.person.until)
         for show in self._panels:
             show(self.person, self.step)
-        step = () if self.step == self.person.steps[-1] else ("--step", str(self.step))
+        step = () if self.step == last else ("--step", str(self.step))
         self.page.update_address(step=self.step)
         self.page.show_command(command("show", self.name, *step, "--person", str(self.person.id)))
 
     async def _on_change(self) -> None:
+        await self._content.draw(self._follow)
+
+    async def _follow(self) -> None:
         """Show the person again after a new step or an interview."""
-        run = self.studio.library.run(self.name)
         latest = self.step == self.person.steps[-1]
-        self.person = await asyncio.to_thread(biography, run, str(self.person.id))
-        self.slider.props["max"] = self.person.steps[-1]
-        self.slider.update()
+        self.person = await load(biography, self.studio.library.run(self.name), str(self.person.id), self.person)
+        if self.slider.props["max"] != self.person.steps[-1]:
+            self.slider.props["max"] = self.person.steps[-1]
+            self.slider.update()
         if latest and self.step != self.person.steps[-1]:
             self.slider.set_value(self.person.steps[-1])
         else:

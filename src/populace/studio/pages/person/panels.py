@@ -11,6 +11,8 @@ from populace.people import Id
 from populace.runs.biography import Biography, changing_columns, memory_stream
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
+from populace.runs.wording import answer_text
+from populace.studio.residents import has_town, resident_texts
 from populace.studio.shell.frame import empty_state, run_address, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
@@ -36,19 +38,21 @@ def panels(studio: Studio, name: str, interview: Callable[[], Panel]) -> list[Pa
     """
     with ui.element("div").classes("sides"):
         with ui.column().classes("gap-4"):
-            left = [_profile(), interview(), _memories(studio, name)]
+            left = [_profile(studio, name), interview(), _memories(studio, name)]
         with ui.column().classes("gap-4"):
             right = [_states(), _decisions(studio, name), _events(studio, name), _talk(studio, name)]
     return [*left, *right]
 
 
-def _profile() -> Panel:
+def _profile(studio: Studio, name: str) -> Panel:
     with section("Profile", note="after the step"):
         box = test_id(ui.element("div").classes("w-full"), "profile")
     before: dict[str, Any] = {}
 
     def show(person: Biography, step: int) -> None:
         now = person.at(step)
+        if has_town(studio.library.run(name)):
+            now = resident_texts(pl.DataFrame([now])).row(0, named=True)
         if now == before:
             return
         before.clear()
@@ -62,37 +66,34 @@ def _profile() -> Panel:
 def _states() -> Panel:
     with section("State over time", note="every column that changed"):
         box = ui.element("div").classes("charts")
+        nothing = ui.label("Nothing about them changed in this run.").classes("soft")
         rest = ui.label("").classes("soft small")
     charts: dict[str, Chart] = {}
-    shown: dict[str, Any] = {}
 
-    def build(person: Biography) -> None:
-        numbers, words = changing_columns(person.states)
-        shown.update(states=person.states, numbers=numbers)
+    def build(person: Biography, columns: list[str]) -> None:
         charts.clear()
         with refill(box):
-            for column in [*numbers, *words][:_MAX_CHARTS]:
+            for column in columns:
                 table = person.states.select("step", column)
-                charts[column] = chart = Chart(column.replace("_", " "), {}, table, f"{person.id}-{column}")
-                if column in words:
-                    values = min(person.states[column].n_unique(), _MAX_LEVELS)
-                    chart.chart.style(f"height: {70 + 22 * values}px")
-        left = len(numbers) + len(words) - len(charts)
-        rest.set_text(f"{left} more columns changed; `populace export` writes them all." if left else "")
-        rest.set_visibility(bool(left))
-        if not charts:
-            with box:
-                empty_state("Nothing about them changed in this run.")
+                charts[column] = Chart(column.replace("_", " "), {}, table, f"{person.id}-{column}")
 
     def show(person: Biography, step: int) -> None:
-        if shown.get("states") is not person.states:
-            build(person)
+        numbers, words = changing_columns(person.states)
+        columns = [*numbers, *words][:_MAX_CHARTS]
+        # Charts of the same columns stay, so that an open menu of one is not closed by a new step.
+        if columns != list(charts):
+            build(person, columns)
+        more = len(numbers) + len(words) - len(columns)
+        rest.set_text(f"{more} more columns changed; `populace export` writes them all." if more else "")
+        rest.set_visibility(bool(more))
+        nothing.set_visibility(not columns)
         for column, chart in charts.items():
             table = person.states.select("step", column)
-            if column in shown["numbers"]:
+            if column in numbers:
                 plain = table.with_columns(pl.col(column).cast(pl.Float64))
                 chart.show(line_options(plain, "step", [column], mark=step), table)
             else:
+                chart.chart.style(f"height: {70 + 22 * min(table[column].n_unique(), _MAX_LEVELS)}px")
                 chart.show(_word_options(table, column, step), table)
 
     return show
@@ -137,6 +138,9 @@ def _decisions(studio: Studio, name: str) -> Panel:
         nonlocal person_id
         person_id = person.id
         decisions = person.decisions.filter(pl.col("step") <= step).reverse()
+        pairs = decisions.select("value", "kind").iter_rows()
+        answers = pl.Series("value", [answer_text(value, kind) for value, kind in pairs], pl.String)
+        decisions = decisions.with_columns(answers)
         table.show(_with_clock(studio.library.run(name), decisions))
 
     return show

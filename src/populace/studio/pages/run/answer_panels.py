@@ -1,15 +1,18 @@
 """The panels of a run about answers, invalid answers, usage and settings."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 from nicegui import ui
 
+from populace.broker import FREE, cost_text, currency, price_of
 from populace.runs import step_answers
 from populace.runs import usage as run_usage
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
+from populace.runs.wording import answer_text, question_text
 from populace.studio.jobs import command
 from populace.studio.pages.run.panels import Panel
 from populace.studio.shell.frame import empty_state, test_id
@@ -37,7 +40,8 @@ class AnswersPanel(Panel):
         self._list = ui.column().classes("w-full gap-4")
 
     def _load(self, run: RunReader, step: int) -> Any:
-        return step_answers.question_summaries(run, step), step_answers.question_count(run, step)
+        questions = [_in_words(each) for each in step_answers.question_summaries(run, step)]
+        return questions, step_answers.question_count(run, step)
 
     def _draw(self, data: Any) -> None:
         questions, count = data
@@ -115,6 +119,10 @@ class InvalidPanel(Panel):
         counts = [step_answers.status_counts(run, step, until=until) for until in (False, True)]
         tables = [step_answers.invalid_by_question(run, step, until=until) for until in (False, True)]
         tables.append(step_answers.invalid_replies(run, step).with_columns(who=who))
+        tables = [
+            table.with_columns(pl.Series("question", map(question_text, table["question"]), pl.String))
+            for table in tables
+        ]
         return step_answers.invalid_by_step(run, step), tables, *counts
 
     def _draw(self, data: Any) -> None:
@@ -155,15 +163,19 @@ class UsagePanel(Panel):
             self._rules = FrameTable(["outcome", ("rule", "rule or reason"), "replies"], key="rule")
 
     def _load(self, run: RunReader, step: int) -> Any:
-        return run_usage.usage_until(run, step), run_usage.cleanings_until(run, step)
+        prices = [price_of(model) for model in run.manifest.models]
+        return run_usage.usage_until(run, step), run_usage.cleanings_until(run, step), prices
 
     def _draw(self, data: Any) -> None:
-        usage, cleanings = data
+        usage, cleanings, prices = data
         total, step = usage.total, usage.step
+        priced = any(price not in (None, FREE) for price in prices)
+        unit = f" List prices are in {currency() or 'a currency that the price table does not name'}." if priced else ""
         self._summary.set_text(
-            f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, cost "
-            f"{total.cost:,.4g}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: {step.calls:,} "
-            f"calls, {step.reused:,} reused, {step.tokens:,} tokens, cost {step.cost:,.4g}."
+            f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, "
+            f"{cost_text(total.cost, *prices)}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: "
+            f"{step.calls:,} calls, {step.reused:,} reused, {step.tokens:,} tokens, {cost_text(step.cost, *prices)}."
+            f"{unit}"
         )
         self._table.element.set_visibility(usage.purposes.height > 0)
         self._table.show(usage.purposes)
@@ -195,6 +207,13 @@ class SettingsPanel(Panel):
 
     def _draw(self, data: list[tuple[str, str]]) -> None:
         self._table.show(pl.DataFrame(data, schema={"name": pl.String, "value": pl.String}, orient="row"))
+
+
+def _in_words(question: step_answers.QuestionSummary) -> step_answers.QuestionSummary:
+    """A question without the names of its fields, and the answers to a form without JSON."""
+    values = question.values
+    texts = pl.Series("value", [answer_text(each, question.kind) for each in values["value"]], pl.String)
+    return replace(question, text=question_text(question.text), values=values.with_columns(texts))
 
 
 def _counts_text(counts: Mapping[str, int]) -> str:

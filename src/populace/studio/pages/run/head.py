@@ -7,6 +7,7 @@ from functools import partial
 from nicegui import ui
 
 from populace.base.formatting import duration, percent
+from populace.broker import money_text
 from populace.engine.run_control import pause, stop
 from populace.journal import Journal
 from populace.runs.overview import RunOverview
@@ -44,12 +45,14 @@ class RunHead:
         self, studio: Studio, name: str, step: Callable[[], int], changed: Callable[[], Awaitable[None]]
     ) -> None:
         self._studio, self._name, self._step, self._changed = studio, name, step, changed
-        self._state = ""
+        self._drawn: dict[int, object] = {}
         with test_id(ui.column().classes("panel"), "head"):
             with ui.row().classes("w-full items-center gap-3"):
                 self._chip_place = ui.row().classes("items-center gap-2")
                 self._scenario = ui.label().classes("soft foreign")
-            self._bar = ui.linear_progress(0, show_value=False).props('rounded aria-label="Progress"').classes("w-full")
+            self._bar = ui.linear_progress(0, show_value=False).classes("w-full")
+            # Without a transition: a page that opens would seem to watch the run being made.
+            self._bar.props('rounded instant-feedback aria-label="Progress"')
             with ui.row().classes("w-full gap-x-8 gap-y-2"):
                 names = ("steps", "people", "answers invalid", "calls", "cost", "time", "decided by", "seed")
                 self._figures = {each: self._figure(each) for each in names}
@@ -66,6 +69,7 @@ class RunHead:
         """Show the state and the numbers of the run."""
         begun = f" · begun {facts.created[:16]}" if facts.created else ""
         self._scenario.set_text(display_text(facts.scenario.rpartition("/")[2], 200) + begun)
+        self._bar.set_visibility(facts.state != "complete")
         self._bar.set_value(facts.progress or 0.0)
         self._bar.props(f"indeterminate={'true' if facts.progress is None and facts.state == 'running' else 'false'}")
         usage = facts.usage
@@ -79,17 +83,15 @@ class RunHead:
             of_all = f"of {facts.invalid.n:,} answers invalid (95 %: {bounds})"
             self._put("answers invalid", percent(facts.invalid.value), of_all)
         self._put("calls", f"{usage.calls:,}", f"calls, {usage.reused:,} reused")
-        cost = (f"{usage.cost:,.4g}", "cost") if facts.price else ("unknown", "cost: no price is known")
+        cost = ("unknown", "cost: no price is known") if facts.price is None else ("none", "cost")
+        if usage.cost:
+            cost = (money_text(usage.cost), "cost")
         self._put("cost", *cost)
         self._put("time", duration(facts.seconds), "computing")
         how = f"decides, temperature {facts.regime.temperature:g}"
         self._put("decided by", display_text(facts.decided_by, 80), how)
         self._put("seed", str(facts.regime.seed))
-        parts = (facts.state, facts.reason, facts.parent, facts.caveats, facts.interventions, sorted(facts.tables))
-        state = "\n".join(map(str, parts))
-        if state != self._state:
-            self._state = state
-            self._show_state(facts)
+        self._show_state(facts)
 
     def _put(self, name: str, value: str, below: str = "") -> None:
         figure, label = self._figures[name]
@@ -97,19 +99,30 @@ class RunHead:
         label.set_text(below or name)
 
     def _show_state(self, facts: RunOverview) -> None:
-        with refill(self._chip_place):
-            test_id(chip(facts.state), "state")
-            if facts.parent:
-                ui.label("fork of").classes("soft")
-                run_link(facts.parent.run)
-                ui.label(f"at step {facts.parent.at}").classes("soft")
-        with refill(self._notes):
-            for text in [*facts.interventions, *(note[:1].upper() + note[1:] for note in facts.caveats)]:
-                note(text, 400)
-        with refill(self._actions):
-            self._show_actions(facts)
-        with refill(self._links):
-            self._show_links(facts)
+        """Draw what depends on the state; a part of which nothing changed stays, with what is typed in it."""
+        notes = [*facts.interventions, *(note[:1].upper() + note[1:] for note in facts.caveats)]
+        parts: list[tuple[ui.element, object, Callable[[RunOverview], None]]] = [
+            (self._chip_place, (facts.state, facts.parent), self._show_chip),
+            (self._notes, notes, lambda _: self._show_notes(notes)),
+            (self._actions, (facts.state, facts.reason, facts.limit), self._show_actions),
+            (self._links, (facts.last is None, facts.tables), self._show_links),
+        ]
+        for place, content, draw in parts:
+            if self._drawn.get(place.id) != content:
+                self._drawn[place.id] = content
+                with refill(place):
+                    draw(facts)
+
+    def _show_chip(self, facts: RunOverview) -> None:
+        test_id(chip(facts.state), "state")
+        if facts.parent:
+            ui.label("fork of").classes("soft")
+            run_link(facts.parent.run)
+            ui.label(f"at step {facts.parent.at}").classes("soft")
+
+    def _show_notes(self, notes: list[str]) -> None:
+        for text in notes:
+            note(text, 400)
 
     def _show_actions(self, facts: RunOverview) -> None:
         if facts.state == "complete":

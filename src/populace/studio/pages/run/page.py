@@ -1,13 +1,10 @@
 """The page of a run: metrics over time, people, events, answers, usage, settings, and what can be done with it."""
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
 
 import polars as pl
 from nicegui import ui
 
-from populace.base.errors import PopulaceError, RunNotFoundError
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.studio.jobs import command
@@ -16,12 +13,13 @@ from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, 
 from populace.studio.pages.run.head import RunHead
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import TimeSlider
-from populace.studio.shell.frame import Page, empty_state, error_card, frame, page_at, test_id
+from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse_number, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import Chart, line_chart, line_options
-from populace.studio.widgets.elements import refill
 from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.run_content import RunContent
 from populace.studio.widgets.tables import TableQuery
 
 _ACTIVE = ("running", "pausing", "paused")
@@ -35,20 +33,21 @@ def register(studio: Studio) -> None:
     @page_at("/run/{name}")
     async def run_page(
         name: str,
-        step: int | None = None,
+        step: str = "",
         tab: str = "people",
         search: str = "",
         where: str = "",
         sort: str = "",
-        page: int = 1,
+        page: str = "",
         kind: str = "",
         who: str = "",
         until: str = "",
     ) -> None:
         with frame(name, command=command("show", name), crumbs=[("Runs", "/")]) as here:
             studio.library.run(name)
-            query = TableQuery(max(page, 1), sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
-            view = RunView(studio, name, here, step)
+            number = max(parse_number(page, "page") or 1, 1)
+            query = TableQuery(number, sort=sort.lstrip("-") or None, descending=sort[:1] == "-", search=search)
+            view = RunView(studio, name, here, parse_number(step, "step"))
             reload = view.moved
             people = PeoplePanel(name, here, reload, query, where)
             events = EventsPanel(name, here, reload, kind, who, bool(until))
@@ -75,7 +74,6 @@ class RunView:
 
     def __init__(self, studio: Studio, name: str, page: Page, step: int | None) -> None:
         self._studio, self._name, self._page, self._first_step = studio, name, page, step
-        self._gone = False
         self._panels: dict[str, Panel] = {}
         self.changed = Redrawer(self._change)
         self.moved = Redrawer(self._move)
@@ -84,8 +82,8 @@ class RunView:
         """Create the elements, still empty."""
         self._panels = {panel.title.lower(): panel for panel in panels}
         first_tab = tab if tab in self._panels else "people"
-        self._alert = ui.column().classes("w-full")
-        with ui.column().classes("w-full gap-4") as self._content:
+        self._content = RunContent(self._studio.library, self._name)
+        with self._content.element:
             self._head = RunHead(self._studio, self._name, lambda: self._time.step, self.changed)
             with ui.column().classes("panel") as self._no_step_yet:
                 empty_state("No step is committed yet. The first one appears here as soon as it is done.")
@@ -117,14 +115,14 @@ class RunView:
 
     async def _change(self) -> None:
         """Show the run as it is now: state, newest step, metrics, and then the chosen step."""
-        await self._with_alert(self._show_run)
-        if not self._gone and self._step_content.visible:
+        await self._content.draw(self._show_run)
+        if not self._content.gone and self._step_content.visible:
             await self.moved()
 
     async def _show_run(self) -> None:
         run = self._studio.library.run(self._name)
-        facts = await asyncio.to_thread(overview, run)
-        table = await asyncio.to_thread(lambda: run.metrics)
+        facts = await load(overview, run)
+        table = await load(lambda: run.metrics)
         self._head.show(facts)
         self._no_step_yet.set_visibility(facts.last is None)
         self._step_content.set_visibility(facts.last is not None)
@@ -136,11 +134,12 @@ class RunView:
         elif self._first_step is None and self._time.last == 0 and self._time.follow.value:
             self._time.step = facts.last
         self._time.show(run, facts.last, going=facts.state in _ACTIVE)
-        self._charts.show(run, table, self._time.step)
+        going = facts.state in _ACTIVE
+        self._charts.show(run, table, self._time.step, facts.planned if going else None)
 
     async def _move(self) -> None:
-        if not self._gone:
-            await self._with_alert(self._show_step)
+        if not self._content.gone:
+            await self._content.draw(self._show_step)
 
     async def _show_step(self) -> None:
         step, panel, key = self._time.step, self._panel, str(self._tabs.value)
@@ -154,26 +153,6 @@ class RunView:
         self._page.update_address(step=None if last else step)
         self._page.show_command(command("show", self._name, "--step", str(step)))
 
-    async def _with_alert(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a task; an error is shown above the page, and a run that is gone hides the rest of the page."""
-        try:
-            await work()
-            self._alert.clear()
-        except PopulaceError as error:
-            self._gone = not self._is_there()
-            with refill(self._alert):
-                if self._gone:
-                    test_id(ui.label("This run was deleted or moved while it was open.").classes("panel-title"), "gone")
-                error_card(error)
-            self._content.set_visibility(not self._gone)
-
-    def _is_there(self) -> bool:
-        try:
-            self._studio.library.folder(self._name)
-        except RunNotFoundError:
-            return False
-        return True
-
 
 class MetricCharts:
     """A chart for each metric: the main ones of the scenario, and the others behind a switch."""
@@ -183,6 +162,7 @@ class MetricCharts:
         self._table = pl.DataFrame()
         self._split: tuple[list[str], list[str]] = ([], [])
         self._step = 0
+        self._planned: int | None = None
         ui.add_head_html('<script src="/studio-static/run/run.js"></script>')
         with ui.column().classes("panel") as self.element:
             test_id(self.element, "charts")
@@ -191,9 +171,9 @@ class MetricCharts:
             self._switch = ui.switch("Other metrics", on_change=lambda: self._show_others())
             test_id(self._switch, "other-metrics")
 
-    def show(self, run: RunReader, table: pl.DataFrame, step: int) -> None:
-        """Draw the metrics as they are now."""
-        self._table, self._split, self._step = table, chart_metrics(run), step
+    def show(self, run: RunReader, table: pl.DataFrame, step: int, planned: int | None) -> None:
+        """Draw the metrics as they are now; the axis of a run that goes on ends at its planned last step."""
+        self._table, self._split, self._step, self._planned = table, chart_metrics(run), step, planned
         main, others = self._split
         self.element.set_visibility(bool(main))
         self._switch.set_visibility(bool(others))
@@ -220,10 +200,11 @@ class MetricCharts:
             points = _thin(whole)
             if name in self._charts_by_metric:
                 chart, label = self._charts_by_metric[name]
-                chart.show(line_options(points, "step", [name], mark=step), whole)
+                chart.show(line_options(points, "step", [name], mark=step, end=self._planned), whole)
             else:
                 with place, ui.column().classes("gap-0 min-w-0").style("flex: 1 1 320px"):
-                    chart = line_chart(name.replace("_", " "), points, "step", [name], mark=step, name=name)
+                    title, end = name.replace("_", " "), self._planned
+                    chart = line_chart(title, points, "step", [name], mark=step, end=end, name=name)
                     chart.table = whole
                     with chart.element:
                         label = test_id(ui.label().classes("small soft"), f"value-{name}")

@@ -1,6 +1,5 @@
 """The panels of a run about people, events and metrics; they follow the time slider."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace
 from typing import Any
@@ -12,7 +11,9 @@ from populace.base.errors import UsageError
 from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
 from populace.studio.metrics import metric_info, metrics_at
+from populace.studio.residents import has_town, resident_texts
 from populace.studio.shell.frame import Page, run_address, test_id
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.tables import Columns, FrameTable, PagedTable, TableQuery
 
@@ -44,7 +45,7 @@ class Panel:
             self._built = True
             with test_id(place, f"panel-{self.title.lower()}"):
                 self._build()
-        data = await asyncio.to_thread(self._load, run, step)
+        data = await load(self._load, run, step)
         self.step = step
         self._draw(data)
         place.props(f"data-step={step}")
@@ -77,10 +78,12 @@ class PeoplePanel(Panel):
     def _build(self) -> None:
         with ui.row().classes("w-full gap-2"):
             self._search = ui.input(placeholder="Search names and texts", value=self.query.search)
-            test_id(self._search.props("dense outlined clearable debounce=250"), "people-search")
+            look = 'dense outlined clearable debounce=250 aria-label="Search people"'
+            test_id(self._search.props(look), "people-search")
             self._search.classes("min-w-0").style("flex: 1 1 200px").on_value_change(self._on_filter)
             self._where = ui.input(placeholder="Only where, e.g. age >= 30 and shirt = blue", value=self.where)
-            test_id(self._where.props("dense outlined clearable debounce=400"), "people-where")
+            look = 'dense outlined clearable debounce=400 aria-label="Only people for whom a condition holds"'
+            test_id(self._where.props(look), "people-where")
             self._where.classes("min-w-0").style("flex: 2 1 260px").on_value_change(self._on_filter)
         self._count = test_id(ui.label().classes("soft small"), "people-count")
         self._table = PagedTable(
@@ -91,17 +94,21 @@ class PeoplePanel(Panel):
 
     def _load(self, run: RunReader, step: int) -> Any:
         names = list(run.record.people_columns(step))
+        query = asdict(self.query) | {"sort": self.query.sort if self.query.sort in names else ""}
         try:
-            query = asdict(self.query) | {"sort": self.query.sort if self.query.sort in names else ""}
-            return names, step_people.people_page(run, step, where=self.where, **query), ""
-        except UsageError as error:
-            return names, step_people.TablePage(pl.DataFrame({"id": []}), 0), str(error)
+            rows, error = step_people.people_page(run, step, where=self.where, **query), ""
+        except UsageError as problem:
+            # While a condition is being typed, it does not hold yet.
+            rows, error = step_people.people_page(run, step, **query), str(problem)
+        table = resident_texts(rows.table) if has_town(run) else rows.table
+        return table.columns, step_people.TablePage(table, rows.total), error
 
     def _draw(self, data: Any) -> None:
         names, self._rows, error = data
         self._where.error = error or None
-        count = f"{self._rows.total:,} people" + (" fit" if self.where or self.query.search else "")
-        self._count.set_text("" if error else count)
+        some = (self.where and not error) or self.query.search
+        count = f"{self._rows.total:,} people" + (" fit" if some else "")
+        self._count.set_text(f"{count}; the condition is not complete yet" if error else count)
         self._table.columns(names)
         self._table.refresh()
 
@@ -149,7 +156,8 @@ class EventsPanel(Panel):
             self._kind = ui.select({"": "all kinds"}, value="", label="Kind", on_change=self._on_filter)
             test_id(self._kind.props("dense outlined").style("min-width: 160px"), "event-kind")
             self._person = ui.input(placeholder="Name or id of a person", value=self.person, on_change=self._on_filter)
-            test_id(self._person.props("dense outlined clearable debounce=300"), "event-person")
+            look = 'dense outlined clearable debounce=300 aria-label="Events of a person"'
+            test_id(self._person.props(look), "event-person")
             self._until = ui.switch("All up to this step", value=self.until, on_change=self._on_filter)
             test_id(self._until, "event-until")
         self._nothing = test_id(ui.label().classes("soft"), "events-empty")

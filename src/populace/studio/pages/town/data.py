@@ -105,6 +105,8 @@ class TownRun:
     def window(self, first: int, last: int) -> Window:
         """The positions from one step to another, both included."""
         steps = np.arange(first, last + 1)
+        # The last step first: it names the people who joined, and every step has a row for each of them.
+        self._read(last)
         return Window(steps, *map(np.stack, zip(*map(self._read, steps.tolist()), strict=True)))
 
     def bounds(self, first: int | None, last: int | None) -> tuple[int, int]:
@@ -149,11 +151,39 @@ class TownRun:
 
     def _read(self, step: int) -> tuple[int, Ints, Floats, Floats]:
         if step not in self._positions:
-            table = self.run.table("positions", step)
+            table = self._with_everybody(self.run.table("positions", step), step)
             place, x, y = (table[name].to_numpy() for name in ("place", "x", "y"))
             self._check(place, x, y)
             self._positions[step] = int(table["time"][0]), place.astype(np.int32), x, y
         return self._positions[step]
+
+    def _add_joined(self, last: int) -> None:
+        """Take up the people who joined until a step."""
+        joined = self.run.rows("events", pl.col("kind") == "joined", until=last)
+        if not joined.height:
+            return
+        names = joined["data"].str.json_path_match("$.name")
+        new = [(who, name) for who, name in zip(joined["person"], names, strict=True) if who not in self.row]
+        if new:
+            self.ids += [who for who, _ in new]
+            self.names += [name for _, name in new]
+            self.row = {who: row for row, who in enumerate(self.ids)}
+            self._positions.clear()
+
+    def _with_everybody(self, table: pl.DataFrame, step: int) -> pl.DataFrame:
+        """A row for everybody who was ever there; people who have left or not come yet stand beside the map."""
+        if "person" in table.columns:
+            self._add_joined(step)
+        elif table.height >= len(self.ids):
+            return table
+        else:
+            table = table.with_columns(pl.Series(self.ids[: table.height]).alias("person"))
+        aside = {"place": -1, "x": float(self.town.places.x.min()), "y": float(self.town.places.y.min())}
+        everybody = pl.DataFrame({"person": self.ids}).join(table, on="person", how="left", maintain_order="left")
+        return everybody.with_columns(
+            *(pl.col(name).fill_null(value) for name, value in aside.items()),
+            pl.col("time").fill_null(table["time"][0]),
+        )
 
     def _check(self, place: Ints, x: Floats, y: Floats) -> None:
         """Raise an error where the map is not the one of the run; its file may have changed since."""

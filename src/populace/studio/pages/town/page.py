@@ -1,6 +1,5 @@
 """A town: its map, people moving through the day, what they say, where they are, and who knows the news."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.foreign_columns import csv_table
 from populace.studio.jobs import command
 from populace.studio.pages.town.data import TownRun, town_of
 from populace.studio.pages.town.elements import SPEEDS, TownMap, TownTree
@@ -28,6 +28,7 @@ from populace.studio.shell.frame import (
     section,
     test_id,
 )
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import note, outline
@@ -51,7 +52,7 @@ def register(studio: Studio) -> None:
                 empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
                 studio.changes.listen(name, lambda: ui.navigate.reload() if len(run.steps) > 1 else None)
                 return
-            town = await asyncio.to_thread(town_of, run)
+            town = await load(town_of, run)
             await _TownPage(studio, town, page, _Selection(town, time, speed, follow, layer)).build()
 
 
@@ -128,7 +129,7 @@ class _TownPage:
         """An entry of the menu that saves a table as CSV."""
 
         async def save() -> None:
-            content = (await asyncio.to_thread(table)).write_csv().encode()
+            content = csv_table(await load(table)).write_csv().encode()
             ui.download.content(content, f"{self.name}-{name}.csv", "text/csv")
 
         ui.menu_item(f"{text}, CSV", notify_errors(save))
@@ -173,8 +174,8 @@ class _TownPage:
 
     async def _draw_panels(self) -> None:
         time, follow = self.selection.time, self.selection.follow
-        speech = await asyncio.to_thread(latest_speech, self.town, time, LINES)
-        person = await asyncio.to_thread(resident, self.town, follow, time) if follow >= 0 else None
+        speech = await load(latest_speech, self.town, time, LINES)
+        person = await load(resident, self.town, follow, time) if follow >= 0 else None
         self.speech.show(speech)
         self.person.show(person, self.town.step_at(time))
 
@@ -205,12 +206,12 @@ class _TownPage:
     async def _update_layer(self) -> None:
         """Compute and show the chosen layer, where that is not done yet."""
         if self.selection.layer == "news" and self.tree is not None:
-            self.tree.show(await asyncio.to_thread(news, self.town))
+            self.tree.show(await load(news, self.town))
         if self.selection.layer == "heat":
             span = self._span()
             if span != self._heat_span:
                 self._heat_span = span
-                presence = await asyncio.to_thread(heat, self.town, *span)
+                presence = await load(heat, self.town, *span)
                 self.presence.show(presence)
                 self.map.run_method("setHeat", heat_data(presence))
 
@@ -229,7 +230,7 @@ class _TownPage:
         return self.town.step_at(midnight), self.town.step_at(midnight + DAY - 1)
 
     async def _on_change(self) -> None:
-        self.town = await asyncio.to_thread(town_of, self.studio.library.run(self.name))
+        self.town = await load(town_of, self.studio.library.run(self.name))
         last = self.town.steps[-1]
         self.map.set_live(self._live())
         self.map.run_method("extend", last, self.town.time_of(last))

@@ -102,9 +102,13 @@ def continuation_counts(forks: Iterable[Continuation]) -> dict[int, tuple[int, i
 
 
 def thread_side(view: ForumView, original: ForumView, post: int, text: str = "") -> ThreadSide:
-    """The thread of a post in a fork, beside the original's; all posts of the original are shared with itself."""
+    """The thread of a post in a fork, beside the original's; all posts of the original are shared with itself.
+
+    What is shared ends with the post: a reply that happens to be the same is still a reply of the fork's own.
+    """
     posts, others = (sorted(each.thread(post), key=lambda post: post.post) for each in (view, original))
-    same = [_content(one) == _content(other) for one, other in zip(posts, others, strict=False)]
+    pairs = zip(posts, others, strict=False)
+    same = [_content(one) == _content(other) and one.post <= post for one, other in pairs]
     own = view.run.name == original.run.name
     shared = len(posts) if own else (same.index(False) if False in same else len(same))
     return ThreadSide(view.run.name, text, view.run.manifest.status.state, posts, shared)

@@ -41,6 +41,7 @@ from populace.studio.shell.frame import (
     section,
     test_id,
 )
+from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import count_text, heading, note, plain_table, refill
@@ -136,7 +137,7 @@ class _ThreadComparison:
         """Draw everything, and again whenever a fork goes on."""
         run = self.studio.library.run(self.name)
         self.context = PostContext(self.name, start_time(run))
-        self.original = await asyncio.to_thread(lambda: ForumView(run).load())
+        self.original = await load(lambda: ForumView(run).load())
         self.dialog = ContinuationDialog(self.studio, self.name, lambda: self.original)
         self.place = ui.column().classes("w-full gap-4")
         self.refresh = Redrawer(self._draw)
@@ -179,13 +180,13 @@ class _ThreadComparison:
 
     async def _draw(self) -> None:
         try:
-            forks = await asyncio.to_thread(self._continuations)
+            forks = await load(self._continuations)
             if self.refresh.gone:
                 return
             for name in {each.run for each in forks} - self.followed:
                 self.followed.add(name)
                 self.studio.changes.listen(name, self.refresh)
-            sides, runs, table = await asyncio.to_thread(self._sides, forks)
+            sides, runs, table = await load(self._sides, forks)
         except PopulaceError as error:
             with refill(self.place):
                 error_card(error)

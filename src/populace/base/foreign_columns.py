@@ -1,0 +1,58 @@
+"""Columns of foreign text on their way to a model or a spreadsheet; see `populace.base.foreign`."""
+
+import re
+from collections.abc import Callable
+
+import polars as pl
+
+from populace.base.control_tokens import POLARS_PATTERN
+from populace.base.foreign import FORMULA, for_cell, for_prompt, unique_names
+
+_FEW = 64
+"""Up to so many texts, plain Python is quicker than a column."""
+
+
+def csv_table(table: pl.DataFrame) -> pl.DataFrame:
+    """A table as a CSV file may hold it: each text, and each name of a column, as `for_cell` gives it.
+
+    Columns that are equal then get a number behind their name.
+
+    Example:
+        >>> csv_table(pl.DataFrame({"=a": ["=1", "-2"], "b": [-1, 2]})).rows()
+        [("'=1", -1), ('-2', 2)]
+    """
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
+    suspect = rf"[^\x20-\x7e]|{FORMULA}"
+    safe = table.with_columns(_map_where(table[name], suspect, for_cell) for name in texts)
+    safe.columns = unique_names([for_cell(name) for name in table.columns])
+    return safe
+
+
+def prompt_column(texts: pl.Series) -> pl.Series:
+    """`for_prompt` for every text of a column; a column without anything to replace is returned as it is."""
+    if texts.len() > _FEW or texts.null_count():
+        return texts if _is_plain(texts) else _map_where(texts, _PROMPT_SUSPECTS, for_prompt)
+    before = texts.to_list()
+    after = [for_prompt(text) for text in before]
+    return texts if after == before else pl.Series(texts.name, after, dtype=pl.String)
+
+
+_PROMPT_SUSPECTS = rf"[\x00-\x08\x0b-\x1f\x7f-\x{{9f}}\x{{e0000}}-\x{{e00ff}}]|{POLARS_PATTERN}"
+_NOT_PLAIN = [*(chr(code) for code in range(0x20) if chr(code) not in "\n\t"), "\x7f", "<", "[", "]"]
+_NOT_PLAIN_TRIPLES = [f"[{re.escape(''.join(_NOT_PLAIN[at : at + 3]))}]" for at in range(0, len(_NOT_PLAIN), 3)]
+"""A search for at most three characters is so much quicker than any other that twelve of them cost less than one."""
+
+
+def _is_plain(texts: pl.Series) -> bool:
+    """Whether a column is ASCII without control characters and without the brackets of tokens."""
+    ascii_only = texts.str.len_bytes().sum() == texts.str.len_chars().sum()
+    return ascii_only and not any(texts.str.contains(triple).any() for triple in _NOT_PLAIN_TRIPLES)
+
+
+def _map_where(texts: pl.Series, pattern: str, change: Callable[[str], str]) -> pl.Series:
+    """The column with a change of the texts in which a pattern is found."""
+    found = texts.str.contains(pattern).fill_null(False)
+    if not found.any():
+        return texts
+    rows = found.arg_true()
+    return texts.scatter(rows, [change(text) for text in texts.gather(rows)])

@@ -1,0 +1,108 @@
+"""The command `survey`: a questionnaire, a table of respondents, marginals and crosstabs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+import yaml
+
+from populace.base.errors import QuestionnaireError, StoppedError
+from populace.cli.options import call_options, command, current_workspace, option, settings_options
+from populace.cli.output import out, report_json, table
+from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.cli.scenarios import report_estimate
+from populace.cli.summary import show_run
+from populace.engine.run import simulate
+from populace.journal import RunSettings
+from populace.surveys import Survey, SurveyResults, write_results
+
+
+@command("survey")
+@click.argument("people", metavar="PEOPLE", type=click.Path(dir_okay=False))
+@click.argument("questionnaire", metavar="QUESTIONNAIRE", type=click.Path(dir_okay=False))
+@option("--by", multiple=True, metavar="COLUMN", help="Also show every item by the groups of a column.")
+@option("--to", "targets", multiple=True, metavar="FILE", help="Write the answers: .csv, .parquet, .sav or .dta.")
+@option("--id", "id_column", metavar="COLUMN", default="id", help="The column that identifies a respondent.")
+@option("--weight", metavar="COLUMN", help="The column that holds weights.")
+@option("--margins", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Shares to rake to, as YAML.")
+@option("--about", multiple=True, metavar="COLUMN", help="A column that profiles are made of; all by default.")
+@option("--estimate", "only_estimate", is_flag=True, help="Say what it would cost, and ask nobody.")
+@settings_options(RunSettings)
+@call_options
+def survey_command(
+    people: str,
+    questionnaire: str,
+    by: tuple[str, ...],
+    targets: tuple[str, ...],
+    id_column: str,
+    weight: str | None,
+    margins: str | None,
+    about: tuple[str, ...],
+    only_estimate: bool,
+    **options: Any,
+) -> None:
+    workspace = current_workspace()
+    survey = Survey.read(questionnaire)
+    scenario = survey.scenario(
+        people,
+        id=id_column,
+        weight=weight or "",
+        margins=_margins(margins) if margins else None,
+        about=about or None,
+        workspace=workspace,
+    )
+    if only_estimate:
+        report_estimate(scenario, options["model"])
+        return
+    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
+    display = RunDisplay()
+    try:
+        run = simulate(scenario, workspace=workspace, observer=display, **options)
+    except StoppedError as error:
+        if display.run_name:
+            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
+        raise
+    results = SurveyResults(run)
+    crosstabs = {column: [results.crosstab(item.id, column) for item in _closed(results)] for column in by}
+    files = [write_results(results, target) for target in targets]
+    report_json(
+        {
+            "run": run.name,
+            "respondents": results.table.height,
+            "marginals": results.marginals(),
+            "crosstabs": {column: [each.to_dicts() for each in tables] for column, tables in crosstabs.items()},
+            "statuses": results.statuses,
+            "files": [str(file) for file in files],
+        }
+    )
+    show_run(run)
+    for column in by:
+        for item in _closed(results):
+            out.print_line()
+            table(results.crosstab_text(item.id, column), f"{item.id} by {column}")
+    for file in files:
+        out.print_line(f"  wrote {file}")
+
+
+def _closed(results: SurveyResults) -> list[Any]:
+    """The items whose answers can be counted."""
+    open_items = {v.item for v in results.variables if v.dtype == pl.String() and not v.categories}
+    return [item for item in results.questionnaire.items if item.id not in open_items]
+
+
+def _margins(path: str) -> dict[str, dict[str, float]]:
+    """Shares to rake to, from a YAML file: for each column the share of each value."""
+    try:
+        content = yaml.safe_load(Path(path).read_text("utf-8-sig"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        raise QuestionnaireError(f"{path} could not be read: {error}.", "Write it as UTF-8 YAML.") from error
+    shape = "Write it as `sex: {female: 0.51, male: 0.49}`."
+    if not isinstance(content, dict) or not content:
+        raise QuestionnaireError(f"{path} holds no margins.", shape)
+    margins: dict[str, dict[str, float]] = {}
+    for column, shares in content.items():
+        if not isinstance(shares, dict) or not all(isinstance(s, (int, float)) for s in shares.values()):
+            raise QuestionnaireError(f"{path}: the shares of {column!r} are not numbers.", shape)
+        margins[str(column)] = {str(value): float(share) for value, share in shares.items()}
+    return margins

@@ -1,0 +1,266 @@
+"""The one place where a reply becomes data.
+
+Whatever a server, an engine or a model of the user's own returns is checked here before it is stored. A reply that
+fails a check is a failure of the service: it is not stored, so it can never be used again.
+"""
+
+import json
+import math
+import numbers
+import re
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, TypeGuard, get_args
+
+import numpy as np
+
+from populace.models.base import Failure, Finish, Reply, ReplyOrFailure, Request
+
+MAX_TOKENS = 10_000_000
+"""The largest number of tokens that one reply may claim to have read or written."""
+ROUNDING = 0.01
+"""How far probabilities that are rounded by an engine may add up to more than 1."""
+_MAX_LOGPROB = math.log1p(ROUNDING)
+_FINISHES = frozenset(get_args(Finish))
+_TOKEN_BYTES = re.compile(rb"[A-Za-z ]{1,3}|.", re.DOTALL)
+_MESSAGE_TOKENS = 8
+"""What the template of a chat adds to each message, at most."""
+Tokeniser = Callable[[Sequence[str]], Sequence[int] | None]
+
+
+def verify_replies(outcomes: Sequence[ReplyOrFailure]) -> list[ReplyOrFailure]:
+    """The outcomes of requests, with a `Failure` in place of every reply that cannot be true.
+
+    Example:
+        >>> verify_replies([Reply("blue", (("blue", 5.0),))])[0].detail
+        "the reply is malformed: the log-probability of 'blue' is 5.0"
+    """
+    return list(outcomes) if _are_proper(outcomes) else [_verify(outcome) for outcome in outcomes]
+
+
+def _are_proper(outcomes: Sequence[ReplyOrFailure]) -> bool:
+    """Whether all outcomes are replies in which nothing is wrong; quick, since it looks at all of them together."""
+    try:
+        if set(map(type, outcomes)) != {Reply}:
+            return False
+        texts, tokens, finishes, prompt_counts, completion_counts, _ = zip(*outcomes, strict=True)
+        if set(map(type, texts)) != {str} or not _FINISHES.issuperset(finishes):
+            return False
+        counts = prompt_counts + completion_counts
+        if set(map(type, counts)) != {int} or min(counts) < 0 or max(counts) > MAX_TOKENS:
+            return False
+        pairs = list(chain.from_iterable(tokens))
+        if pairs:
+            words, logprobs = zip(*pairs, strict=True)
+            if set(map(type, words)) != {str} or not {float, int}.issuperset(map(type, logprobs)):
+                return False
+            if not _add_up(np.array(logprobs, np.float64), np.fromiter(map(len, tokens), np.int64, len(tokens))):
+                return False
+            texts += words
+        "".join(texts).encode()
+    except (TypeError, ValueError, OverflowError):  # Fields that are missing, not numbers, or not text.
+        return False
+    return True
+
+
+def _add_up(logprobs: np.ndarray[Any, np.dtype[np.float64]], counts: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
+    """Whether log-probabilities are possible ones, and add up to at most 1 within each reply that has any."""
+    if not (logprobs <= _MAX_LOGPROB).all():
+        return False
+    sums = np.bincount(np.repeat(np.arange(len(counts)), counts), np.exp(logprobs), minlength=len(counts))
+    return bool(((sums <= 1 + ROUNDING) & (sums > 0) | (counts == 0)).all())
+
+
+def _verify(outcome: Any) -> ReplyOrFailure:
+    if type(outcome) is Failure:
+        return outcome
+    try:
+        if not isinstance(outcome, Reply):
+            raise ValueError(f"it is of type {type(outcome).__name__}")
+        if outcome.finish not in _FINISHES:
+            raise ValueError(f"it ended with {outcome.finish!r}")
+        return outcome._replace(
+            text=_plain_text(outcome.text),
+            tokens=possible_tokens([_token(*pair) for pair in outcome.tokens]),
+            prompt_tokens=token_count(outcome.prompt_tokens),
+            completion_tokens=token_count(outcome.completion_tokens),
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        return Failure("unanswered", f"the reply is malformed: {error}")
+
+
+def possible_tokens(tokens: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Tokens whose probabilities are possible ones; a token that is listed several times counts once if it must.
+
+    Raises:
+        ValueError: A log-probability is not a number or above 0, or the probabilities add up to more than 1 or to 0.
+    """
+    for token, logprob in tokens:
+        if not logprob <= _MAX_LOGPROB:
+            raise ValueError(f"the log-probability of {token[:20]!r} is {logprob}")
+    total = math.fsum(math.exp(logprob) for _, logprob in tokens)
+    if total > 1 + ROUNDING:
+        # Different tokens can have the same text, and then they add up. Here they cannot all be different tokens.
+        tokens = list(dict.fromkeys(tokens))
+        total = math.fsum(math.exp(logprob) for _, logprob in tokens)
+    if total > 1 + ROUNDING:
+        raise ValueError(f"the probabilities of the tokens add up to {total:.4g}")
+    if tokens and not total:
+        raise ValueError("no token has a probability above 0")
+    return tuple(tokens)
+
+
+def _token(token: Any, logprob: Any) -> tuple[str, float]:
+    if isinstance(logprob, bool) or not isinstance(logprob, numbers.Real):
+        raise ValueError(f"a log-probability is of type {type(logprob).__name__}")
+    return _plain_text(token), float(logprob)
+
+
+def token_count(count: Any) -> int:
+    """A number of tokens, if it is one."""
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral):
+        raise ValueError(f"a number of tokens is of type {type(count).__name__}")
+    number = int(count)
+    if not 0 <= number <= MAX_TOKENS:
+        raise ValueError(f"a number of tokens is {number if abs(number) < 10**20 else 'far too large'}")
+    return number
+
+
+def _plain_text(text: Any) -> str:
+    """Text that can be encoded: half of a surrogate pair is replaced."""
+    if not isinstance(text, str):
+        raise ValueError(f"a text is of type {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return str(text)
+
+
+def read_json(content: bytes) -> dict[str, Any]:
+    """The JSON object that a server sent; ValueError if it sent something else."""
+    try:
+        data = json.loads(content)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deeply") from None
+    except ValueError:
+        raise ValueError("it is not JSON") from None
+    return _object(data, "the reply")
+
+
+def read_completion(data: dict[str, Any], request: Request) -> Reply:
+    """The reply in the answer of an OpenAI-compatible server; ValueError if there is none."""
+    if data.get("error"):
+        raise ValueError(f"it is an error: {str(data['error'])[:200]}")
+    choices = data.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1:
+        number = len(choices) if isinstance(choices, list) else "no"
+        raise ValueError(f"it holds {number} choices in place of one")
+    choice = _object(choices[0], "the choice")
+    message = _object(choice.get("message"), "the message")
+    counts = _usage(data.get("usage"))
+    refusal, finish = message.get("refusal"), choice.get("finish_reason")
+    if refusal or finish == "content_filter":
+        return Reply(_plain_text(refusal or ""), (), "refusal", *counts)
+    if finish == "error":
+        raise ValueError("it ended with an error")
+    tokens = first_token_alternatives(choice) if request.top else ()
+    if request.top and not tokens:
+        raise ValueError("the log-probabilities are missing")
+    content = message.get("content")
+    if content is None and (finish == "length" or request.top):
+        content = ""  # A model that reasons may reach its limit before it writes anything.
+    text = _plain_text(content).removeprefix(request.lead)
+    return Reply(text, tokens, "length" if finish == "length" else "stop", *counts)
+
+
+def first_token_alternatives(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """The alternatives of the first token with their log-probabilities; none where the server gives none."""
+    logprobs = choice.get("logprobs")
+    content = _object(logprobs, "the field logprobs").get("content") if logprobs is not None else None
+    if not content:
+        return ()
+    first = _object(content[0] if isinstance(content, list) else None, "the first token")
+    alternatives = first.get("top_logprobs")
+    if not isinstance(alternatives, list):
+        raise ValueError("the alternatives of the first token are missing")
+    entries = [_object(entry, "an alternative") for entry in alternatives]
+    return possible_tokens([_token(entry.get("token"), entry.get("logprob")) for entry in entries])
+
+
+def _usage(usage: Any) -> tuple[int, int]:
+    """Tokens read and written; 0 for what the server does not say."""
+    if usage is None:
+        return 0, 0
+    fields = _object(usage, "the field usage")
+    counts = [fields.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    return token_count(counts[0] or 0), token_count(counts[1] or 0)
+
+
+def read_vectors(data: dict[str, Any], count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """One vector for each text in the answer of an embedding server; ValueError if they are not there."""
+    entries = data.get("data")
+    if not isinstance(entries, list) or len(entries) != count:
+        raise ValueError("it does not hold one vector for each text")
+    objects = [_object(entry, "a vector") for entry in entries]
+    order: list[Any] = [entry.get("index") for entry in objects]
+    if set(map(type, order)) != {int} or sorted(order) != list(range(count)):
+        raise ValueError("the vectors are not numbered from 0")
+    lists = [entry.get("embedding") for entry in objects]
+    sizes = {len(vector) if isinstance(vector, list) else 0 for vector in lists}
+    if len(sizes) != 1 or 0 in sizes:
+        raise ValueError("the vectors are not lists of one length")
+    if not {float, int}.issuperset(map(type, chain.from_iterable(lists))):  # type: ignore[arg-type]
+        raise ValueError("a vector holds something else than numbers")
+    with np.errstate(over="ignore"):
+        rows = np.array(lists, np.float64).astype(np.float32)
+    if not np.isfinite(rows).all():
+        raise ValueError("a vector is not finite")
+    vectors = np.empty_like(rows)
+    vectors[order] = rows
+    return vectors
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is no JSON object")
+    return value
+
+
+def estimate_tokens(text: str) -> int:
+    """How many tokens a text has at most, roughly, for a model whose tokeniser is not available.
+
+    One for every three letters or spaces, rounded up, and one for every other byte: digits, punctuation and letters
+    beyond ASCII can need as many.
+
+    Example:
+        >>> estimate_tokens("Which shirt?"), estimate_tokens("日本")
+        (5, 6)
+    """
+    return len(_TOKEN_BYTES.findall(text.encode(errors="replace")))
+
+
+def estimate_usage(reply: Reply, request: Request, tokeniser: Tokeniser) -> Reply:
+    """The reply with an estimate of what its service did not say: the tokens that it read, or wrote.
+
+    Args:
+        reply: The reply; 0 tokens stand for a number that is not known.
+        request: What was asked.
+        tokeniser: Counts the tokens of texts; None where it cannot, and `estimate_tokens` is used.
+    """
+    prompt = [text for _, text in request.messages] + [request.lead]
+    texts = [*prompt, reply.text]
+    counts = tokeniser(texts) or [estimate_tokens(text) for text in texts]
+    limit = 1 if request.top else max(1, request.max_tokens)
+    return reply._replace(
+        prompt_tokens=reply.prompt_tokens or sum(counts[:-1]) + _MESSAGE_TOKENS * len(prompt),
+        completion_tokens=reply.completion_tokens or (limit if reply.finish == "length" else min(counts[-1], limit)),
+        estimated=True,
+    )
+
+
+def lacks_usage(outcome: ReplyOrFailure) -> TypeGuard[Reply]:
+    """Whether a service did not say what a reply cost: every prompt has tokens, and so has every text."""
+    if isinstance(outcome, Failure) or (outcome.prompt_tokens and outcome.completion_tokens):
+        return False
+    return not outcome.prompt_tokens or bool(outcome.text)

@@ -1,0 +1,260 @@
+"""A questionnaire: blocks of items, with the order in which people meet them.
+
+A questionnaire is a YAML file, a CSV file for simple ones, or a mapping. It becomes part of the run's manifest.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import pydantic
+import yaml
+from pydantic import Field
+
+from populace.base.errors import QuestionnaireError, UnknownNameError
+from populace.surveys.conditions import condition_columns
+from populace.surveys.items import END, AnyItem, Item, Part
+from populace.surveys.variables import Variable
+
+RESERVED_IDS = frozenset(
+    "people question given rule invalid temperature purpose profile id model decider earlier weight end".split()
+)
+"""Names that a prompt, a population or a run uses for something else."""
+
+_CSV_LISTS = ("options", "rows", "anchors")
+
+
+class _WordLoader(yaml.SafeLoader):
+    """Reads YAML as plain data; `yes`, `no`, `on` and `off` stay words, because answers are written like that."""
+
+
+_WordLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool" or first in "tTfF"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+class Block(Part):
+    """Items that belong together.
+
+    Attributes:
+        name: Its name; the prompts do not show it.
+        items: Its items.
+        order: Whether its items come in the order of the file (`fixed`) or in a random order for each person.
+        show_if: Who is asked any of its items, as a condition; everybody by default.
+        anchored: Whether it keeps its place where blocks come in random order.
+    """
+
+    name: str = ""
+    items: tuple[AnyItem, ...] = Field(min_length=1)
+    order: Literal["fixed", "random"] = "fixed"
+    show_if: Mapping[str, Any] = Field(default_factory=dict)
+    anchored: bool = False
+
+
+class Questionnaire(Part):
+    """The questions of a survey.
+
+    Attributes:
+        title: Its title.
+        introduction: What people are told before every question.
+        profile: Who a person is, as a template over the columns of the respondents; by default all their columns are
+            listed.
+        carry: Whether people are reminded of what they answered before.
+        block_order: Whether blocks come in the order of the file (`fixed`) or in a random order for each person.
+        blocks: The items. A file may list `items` in place of blocks.
+
+    Example:
+        >>> trust = {"id": "trust", "type": "single", "text": "Can most people be trusted?", "options": ["yes", "no"]}
+        >>> [item.id for item in Questionnaire.model_validate({"items": [trust]}).items]
+        ['trust']
+    """
+
+    metavar: ClassVar[str] = "FILE"
+
+    title: str = "Survey"
+    introduction: str = "You take part in a survey."
+    profile: str = ""
+    carry: bool = True
+    block_order: Literal["fixed", "random"] = "fixed"
+    blocks: tuple[Block, ...] = Field(min_length=1)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _parse(cls, value: Any) -> Any:
+        if isinstance(value, (str, Path)):
+            value = _read(Path(value))
+        if isinstance(value, Mapping) and "items" in value:
+            if "blocks" in value:
+                raise ValueError("a questionnaire has either items or blocks")
+            value = {key: entry for key, entry in value.items() if key != "items"} | {
+                "blocks": [{"items": value["items"]}]
+            }
+        return value
+
+    @pydantic.model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_ids(self)
+        _check_skips(self)
+        _check_conditions(self)
+        return self
+
+    @classmethod
+    def read(cls, source: "str | Path | Mapping[str, Any] | Questionnaire") -> "Questionnaire":
+        """A questionnaire from a YAML or CSV file, or from a mapping.
+
+        Raises:
+            QuestionnaireError: If the file cannot be read or an item is wrong; the text names the file and the item.
+        """
+        if isinstance(source, Questionnaire):
+            return source
+        place = str(source) if isinstance(source, (str, Path)) else "the questionnaire"
+        try:
+            return cls.model_validate(source)
+        except pydantic.ValidationError as error:
+            raise QuestionnaireError(f"{place}: {_first_problem(error, source)}") from error
+        except QuestionnaireError as error:
+            raise QuestionnaireError(f"{place}: {error.what}", error.hint) from error
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """All items in the order of the file."""
+        return tuple(item for block in self.blocks for item in block.items)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The columns that the answers fill, in the order of the file."""
+        return [variable for item in self.items for variable in item.variables()]
+
+    def sequences(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """The order of the items for each person: a row for each person, with the places of the items in the file."""
+        sizes = [len(block.items) for block in self.blocks]
+        block_of = np.repeat(np.arange(len(sizes)), sizes)
+        within = np.tile(np.concatenate([np.arange(size) for size in sizes]), (count, 1))
+        for number, block in enumerate(self.blocks):
+            if block.order == "random":
+                places = np.flatnonzero(block_of == number)
+                within[:, places] = rng.permuted(within[:, places], axis=1)
+        ranks = np.tile(np.arange(len(sizes)), (count, 1))
+        if self.block_order == "random":
+            movable = np.array([number for number, block in enumerate(self.blocks) if not block.anchored], np.int64)
+            ranks[:, movable] = rng.permuted(ranks[:, movable], axis=1)
+        return np.argsort(ranks[:, block_of] * (max(sizes) + 1) + within, axis=1, kind="stable")
+
+
+def _placed_items(questionnaire: Questionnaire) -> Iterator[tuple[int, Block, Item]]:
+    """Every item with its place in the file and its block."""
+    place = 0
+    for block in questionnaire.blocks:
+        for item in block.items:
+            yield place, block, item
+            place += 1
+
+
+def _check_ids(questionnaire: Questionnaire) -> None:
+    ids = [item.id for item in questionnaire.items]
+    twice = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
+    if twice is not None:
+        raise QuestionnaireError(f"two items have the id {twice!r}.", "Give each item an id of its own.")
+    reserved = next((name for name in ids if name in RESERVED_IDS), None)
+    if reserved is not None:
+        raise QuestionnaireError(
+            f"{reserved!r} cannot be the id of an item: it has a meaning of its own.", "Rename it."
+        )
+    owner: dict[str, str] = {}
+    for item in questionnaire.items:
+        for variable in item.variables():
+            first = owner.setdefault(variable.name, item.id)
+            if first != item.id or (variable.name in ids and variable.name != item.id):
+                other = first if first != item.id else variable.name
+                raise QuestionnaireError(
+                    f"the items {other!r} and {item.id!r} would both fill the column {variable.name!r}.",
+                    "Rename one of them.",
+                )
+
+
+def _check_skips(questionnaire: Questionnaire) -> None:
+    places = {item.id: place for place, _, item in _placed_items(questionnaire)}
+    blocks = {item.id: block for _, block, item in _placed_items(questionnaire)}
+    for place, _, item in _placed_items(questionnaire):
+        for answer, target in item.skip.items():
+            where = f"item {item.id!r} skips to {target!r} after {answer!r}"
+            if target == END:
+                continue
+            if target not in places:
+                raise UnknownNameError("item to skip to", target, places, f"Named by item {item.id!r}.")
+            if places[target] <= place:
+                raise QuestionnaireError(f"{where}, which does not come later.", "Skip to a later item, or to `end`.")
+            if questionnaire.block_order == "random" or blocks[target].order == "random":
+                raise QuestionnaireError(
+                    f"{where}, whose place is random.", "Skip to an item with a fixed place, to `end`, or use show_if."
+                )
+
+
+def _check_conditions(questionnaire: Questionnaire) -> None:
+    """Refuse conditions and texts that name an item which a person has not met by then."""
+    owner = {variable.name: place for place, _, item in _placed_items(questionnaire) for variable in item.variables()}
+    block_of = {place: block for place, block, _ in _placed_items(questionnaire)}
+    for place, block, item in _placed_items(questionnaire):
+        uses = [(name, "show_if") for name in condition_columns(item.show_if)]
+        uses += [(name, "its text") for name in item.fields()]
+        uses += [(name, "the block's show_if") for name in condition_columns(block.show_if)]
+        for name, use in uses:
+            if name not in owner:
+                continue
+            other = block_of[owner[name]]
+            same_block = other is block
+            shuffled = block.order == "random" if same_block else questionnaire.block_order == "random"
+            if owner[name] >= place or (shuffled and not (other.anchored and block.anchored)):
+                raise QuestionnaireError(
+                    f"item {item.id!r}: {use} names {name!r}, which a person may not have answered by then.",
+                    "Name an item that always comes earlier.",
+                )
+
+
+def _first_problem(error: pydantic.ValidationError, source: Any) -> str:
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"]]
+    message = first["msg"].removeprefix("Value error, ")
+    found = first.get("input")
+    value = f" ({found!r})" if isinstance(found, (str, int, float, bool)) else ""
+    return f"{'.'.join(place)}: {message}{value}." if place else f"{message}."
+
+
+def _read(path: Path) -> Any:
+    """The content of a questionnaire file."""
+    if not path.is_file():
+        raise QuestionnaireError(f"there is no file {path}.", "Name a YAML or CSV file with the questionnaire.")
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
+    if path.suffix.lower() == ".csv":
+        return {"title": path.stem, "items": _csv_items(text)}
+    if path.suffix.lower() not in (".yaml", ".yml", ".json"):
+        raise QuestionnaireError(f"{path.name} is neither YAML nor CSV.", "Name it .yaml or .csv.")
+    try:
+        content = yaml.load(text, _WordLoader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise QuestionnaireError(f"it is not valid YAML: {error}.") from error
+    if not isinstance(content, Mapping):
+        raise QuestionnaireError("it does not hold a questionnaire.", "Begin with `title:` and `items:`.")
+    return content
+
+
+def _csv_items(text: str) -> list[dict[str, Any]]:
+    """The items of a CSV file: a row for each item; lists are separated by `|`, and empty cells are left out."""
+    items = []
+    for row in csv.DictReader(text.splitlines()):
+        item: dict[str, Any] = {key.strip(): cell.strip() for key, cell in row.items() if key and cell and cell.strip()}
+        for key in _CSV_LISTS:
+            if key in item:
+                item[key] = [part.strip() for part in item[key].split("|")]
+        item.setdefault("type", "single" if "options" in item else "text")
+        items.append(item)
+    if not items:
+        raise QuestionnaireError("it holds no item.", "The first line names the columns: id,type,text,options.")
+    return items

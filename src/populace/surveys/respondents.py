@@ -1,0 +1,215 @@
+"""Respondents: the people who answer a survey, as a table from a file.
+
+The table of a run is kept as a Parquet file in the workspace, named by its content, so that a survey can be resumed
+although the file that it came from has changed.
+"""
+
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import polars as pl
+import pydantic
+from pydantic import Field
+
+from populace.base.errors import PeopleError, QuestionnaireError
+from populace.people import People
+
+_READERS = (".csv", ".parquet", ".sav", ".zsav", ".dta")
+
+
+class Respondents(pydantic.BaseModel):
+    """The table of respondents that a run uses: a Parquet file and the hash of its content.
+
+    Attributes:
+        name: Where they come from, such as the name of a file.
+        file: The Parquet file.
+        sha256: The hash of its content.
+        weight: The column that holds weights; empty where everybody counts the same.
+        about: The columns that people's profiles are made of; all others are only kept.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+    metavar: ClassVar[str] = "FILE"
+
+    name: str = "respondents"
+    file: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    weight: str = ""
+    about: tuple[str, ...] = ()
+
+    @classmethod
+    def keep(
+        cls,
+        frame: pl.DataFrame,
+        folder: Path,
+        *,
+        name: str = "respondents",
+        weight: str = "",
+        about: tuple[str, ...] | None = None,
+    ) -> Self:
+        """Write a table of respondents into a folder, named by its content.
+
+        Args:
+            frame: The table, with a column `id`.
+            folder: The folder.
+            name: Where the table comes from.
+            weight: The column that holds weights.
+            about: The columns that profiles are made of; all but ids and weights by default.
+        """
+        check_weights(frame, weight)
+        columns = tuple(name for name in frame.columns if name not in ("id", weight, "model", "decider"))
+        for name in about or ():
+            if name not in frame.columns:
+                raise QuestionnaireError(
+                    f"the respondents have no column {name!r}.", f"They have: {', '.join(columns)}."
+                )
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, statistics=False)
+        digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / f"{digest[:32]}.parquet"
+        if not target.is_file():
+            temporary = target.with_suffix(f".{os.getpid()}.tmp")
+            temporary.write_bytes(buffer.getvalue())
+            os.replace(temporary, target)
+        about = columns if about is None else about
+        return cls(name=name, file=str(target.resolve()), sha256=digest, weight=weight, about=about)
+
+    def read(self) -> pl.DataFrame:
+        """The table; QuestionnaireError if the file is missing or was changed."""
+        path = Path(self.file)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise QuestionnaireError(
+                f"the respondents of this survey are not at {path} any more: {error.strerror}.",
+                "Put the file back, or begin the survey again.",
+            ) from error
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise QuestionnaireError(
+                f"{path} is not the table of respondents that this survey began with.", "Begin the survey again."
+            )
+        return pl.read_parquet(io.BytesIO(content))
+
+
+def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
+    """A table of respondents from a CSV, Parquet, SPSS or Stata file, a table or a population.
+
+    Values of SPSS and Stata files with labels become the labels. A table without the id column is numbered from 1.
+
+    Args:
+        source: A path, a mapping of columns, a polars or pandas table, or People.
+        id: The column that identifies a respondent.
+
+    Example:
+        >>> read_respondents({"age": [41, 29]})["id"].to_list()
+        [1, 2]
+    """
+    frame = _frame(source)
+    if not frame.height:
+        raise QuestionnaireError("there are no respondents.", "The table needs at least one row.")
+    if id != "id" and id not in frame.columns:
+        raise QuestionnaireError(f"the respondents have no column {id!r}.", f"They have: {', '.join(frame.columns)}.")
+    if id != "id" and "id" in frame.columns:
+        frame = frame.rename({"id": "id_in_file"})
+    frame = frame.rename({id: "id"}) if id != "id" else frame
+    if "id" not in frame.columns:
+        frame = frame.with_row_index("id", offset=1).with_columns(pl.col("id").cast(pl.Int64))
+    missing = int(frame["id"].null_count())
+    if missing:
+        raise QuestionnaireError(
+            f"{missing} of {frame.height} respondents have no id.", "Fill the id column, or name another one."
+        )
+    try:
+        return People(frame).frame
+    except PeopleError as error:
+        raise QuestionnaireError(f"the table of respondents: {error.what}", error.hint) from error
+
+
+def check_weights(frame: pl.DataFrame, weight: str) -> None:
+    """Raise QuestionnaireError unless a column of weights holds finite numbers, none negative and not all zero."""
+    if not weight:
+        return
+    if weight not in frame.columns:
+        raise QuestionnaireError(
+            f"there is no column of weights {weight!r}.", f"There are: {', '.join(frame.columns)}."
+        )
+    column = frame[weight]
+    if not column.dtype.is_numeric():
+        raise QuestionnaireError(f"the weights in {weight!r} are not numbers.")
+    values = column.cast(pl.Float64)
+    if values.null_count() or not values.is_finite().all():
+        raise QuestionnaireError(f"some weights in {weight!r} are missing or not finite.", "Give everybody a weight.")
+    if (values < 0).any() or not (values > 0).any():
+        raise QuestionnaireError(f"the weights in {weight!r} are negative, or all of them are zero.")
+
+
+def _frame(source: Any) -> pl.DataFrame:
+    if isinstance(source, People):
+        return source.frame
+    if isinstance(source, pl.DataFrame):
+        return source
+    if isinstance(source, Mapping):
+        return pl.DataFrame(dict(source))
+    if isinstance(source, (str, Path)):
+        return _read_file(Path(source))
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):
+        return pl.DataFrame({str(name): source[name].to_list() for name in source.columns})
+    raise QuestionnaireError(
+        f"respondents cannot be read from {type(source).__name__}.", "Give a file, a table or a population."
+    )
+
+
+def _read_file(path: Path) -> pl.DataFrame:
+    ending = path.suffix.lower()
+    if ending not in _READERS:
+        raise QuestionnaireError(f"{path} is no file of respondents.", f"Its name must end in {', '.join(_READERS)}.")
+    if not path.is_file():
+        raise QuestionnaireError(f"there is no file {path}.")
+    try:
+        if ending == ".csv":
+            return pl.read_csv(path, infer_schema_length=None)
+        return pl.read_parquet(path) if ending == ".parquet" else _read_statistical(path, ending)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+        raise QuestionnaireError(f"{path} could not be read: {error}.") from error
+
+
+def _read_statistical(path: Path, ending: str) -> pl.DataFrame:
+    """An SPSS or Stata file, with labels in place of codes."""
+    try:
+        import pyreadstat
+    except ImportError:
+        raise QuestionnaireError(
+            f"{path} needs the package pyreadstat.", "Install it with: pip install 'populace[survey]'"
+        ) from None
+    read = pyreadstat.read_dta if ending == ".dta" else pyreadstat.read_sav
+    try:
+        frame, meta = read(str(path), output_format="polars")
+    except pyreadstat.ReadstatError as error:
+        raise QuestionnaireError(f"{path} could not be read: {error}.") from error
+    labels = meta.variable_value_labels
+    table: pl.DataFrame = frame.with_columns(_labelled(frame[name], labels.get(name, {})) for name in frame.columns)
+    return table
+
+
+def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+    """A column with labels in place of codes; codes without a label stay, in digits, and whole numbers are whole."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+        if (column.drop_nulls() == column.drop_nulls().floor()).all():
+            column = column.cast(pl.Int64)
+    elif column.dtype == pl.String():
+        # These formats know no missing text, only an empty one.
+        column = column.replace("", None)
+    if not labels:
+        return column
+    texts = {_code_text(code): label for code, label in labels.items()}
+    return column.cast(pl.String).replace(texts)
+
+
+def _code_text(code: Any) -> str:
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

@@ -1,0 +1,137 @@
+"""Survey data: shares with intervals, weights, and files with labels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import populace as pc
+from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
+from populace.surveys import rake, read_respondents, write_results
+from populace.surveys.files import coded_table
+
+ITEMS = [
+    {"id": "tea", "type": "single", "text": "Do you like tea?", "options": ["yes", "no"]},
+    {"id": "kinds", "type": "multiple", "text": "Which?", "options": ["green", "black"]},
+    {"id": "cups", "type": "rating", "text": "How many?", "low": 1, "high": 3},
+    {"id": "why", "type": "text", "text": "Why?"},
+]
+PEOPLE = {"sex": ["f", "f", "f", "m"], "w": [1.0, 1.0, 1.0, 5.0]}
+
+
+def model() -> pc.Scripted:
+    """Women say yes, men no; everybody says 2."""
+
+    def reply(request: Any) -> Any:
+        woman = "sex: f" in request.messages[0][1]
+        if not request.options:
+            return "=1+1"
+        value = "2" if "2" in request.options else "yes" if woman else "no"
+        return {option: float(option == value) for option in request.options}
+
+    return pc.Scripted(reply)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> pc.SurveyResults:
+    survey = pc.Survey.read({"items": ITEMS})
+    return survey.ask(PEOPLE, model=model(), workspace=tmp_path, weight="w", keep="nothing")
+
+
+def test_shares_are_weighted_and_their_intervals_use_the_effective_size(results: pc.SurveyResults) -> None:
+    value, n, share, low, high = results.marginals("tea").row(0)[1:]
+    assert (value, n, share) == ("yes", 3, 3 / 8)
+    size = 8**2 / 28
+    z = 1.959963984540054
+    half = z * math.sqrt(share * (1 - share) / size + z * z / (4 * size**2)) / (1 + z * z / size)
+    assert high - low == pytest.approx(2 * half)
+
+
+def test_a_crosstab_has_the_shares_of_each_group(results: pc.SurveyResults) -> None:
+    table = results.crosstab("tea", "sex")
+    assert table.select("sex", "value", "n", "share").rows() == [
+        ("f", "yes", 3, 1.0),
+        ("f", "no", 0, 0.0),
+        ("m", "yes", 0, 0.0),
+        ("m", "no", 1, 1.0),
+    ]
+    assert (table["low"] >= 0).all()
+    assert (table["high"] <= 1).all()
+    text = results.crosstab_text("tea", "sex")
+    assert text.columns == ["variable", "value", "f (n = 3)", "m (n = 1)"]
+    with pytest.raises(UnknownNameError, match="sex"):
+        results.crosstab("tea", "sxe")
+
+
+def test_raking_meets_the_margins() -> None:
+    rng = np.random.default_rng(1)
+    people = pl.DataFrame({"sex": rng.choice(["f", "m"], 500, p=[0.7, 0.3]), "old": rng.choice(["y", "n"], 500)})
+    weights = rake(people, {"sex": {"f": 51, "m": 49}, "old": {"y": 0.3, "n": 0.7}})
+    weighted = people.with_columns(weights)
+    assert weights.mean() == pytest.approx(1)
+    for column, value, share in [("sex", "f", 0.51), ("old", "y", 0.3)]:
+        total = weighted.filter(pl.col(column) == value)["weight"].sum() / weighted["weight"].sum()
+        assert total == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("margins", "words"),
+    [
+        ({"sex": {"f": 0.5, "x": 0.5}}, "nobody has sex = 'x'"),
+        ({"sex": {"f": 1.0}}, "sex = 'm'"),
+        ({"sex": {"f": 0.5, "m": -0.5}}, "above 0"),
+        ({"region": {"n": 1.0}}, "'region'"),
+        ({}, "no margins"),
+        ({"sex": {"f": 0.9, "m": 0.1}, "work": {"yes": 0.1, "no": 0.9}}, "cannot all be met"),
+    ],
+)
+def test_margins_that_cannot_be_met_are_refused(margins: dict[str, dict[str, float]], words: str) -> None:
+    people = pl.DataFrame({"sex": ["f", "f", "m"], "work": ["yes", "yes", "no"]})
+    with pytest.raises(QuestionnaireError, match=words):
+        rake(people, margins)
+
+
+@pytest.mark.parametrize("weights", [[1.0, -1.0], [0.0, 0.0], [1.0, math.nan], [1.0, None], ["a", "b"]])
+def test_weights_that_are_no_weights_are_refused(tmp_path: Path, weights: list[Any]) -> None:
+    survey = pc.Survey.read({"items": ITEMS})
+    with pytest.raises(QuestionnaireError, match="weights"):
+        survey.ask({"id": [1, 2], "w": weights}, weight="w", model=model(), workspace=tmp_path, keep="nothing")
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_labels_survive_a_round_trip_through_spss_and_stata(
+    results: pc.SurveyResults, tmp_path: Path, ending: str
+) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed")
+    file = write_results(results, tmp_path / f"tea.{ending}")
+    read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
+    columns, meta = read(str(file), output_format="polars")
+    assert list(columns["tea"]) == [1, 1, 1, 2]
+    assert meta.column_names_to_labels["tea"] == "Do you like tea?"
+    assert meta.variable_value_labels["tea"] == {1: "yes", 2: "no"}
+    assert meta.variable_value_labels["kinds_1"] == {0: "no", 1: "yes"}
+    again = read_respondents(file)
+    assert again["tea"].to_list() == ["yes", "yes", "yes", "no"]
+    assert again["cups"].to_list() == [2, 2, 2, 2]
+
+
+def test_a_csv_file_holds_no_formula_and_parquet_holds_the_values(results: pc.SurveyResults, tmp_path: Path) -> None:
+    text = write_results(results, tmp_path / "tea.csv").read_text()
+    assert ",=1+1" not in text
+    assert pl.read_parquet(write_results(results, tmp_path / "tea.parquet")).equals(results.table)
+    with pytest.raises(UsageError, match="exists already"):
+        write_results(results, tmp_path / "tea.csv")
+    with pytest.raises(UsageError, match=r"\.sav"):
+        write_results(results, tmp_path / "tea.xlsx")
+
+
+def test_codes_follow_the_order_of_the_options(results: pc.SurveyResults) -> None:
+    table, labels, codes = coded_table(results)
+    assert table["tea"].to_list() == [1, 1, 1, 2]
+    assert labels["kinds_2"] == "Which? black"
+    assert codes["tea"] == {1: "yes", 2: "no"}
