@@ -33,7 +33,8 @@ def stop(journal: Journal) -> None:
 def add_resume_hint(error: PopulaceError, record: Record) -> None:
     """Let the error of a stopped run say how to go on with it; a run that is not kept cannot be resumed."""
     if isinstance(error, StoppedError) and error.hint is None and isinstance(record, Journal):
-        again = f"open_run({record.name!r}).resume(), or with: populace resume {for_shell(record.name)}"
+        command = command_text(Workspace.of(record).folder, "resume", record.name)
+        again = f"open_run({record.name!r}).resume(), or with: {command}"
         error.hint = f"Nothing that was paid for is lost. Continue with {again}"
 
 
