@@ -15,7 +15,9 @@ from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
 from populace.runs import charts
 from populace.runs.caveats import caveats
+from populace.runs.hours import hourly
 from populace.runs.overview import RunOverview, overview
+from populace.runs.purposes import invalid_by_purpose, invalid_text
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run, parameters_text
 
@@ -37,6 +39,7 @@ def run_document(run: RunReader) -> dict[str, Any]:
         "digest": run.digest,
         "usage": summary.usage.to_json(),
         "metrics": run.metrics,
+        "invalid_by_purpose": invalid_by_purpose(run),
         "warnings": summary.caveats,
     }
 
@@ -52,7 +55,8 @@ def show_run(run: RunReader) -> None:
     metrics = run.metrics
     if metrics.width > 1:
         out.print_line()
-        table(metrics)
+        rows = hourly(run, metrics)
+        table(rows, limit=40 if rows.height == metrics.height else 60)
         out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
@@ -84,6 +88,7 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
         ("decided by", who),
         ("seed", f"{regime.seed}, temperature {regime.temperature:g}"),
         ("answers", f"{summary.answers:,}: {summary.statuses_text}" if summary.answers else "none yet"),
+        *([("invalid", invalid_text(run))] if summary.invalid_share else []),
         ("calls", calls),
         ("time", duration(summary.seconds)),
     ]

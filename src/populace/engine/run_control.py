@@ -1,4 +1,4 @@
-"""Pause, continue or stop a run that is under way, from another process.
+"""Pause, continue or stop a run that is under way, from another process, and how to go on with one that stopped.
 
 The two processes share only the run folder: the process that writes a run holds its lock, and checks between two steps
 whether it should pause.
@@ -7,9 +7,9 @@ whether it should pause.
 import os
 import signal
 
-from populace.base.errors import UsageError
+from populace.base.errors import PopulaceError, StoppedError, UsageError
 from populace.base.foreign import for_shell
-from populace.journal import Journal
+from populace.journal import Journal, Record
 
 
 def pause(journal: Journal) -> None:
@@ -28,6 +28,13 @@ def stop(journal: Journal) -> None:
     """Stop the run as Ctrl-C does: calls under way are finished and stored, and it can be resumed."""
     writer = _under_way(journal, "stopped")
     os.kill(writer, signal.SIGINT)
+
+
+def add_resume_hint(error: PopulaceError, record: Record) -> None:
+    """Let the error of a stopped run say how to go on with it; a run that is not kept cannot be resumed."""
+    if isinstance(error, StoppedError) and error.hint is None and isinstance(record, Journal):
+        again = f"open_run({record.name!r}).resume(), or with: populace resume {for_shell(record.name)}"
+        error.hint = f"Nothing that was paid for is lost. Continue with {again}"
 
 
 def _under_way(journal: Journal, done: str) -> int:

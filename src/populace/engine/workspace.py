@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.documents import DocumentError, read_json
-from populace.base.errors import RunNotFoundError, UsageError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, UsageError, nearest
 from populace.base.modules import add_folder
 from populace.base.trust import TrustFile
 from populace.broker import CallStore
@@ -135,12 +135,17 @@ class Workspace:
         return name
 
     def open(self, name: str | Path) -> Journal:
-        """A run by its name, by the beginning of its name, or by its path; `last` is the newest."""
+        """A run by its name, by the beginning of its name, or by its path.
+
+        `last` is the newest run that is not a fork: a what-if, a multiverse or a fork does not take its place. Where
+        there are only forks, it is the newest of them.
+        """
         if Journal.is_run(Path(name)):
             return Journal(Path(name))
         names = self.names()
         if str(name) == "last" and names:
-            return Journal(max((self.runs / each for each in names), key=Manifest.stamp))
+            newest = sorted((self.runs / each for each in names), key=Manifest.stamp, reverse=True)
+            return Journal(next((folder for folder in newest if not _is_fork(folder)), newest[0]))
         return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
 
 
@@ -168,6 +173,14 @@ def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: 
     raise RunNotFoundError(
         f"there is no {kind} {name!r} in {parent}.", (f"Did you mean {guess!r}? " if guess else "") + hint
     )
+
+
+def _is_fork(folder: Path) -> bool:
+    try:
+        return Manifest.read(folder).parent is not None
+    except PopulaceError:
+        # Whoever opens it is told what is wrong with it.
+        return False
 
 
 def _run_names(folder: Path) -> list[str]:
