@@ -8,7 +8,7 @@ import os
 import signal
 
 from populace.base.errors import PopulaceError, StoppedError, UsageError
-from populace.base.foreign import for_shell
+from populace.engine.workspace import Workspace, command_text
 from populace.journal import Journal, Record
 
 
@@ -33,7 +33,8 @@ def stop(journal: Journal) -> None:
 def add_resume_hint(error: PopulaceError, record: Record) -> None:
     """Let the error of a stopped run say how to go on with it; a run that is not kept cannot be resumed."""
     if isinstance(error, StoppedError) and error.hint is None and isinstance(record, Journal):
-        again = f"open_run({record.name!r}).resume(), or with: populace resume {for_shell(record.name)}"
+        command = command_text(Workspace.of(record).folder, "resume", record.name)
+        again = f"open_run({record.name!r}).resume(), or with: {command}"
         error.hint = f"Nothing that was paid for is lost. Continue with {again}"
 
 
@@ -42,7 +43,7 @@ def _under_way(journal: Journal, done: str) -> int:
     if writer is None:
         raise UsageError(
             f"{journal.name} is not under way, so it cannot be {done}.",
-            f"`populace resume {for_shell(journal.name)}` goes on with it."
+            f"`{command_text(Workspace.of(journal).folder, 'resume', journal.name)}` goes on with it."
             if journal.manifest.status.state != "complete"
             else "It is complete.",
         )

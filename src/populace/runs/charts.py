@@ -65,12 +65,14 @@ def draw_run(run: RunReader, path: Path, chosen: Sequence[str] = ()) -> Path:
 
 
 def sparkline(values: pl.Series) -> str:
-    """A column of numbers as one line of blocks; empty values leave a gap.
+    """A column of numbers as one line of blocks; empty and endless values leave a gap.
 
     Example:
         >>> sparkline(pl.Series([0.0, 0.5, None, 1.0]))
         '▁▅ █'
     """
+    numbers = values.cast(pl.Float64)
+    values = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
     low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
