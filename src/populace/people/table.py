@@ -75,7 +75,7 @@ class People:
     def named(cls, count: int, *, seed: int | np.random.Generator = 0) -> Self:
         """`count` people with distinct names and the sex that each name suggests."""
         if count < 1:
-            raise PeopleError(f"a population needs at least one person, not {count}.")
+            raise PeopleError(f"a population needs at least one person, not {count}.", "Write: People.named(10)")
         rng = np.random.default_rng(seed)
         return cls(draw_names(count, rng))
 
@@ -90,10 +90,11 @@ class People:
         path = Path(path)
         if path.suffix.lower() not in (".csv", ".parquet"):
             raise PeopleError(
-                f"{path} is neither .csv nor .parquet.", "Convert it, or pass a polars DataFrame to People."
+                f"{path} is neither .csv nor .parquet.",
+                "Convert it, or read it with pandas: People(table).",
             )
         if not path.is_file():
-            raise PeopleError(f"there is no file {path}.")
+            raise PeopleError(f"there is no file {path}.", f"The current folder is {Path.cwd()}.")
         try:
             frame = pl.read_csv(path) if path.suffix.lower() == ".csv" else pl.read_parquet(path)
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -275,7 +276,7 @@ class People:
         """Add people with ids of their own; columns that they do not have are null for them."""
         self._refuse_selection("added to")
         if people.ids.dtype != self.ids.dtype:
-            raise PeopleError(f"column 'id' holds {self.ids.dtype}, the newcomers' {people.ids.dtype}.")
+            raise PeopleError(f"ids here are of type {self.ids.dtype}, those of the new people {people.ids.dtype}.")
         self._frame = with_valid_ids(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
         self._rows_changed = True
 
@@ -357,7 +358,10 @@ class People:
             try:
                 old, new = _common_dtype(old, new)
             except pl.exceptions.SchemaError as error:
-                raise PeopleError(f"column {column!r} holds {old.dtype}, the answers {new.dtype}.") from error
+                raise PeopleError(
+                    f"column {column!r} holds {old.dtype}, and the answers are {new.dtype}.",
+                    "Put the answers into a column of their own.",
+                ) from error
         return old.zip_with(new.is_null(), new).alias(column)
 
 
