@@ -174,7 +174,7 @@ class People:
         if self._selected:
             raise PeopleError(
                 f"column {column!r} was assigned to a selection, which would not reach the population.",
-                "Assign to the whole population; answers are matched by id: self.people[column] = answers.",
+                f'Assign to the whole population, where answers are matched by id: self.people["{column}"] = answers.',
             )
         self._refuse_outside_step()
         if column == "id":
@@ -217,6 +217,11 @@ class People:
         invalid = [who for who in values if not _fits(who, self.ids.dtype)] if isinstance(values, list) else []
         if invalid:
             raise PeopleError(f"there is no person with id {invalid[0]!r}.")
+        if len(values) == 1:
+            row = self.ids.index_of(values[0])
+            if row is None:
+                raise PeopleError(f"there is no person with id {values[0]!r}.")
+            return self._select(self._frame[row : row + 1])
         id_column = pl.Series("id", values, dtype=self.ids.dtype)
         if id_column.n_unique() != id_column.len():
             raise PeopleError(f"id {id_column.filter(id_column.is_duplicated())[0]!r} was taken twice.")

@@ -80,7 +80,10 @@ class Answers:
                 raise _NoAttributeError(
                     f"answers have no {name!r}; their values have.", f"Write: answers.values.{name}"
                 )
-            raise AttributeError(f"'Answers' object has no attribute {name!r}")
+            if name.startswith("_"):
+                raise AttributeError(name)
+            hint = "The values are answers.values, or answers.one if one person was asked."
+            raise _NoAttributeError(f"answers have no {name!r}.", hint)
 
     def __repr__(self) -> str:
         return f"<{plural(len(self), 'answer')} to {self.question.text!r}: {self.valid.sum()} valid>"
