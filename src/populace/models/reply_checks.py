@@ -22,7 +22,7 @@ ROUNDING = 0.01
 """How far probabilities that are rounded by an engine may add up to more than 1."""
 _MAX_LOGPROB = math.log1p(ROUNDING)
 _FINISHES = frozenset(get_args(Finish))
-_TOKEN_BYTES = re.compile(rb"[A-Za-z ]{1,3}|.", re.DOTALL)
+_TOKEN_BYTES = re.compile(rb"[A-Za-z ]{1,2}|.", re.DOTALL)
 _MESSAGE_TOKENS = 8
 """What the template of a chat adds to each message, at most."""
 Tokeniser = Callable[[Sequence[str]], Sequence[int] | None]
@@ -230,12 +230,12 @@ def _object(value: Any, what: str) -> dict[str, Any]:
 def estimate_tokens(text: str) -> int:
     """How many tokens a text has at most, roughly, for a model whose tokeniser is not available.
 
-    One for every three letters or spaces, rounded up, and one for every other byte: digits, punctuation and letters
+    One for every two letters or spaces, rounded up, and one for every other byte: digits, punctuation and letters
     beyond ASCII can need as many.
 
     Example:
         >>> estimate_tokens("Which shirt?"), estimate_tokens("日本")
-        (5, 6)
+        (7, 6)
     """
     return len(_TOKEN_BYTES.findall(text.encode(errors="replace")))
 
