@@ -163,7 +163,8 @@ def new_command(name: str, community: bool) -> None:
         }
     else:
         raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
-    path.write_text(text, encoding="utf-8")
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
     report_json({"file": str(path)})
     out.print_line(f"Wrote {path}: {what}. Next:")
     for line, why in steps.items():
