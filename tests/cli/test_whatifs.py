@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from populace.base.errors import UsageError
 from populace.cli import cli
+from populace.engine.workspace import Workspace
 from populace.scenarios.forum import ForumDesign
 from support.forums import SMALL
 
@@ -61,6 +62,20 @@ def test_multiverse_compares_violations_where_a_judge_is_named(run: str) -> None
 
 def test_new_writes_a_design_that_can_be_run(tmp_path: Path) -> None:
     assert "populace run forum --design mine.yaml" in call("new", "mine", "--community")
-    assert ForumDesign.read(tmp_path / "mine.yaml").posts == 10
+    design = ForumDesign.read(tmp_path / "mine.yaml")
+    assert (design.name, design.trolls, design.moderators) == ("The Long Bed", 2, 1)
     with pytest.raises(UsageError, match="exists already"):
         call("new", "mine", "--community")
+
+
+def test_a_what_if_does_not_take_the_place_of_the_last_run(run: str, tmp_path: Path) -> None:
+    call("whatif", "last", "--post", "1", "--say", "Bees are boring.")
+    call("multiverse", "last", "--n", "1")
+    assert len(Workspace(tmp_path).names()) == 3
+    assert Workspace(tmp_path).open("last").folder.name == run
+
+
+def test_a_reply_that_cannot_be_read_is_reported(run: str) -> None:
+    shown = call("whatif", run, "--post", "1", "--as", "a troll", "--model", "scripted:support.forums:silent")
+    assert "could not be read and" in shown
+    assert "missing from the forum" in shown

@@ -89,10 +89,22 @@ def test_the_page_refers_to_nothing_outside_itself() -> None:
 def test_the_page_says_that_it_is_generated_and_what_was_not() -> None:
     community = with_texts(["by the model", "by hand"], origin=pl.Series(["model", "hand"]))
     html = render_page(community)
-    assert "a language model wrote the text" in html
+    assert "a script wrote the text" in html
     assert html.count('data-written-by="hand"') == 1
     assert html.count("written by hand") == 1
     assert "do not fill a live platform with it" in html
+
+
+def test_the_page_names_no_login_and_no_server() -> None:
+    community = with_texts(["plain"])
+    manifest = community.run.manifest
+    manifest.environment["author"] = "ann@lab-7"
+    manifest.regimes[-1] = manifest.regime.model_copy(update={"model": "http://10.1.2.3:8000/v1#llama-3"})
+    html = render_page(community)
+    assert "ann@lab-7" not in html
+    assert "10.1.2.3" not in html
+    assert "llama-3" in html
+    assert "a language model wrote the text" in html
 
 
 def test_the_filter_hides_behind_a_click_and_changes_nothing() -> None:

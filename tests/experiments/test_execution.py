@@ -71,19 +71,14 @@ def test_runs_that_an_experiment_keeps_share_the_call_store_of_the_workspace(tmp
 
 
 @pytest.mark.slow
-def test_two_processes_make_the_same_table_as_one(tmp_path: Path) -> None:
-    one = experiment(replicates=6).run(workers=1, workspace=tmp_path / "one")
-    two = experiment(replicates=6).run(workers=2, workspace=tmp_path / "two")
-    assert two.runs.equals(one.runs)
+def test_two_processes_make_the_same_table_as_one_and_share_one_call_store(tmp_path: Path) -> None:
+    one = experiment(keep="calls", replicates=6).run(workers=1, workspace=tmp_path / "one")
+    two = experiment(keep="calls", replicates=6, stop={"max_calls": 500}).run(workers=2)
+    assert two.failures.height == 0
+    assert two.runs.drop("calls", "reused", "tokens").equals(one.runs.drop("calls", "reused", "tokens"))
     assert two.digest == one.digest
-
-
-@pytest.mark.slow
-def test_processes_share_one_call_store(tmp_path: Path) -> None:
-    made = experiment(keep="calls", replicates=6).run(workers=2)
-    assert made.failures.height == 0
-    assert len(Workspace(tmp_path).store()) <= made.runs["calls"].sum()
-    again = experiment(keep="calls", replicates=6, outcomes=["share_blue"]).run(workers=2)
+    assert len(Workspace(tmp_path).store()) == one.runs["calls"].sum() <= two.runs["calls"].sum()
+    again = experiment(keep="calls", replicates=6, outcomes=["share_blue"]).run(workers=1)
     assert again.runs["calls"].sum() == 0
 
 
@@ -238,7 +233,7 @@ EXPERIMENT = {
     "factors": {"wording": ["Yesterday {blue} wore blue.", "It rains, and {blue} wore blue."]},
     "parameters": {"people_count": 3, "days": 2},
     "model": "scripted:support.models:varied",
-    "replicates": 100,
+    "replicates": 60,
     "outcomes": ["share_blue"],
 }
 
@@ -246,26 +241,26 @@ EXPERIMENT = {
 @pytest.mark.slow
 def test_an_experiment_that_is_killed_ends_with_the_same_table_and_repeats_no_finished_run(tmp_path: Path) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(EXPERIMENT))
-    command = [sys.executable, "-m", "populace", "experiment", "many.yaml", "--workers", "2"]
+    command = [sys.executable, "-m", "populace", "experiment", "many.yaml", "--workers", "2", "--trust"]
     variables = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, TESTS])}
     with subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 120
-        while len(list(tmp_path.glob("experiments/*/rows/*"))) == 0 or len(_rows(tmp_path)) < 60:
+        while len(list(tmp_path.glob("experiments/*/rows/*"))) == 0 or len(_rows(tmp_path)) < 20:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
-    time.sleep(1.0)
-    finished = _rows(tmp_path)
-    assert 60 <= len(finished) < 200
     time.sleep(0.5)
+    finished = _rows(tmp_path)
+    assert 20 <= len(finished) < 120
+    time.sleep(0.3)
     assert _rows(tmp_path) == finished, "a worker went on after its parent was killed"
-    resumed = Experiment(**EXPERIMENT).run(workers=2)
+    resumed = Experiment(**EXPERIMENT).run(workers=1)
     assert resumed.state == "complete"
     rows = _rows(tmp_path)
     # A row holds the seconds that its run took, so a run that is repeated has another row.
     assert all(rows.count(row) == 1 for row in finished)
-    assert len({(row["arm"], row["replicate"]) for row in rows}) == len(rows) == 200
-    whole = Experiment(**EXPERIMENT).run(workers=2, workspace=tmp_path / "whole")
+    assert len({(row["arm"], row["replicate"]) for row in rows}) == len(rows) == 120
+    whole = Experiment(**EXPERIMENT).run(workers=1, workspace=tmp_path / "whole")
     assert resumed.runs.equals(whole.runs)
 
 

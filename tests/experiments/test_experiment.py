@@ -102,7 +102,7 @@ def test_more_replicates_are_the_same_experiment_and_other_outcomes_are_not() ->
         ({"outcomes": [{"metrik": "share_blue"}]}, UnknownNameError, "Did you mean 'metric'"),
         ({"design": "ful"}, ParameterError, "design"),
         ({"outcomes": ["share_bleu"]}, UnknownNameError, "Did you mean 'share_blue'"),
-        ({"outcomes": []}, ParameterError, "outcomes"),
+        ({"outcomes": []}, ParameterError, "at least one outcome"),
         ({"factors": {"counts": [True]}}, UsageError, "counts has one level, so nothing varies"),
         ({"factors": {"counts": [True, True]}}, UsageError, "has the level True twice"),
         ({"factors": {"count": [True, False]}}, UnknownNameError, "Did you mean 'counts'"),

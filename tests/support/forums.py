@@ -40,6 +40,11 @@ def scripted_reply(request: Request) -> dict[str, float] | str:
     )
 
 
+def silent(request: Request) -> str:
+    """Nothing that could be a post."""
+    return "<br>"
+
+
 def writer() -> Scripted:
     return Scripted(scripted_reply, spec="scripted:writer")
 

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from populace import simulate
 from populace.base.errors import UnknownNameError
 from populace.broker import Price
+from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
+from populace.scenarios.party import Party
 from populace.tools.estimate import estimate
 from support.models import Counting
 
@@ -24,3 +28,19 @@ def test_an_estimate_is_a_range_that_holds_for_a_real_run() -> None:
 def test_a_string_that_names_no_model_is_refused_before_a_trial_runs():
     with pytest.raises(UnknownNameError, match="Did you mean openai:gpt-4o"):
         estimate(Norms(workers=5, days=2), model="gpt-4o")
+
+
+def test_a_long_run_is_estimated_from_its_first_steps_within_seconds() -> None:
+    began = time.monotonic()
+    cost = estimate(Party(), seeds=3)
+    assert time.monotonic() - began < 8  # on a busy machine; a trial of all steps takes far longer
+    assert cost.trial_steps is None or 0 < cost.trial_steps < 258
+    assert cost.calls.low < 962 < cost.calls.high  # what the scripted cast takes
+    assert cost.calls.low < 617 < cost.calls.high  # what the embedded model took
+
+
+def test_the_embedder_of_a_run_is_not_loaded_for_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "populace.models.embedders.MiniLM.__init__", lambda *args, **settings: pytest.fail("MiniLM was opened")
+    )
+    assert estimate(Discussion(), seeds=1).decisions.low > 0

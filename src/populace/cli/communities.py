@@ -21,6 +21,7 @@ from populace.cli.options import (
     current_workspace,
     model_option,
     option,
+    recorded_model,
     run_argument,
 )
 from populace.cli.output import as_json, bold, dim, out, report_json, row_table, table, warn
@@ -36,6 +37,7 @@ from populace.community.terminal import thread_lines
 from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
 from populace.models import open_embedder
+from populace.questions import VALID
 from populace.runs.reader import RunReader
 from populace.statistics import Agreement
 
@@ -66,8 +68,8 @@ def reply_options(command: CommandT) -> CommandT:
 
 def fork_settings(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     """The options as settings of a fork, once the model that it needs is there."""
-    regime = run.manifest.regime
-    fetch_missing_models((options["model"] or regime.model) if regime.decider == "model" else "")
+    if run.manifest.regime.decider == "model":
+        fetch_missing_models(recorded_model(run, options["model"]))
     return options | {"observer": RunDisplay()}
 
 
@@ -76,6 +78,21 @@ def thread_posts(run: RunReader, post: int) -> pl.DataFrame:
     posts = run.history("posts").filter(pl.col("thread") == find_post(run, post)["thread"])
     names = run.people().frame.select(author="id", name="name")
     return posts.join(names, on="author", how="left", maintain_order="left")
+
+
+def invalid_notes(run: RunReader) -> list[str]:
+    """Which answers after the fork of a run were invalid, as sentences; none where all were valid."""
+    at = run.manifest.parent.at if run.manifest.parent else 0
+    answers = run.answers().filter(pl.col("step") >= at, ~pl.col("status").cast(pl.String).is_in(list(VALID)))
+    counts = answers.group_by("purpose", maintain_order=True).len().iter_rows()
+    lost = {"opening": ("thread", "threads"), "reply": ("reply", "replies")}
+    notes = []
+    for purpose, count in counts:
+        one, many = lost.get(purpose, ("answer", "answers"))
+        what = f"{count:,} {one if count == 1 else many}" + ("" if purpose in lost else f" to “{purpose}”")
+        missing = f"{'is' if count == 1 else 'are'} missing from the forum" if purpose in lost else "changed nothing"
+        notes.append(f"{what} could not be read and {missing}.")
+    return notes
 
 
 def show_changed_thread(run: RunReader, post: int) -> None:
@@ -104,8 +121,12 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
         raise UsageError("nobody is named who answers.", 'Give --as "a troll", --person NAME or --say "an answer".')
     changed = what_if(run, post, **fork_settings(run, options))
     thread = find_post(changed, post)["thread"]
-    report_json({"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)})
+    notes = invalid_notes(changed)
+    report_json(
+        {"run": changed.name, "parent": run.name, "thread": thread, "posts": thread_posts(changed, post)}, notes
+    )
     show_changed_thread(changed, post)
+    warn(*notes)
     out.print_line("\n  ", dim("the thread before:"), f"  {command_line('show', run.name, '--thread', str(thread))}")
     out.print_line("  ", dim("the thread now:"), f"     {command_line('show', changed.name, '--thread', str(thread))}")
 
@@ -127,6 +148,7 @@ def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None
     if post is not None:
         for each in runs:
             show_changed_thread(each, post)
+            warn(*invalid_notes(each))
             out.print_line()
     table(comparison, f"{run.name} and what else could have happened")
     out.print_line(

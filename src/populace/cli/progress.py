@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 from rich.console import Group
 from rich.live import Live
@@ -13,6 +14,7 @@ from populace.base.foreign import for_terminal
 from populace.base.formatting import duration, percent, plural
 from populace.broker import money_text
 from populace.cli.output import Terminal, err
+from populace.engine.scenario import Scenario
 from populace.engine.simulation import Observer, Simulation
 from populace.models import Artifact, HubFile, model_traits
 from populace.models.artifacts import fetch_together
@@ -20,6 +22,8 @@ from populace.runs.reader import invalid_share
 
 SECONDS_BETWEEN_LINES = 10.0
 """How often progress is a line where there is no terminal."""
+FEW_STEPS = 20
+"""A run with at most so many steps prints a line for each of them."""
 
 
 def new_bar(description: str, console: Terminal = err, *, total: int | None = None, completed: int = 0) -> Progress:
@@ -44,6 +48,8 @@ class RunDisplay(Observer):
         self._live: Live | None = None
         self._began = self._first_step = time.monotonic()
         self._last_line = 0.0
+        self._last_hour: datetime | None = None
+        self._planned = 0
         self._replayed = 0
         self.run_name = ""
         """The name of the run, once it began: a command that stops says how to go on with it."""
@@ -78,9 +84,7 @@ class RunDisplay(Observer):
             self._live = self._bar = None
 
     def _show(self, simulation: Simulation, *, between: bool = False) -> None:
-        verb = "replaying" if simulation.replaying else "step"
-        number = simulation.step + 1 if between else simulation.step
-        where = f"{verb} {number}" + (f" of {simulation.planned}" if simulation.planned else "")
+        where = self._where(simulation)
         if self._bar is not None:
             done = simulation.step + self._share_of_step(simulation) if between else simulation.step
             self._bar.update(
@@ -92,10 +96,34 @@ class RunDisplay(Observer):
             )
             return
         now = time.monotonic()
-        few = simulation.planned is not None and simulation.planned <= 20
-        if (few and not between) or now - self._last_line > SECONDS_BETWEEN_LINES:
+        is_due = now - self._last_line > SECONDS_BETWEEN_LINES
+        if not between:
+            few = simulation.planned is not None and simulation.planned <= FEW_STEPS
+            is_due = few or (self._is_new_hour(simulation) if self._has_hours(simulation) else is_due)
+        state = self._state(simulation)
+        if is_due and state:
             self._last_line = now
-            self._console.print_line(f"{where}  {self._state(simulation)}")
+            self._console.print_line(f"{where}  {state}")
+
+    def _where(self, simulation: Simulation) -> str:
+        """The step, how many there will be, and the simulated time where many steps make an hour."""
+        number = simulation.step_under_way
+        where = f"replaying {number}" if simulation.replaying else f"step {number}" if number else "setting up"
+        if simulation.planned and number:
+            # A scenario with a rule to stop says only how many steps there can be at most, and that may fall.
+            most = "at most " if type(simulation.scenario).stop is not Scenario.stop else ""
+            self._planned = min(self._planned or simulation.planned, simulation.planned) if most else simulation.planned
+            where += f" of {most}{max(self._planned, number)}"
+        return f"{where} · {simulation.scenario.now:%H:%M}" if number and self._has_hours(simulation) else where
+
+    def _has_hours(self, simulation: Simulation) -> bool:
+        """Whether progress is shown hour by hour: a long run with several steps in an hour of simulated time."""
+        return simulation.scenario.tick < timedelta(hours=1) and (simulation.planned or 0) > FEW_STEPS
+
+    def _is_new_hour(self, simulation: Simulation) -> bool:
+        hour = simulation.scenario.now.replace(minute=0, second=0)
+        is_new, self._last_hour = hour != self._last_hour, hour
+        return is_new
 
     def _state(self, simulation: Simulation) -> str:
         usage = simulation.broker.usage
@@ -107,7 +135,8 @@ class RunDisplay(Observer):
             parts.append(f"{percent(usage.reused_share)} reused")
         if usage.cost:
             parts.append(f"cost {money_text(usage.cost)}")
-        parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
+        if simulation.statuses.total():
+            parts.append(f"{percent(invalid_share(simulation.statuses))} invalid")
         left = self._seconds_left(simulation)
         if left is not None:
             parts.append(f"{duration(left)} left")

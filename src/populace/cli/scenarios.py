@@ -1,6 +1,7 @@
 """Commands about scenarios before they run: list, describe, begin, estimate and probe."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import click
 import polars as pl
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, StorageError, UsageError
 from populace.base.foreign import for_shell
 from populace.base.foreign_columns import csv_table
 from populace.base.formatting import duration, plural
@@ -68,7 +69,13 @@ def scenarios_command(scenario: str | None) -> None:
 
 def _show_scenario(name: str, document: dict[str, Any], parameters: list[Parameter]) -> None:
     out.print_line(bold(document["title"]), f"  {document['summary']}")
-    facts([("metrics", ", ".join(document["chart"])), ("card", document["card"] or "none")])
+    facts(
+        [
+            ("metrics", ", ".join(document["metrics"])),
+            ("chart", ", ".join(document["chart"])),
+            ("card", document["card"] or "none"),
+        ]
+    )
     rows = [(each.name, _form(each), _default(each), each.help) for each in parameters]
     out.print_line()
     row_table(["parameter", "form", "default", "meaning"], rows, limit=200)
@@ -104,7 +111,10 @@ def report_estimate(scenario: Scenario, model: str) -> None:
     document = {name: [each.low, each.high] if each else None for name, each in ranges.items()}
     report_json(document | {"model": model, "currency": currency()})
     title = type(scenario).title()
-    out.print_line(bold(title), f" on {model}, estimated from {plural(result.runs, 'trial run')} on random answers")
+    trials = f"{plural(result.runs, 'trial run')} on random answers"
+    if result.trial_steps is not None:
+        trials = f"the first {result.trial_steps} of {result.steps} steps of {trials}; the rest is extrapolated"
+    out.print_line(bold(title), f" on {model}, estimated from {trials}")
     no_time = "unknown: no call of this model is in the call store yet"
     rows = {
         "decisions": _span(result.decisions),
@@ -139,18 +149,30 @@ def new_command(name: str, community: bool) -> None:
     if community:
         from populace.scenarios.forum import shipped_designs
 
-        text = shipped_designs()["repair-bench"].read_text(encoding="utf-8")
-        what, steps = "a community to change", {f"populace run forum --design {for_shell(path)}": ""}
+        text = shipped_designs()["shared-garden"].read_text(encoding="utf-8")
+        what = "the design of a community, people who share a garden, for you to change"
+        steps = {
+            f"populace run forum --design {for_shell(path)} --model scripted:cast": "at once, written by a script",
+            f"populace run forum --design {for_shell(path)}": "on the embedded model",
+        }
     elif path.stem.replace("-", "_").isidentifier():
         text, what = scenario_file(path.stem), "a scenario that runs"
         steps = {
-            f"populace run {for_shell(path)} --model scripted:uniform": "at once, on random answers",
+            f"populace run {for_shell(path)} --model scripted:cast": "at once, with answers of a script",
             f"populace run {for_shell(path)}": "on the embedded model",
             f"populace doctor {for_shell(path)}": "check that it repeats",
         }
     else:
-        raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
-    path.write_text(text, encoding="utf-8")
+        valid = re.sub(r"\W+", "_", path.stem).strip("_").lstrip("0123456789_") or "town"
+        raise UsageError(
+            f"{path.stem!r} cannot be the name of a scenario.",
+            f"A name begins with a letter and holds letters, digits and underscores: populace new {valid}",
+        )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        hint = f"Go to a folder that you may write to, or name one: populace new FOLDER/{path.name}"
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", hint) from error
     report_json({"file": str(path)})
     out.print_line(f"Wrote {path}: {what}. Next:")
     for line, why in steps.items():

@@ -8,14 +8,16 @@ import polars as pl
 from populace.base.errors import PopulaceError, StorageError, UntrustedCodeError, UsageError
 from populace.base.formatting import duration, percent, plural
 from populace.broker import cost_text
-from populace.cli.options import command_line
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
+from populace.engine.workspace import Workspace, command_text
 from populace.runs import charts
 from populace.runs.caveats import caveats
+from populace.runs.hours import hourly
 from populace.runs.overview import RunOverview, overview
+from populace.runs.purposes import invalid_by_purpose, invalid_text
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run, parameters_text
 
@@ -37,6 +39,9 @@ def run_document(run: RunReader) -> dict[str, Any]:
         "digest": run.digest,
         "usage": summary.usage.to_json(),
         "metrics": run.metrics,
+        "damage": summary.damage or None,
+        "bound": summary.bound,
+        "invalid_by_purpose": invalid_by_purpose(run),
         "warnings": summary.caveats,
     }
 
@@ -48,11 +53,14 @@ def show_run(run: RunReader) -> None:
     reason = summary.reason or f"{plural(summary.steps, 'step')} so far"
     out.print_line(bold(run.name), f"  {summary.state}: {reason}")
     facts(_rows(run, summary))
-    warn(*summary.caveats)
+    warn(*([summary.damage] if summary.damage else []), *summary.caveats)
+    if not summary.bound:
+        out.print_line("  ", dim("The end of this journal is not bound: it was written before ends were recorded."))
     metrics = run.metrics
     if metrics.width > 1:
         out.print_line()
-        table(metrics)
+        rows = hourly(run, metrics)
+        table(rows, limit=40 if rows.height == metrics.height else 60)
         out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
@@ -84,6 +92,7 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
         ("decided by", who),
         ("seed", f"{regime.seed}, temperature {regime.temperature:g}"),
         ("answers", f"{summary.answers:,}: {summary.statuses_text}" if summary.answers else "none yet"),
+        *([("invalid", invalid_text(run))] if summary.invalid_share else []),
         ("calls", calls),
         ("time", duration(summary.seconds)),
     ]
@@ -144,8 +153,9 @@ def show_finished_run(run: Run, chart: bool) -> None:
         out.print_line("  ", dim(path.stem), f"  {path}")
     people = run.people()
     who = people["name"][0] if "name" in people else people.ids[0]
-    example = command_line("show", run.name, "--step", "1", "--person", str(who))
-    out.print_line("  ", dim("open a decision:"), f"  {example}")
+    if run.steps[-1]:
+        example = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", "1", "--person", str(who))
+        out.print_line("  ", dim("open a decision:"), f"  {example}")
 
 
 def _pictures(run: Run) -> tuple[Path | None, list[Path], list[str]]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import plural
+from populace.models import ModelTraits, model_traits
 from populace.people import People
 from populace.runs.reader import RunReader
 from populace.scenarios.forum.design import ForumDesign
@@ -78,6 +79,13 @@ class Community:
             other.__dict__.pop(name, None)
         other.at = at
         return other
+
+    @property
+    def writer(self) -> str:
+        """What wrote the text: a language model, or a script in its place."""
+        regimes = [regime for regime in self.run.manifest.regimes if regime.decider == "model"]
+        scripted = [model_traits(regime.model, ModelTraits()).scripted for regime in regimes]
+        return "a script" if scripted and all(scripted) else "a language model"
 
     @functools.cached_property
     def design(self) -> ForumDesign:

@@ -68,6 +68,7 @@ def render_page(
             violations=dict(violations.group_by("rule").agg(pl.col("post").n_unique()).iter_rows()),
             judges=sorted(set(verdicts["judge"].to_list())),
             facts=_facts(community),
+            writer=community.writer,
             profiles=_profiles(community),
             responsible_use=RESPONSIBLE_USE,
         )
@@ -172,8 +173,22 @@ def _facts(community: Community) -> dict[str, object]:
         "posts": posts.height,
         "removed": int((posts["status"] == "removed").sum()),
         "run": run.name,
-        "model": decider_text(regime.decider, regime.model),
+        "model": decider_text(regime.decider, public_model_name(regime.model)),
         "seed": regime.seed,
-        "made by": run.manifest.environment.get("author", "unknown"),
         "made on": run.manifest.created[:10],
     }
+
+
+def public_model_name(spec: str) -> str:
+    """The name of a model without what is private about it: the address of a server, the folder of a file.
+
+    Example:
+        >>> public_model_name("http://10.0.0.7:8000/v1#llama-3"), public_model_name("embedded:/home/ann/small.gguf")
+        ('llama-3', 'embedded:small.gguf')
+        >>> public_model_name("http://10.0.0.7:8000/v1"), public_model_name("scripted:cast")
+        ('a model on a server', 'scripted:cast')
+    """
+    if "://" in spec:
+        return spec.partition("#")[2] or "a model on a server"
+    kind, colon, path = spec.partition(":")
+    return f"{kind}{colon}{path.replace(chr(92), '/').rsplit('/', 1)[-1]}" if kind == "embedded" else spec

@@ -28,7 +28,9 @@ def thread_lines(community: Community, thread: Thread, *, width: int = 88, focus
     counts += f", {removed} removed" if removed else ""
     lines = [
         Text.assemble((for_terminal(thread.title) or f"Thread {thread.number}", "bold")),
-        Text(f"{for_terminal(community.design.name)} · {counts} · text by a model, not by people", style="dim"),
+        Text(
+            f"{for_terminal(community.design.name)} · {counts} · text by {community.writer}, not by people", style="dim"
+        ),
     ]
     acts = community.acts_by_post()
     for post in thread.posts.to_dicts():

@@ -86,7 +86,9 @@ class _ScoredRows:
         self._none = (0.0,) * len(question.words)
         orders = set(rows.arrangements)
         self._options = {order: _option_texts(question, order, rows.mode) for order in orders}
-        self._owners = {order: token_owner(question.words, order, rows.mode) for order in orders}
+        self._owners = {
+            order: token_owner(question.words, order, rows.mode, question.has_whole_tokens) for order in orders
+        }
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
@@ -116,13 +118,12 @@ class _ScoredRows:
                 self.completion_tokens.append(outcome.completion_tokens)
                 if code is None:
                     distribution, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
-                    if mass < NO_MASS and is_refusal(outcome.text):
-                        code = _REFUSED
-                if code is None:
-                    self.probabilities.append(distribution)
-                    self.masses.append(mass)
-                    self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
-                    continue
+                    if mass >= NO_MASS or not is_refusal(outcome.text):
+                        self.probabilities.append(distribution)
+                        self.masses.append(mass)
+                        self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
+                        continue
+                    code = _REFUSED
             self.probabilities.append(self._none)
             self.masses.append(math.nan)
             self.status.append(code or _OK)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.documents import DocumentError, read_json
-from populace.base.errors import RunNotFoundError, UsageError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, StorageError, UsageError, nearest
+from populace.base.foreign import for_line
 from populace.base.modules import add_folder
 from populace.base.trust import TrustFile
 from populace.broker import CallStore
@@ -135,13 +137,52 @@ class Workspace:
         return name
 
     def open(self, name: str | Path) -> Journal:
-        """A run by its name, by the beginning of its name, or by its path; `last` is the newest."""
+        """A run by its name, by the beginning of its name, or by its path; of an experiment as EXPERIMENT/RUN.
+
+        `last` is the newest run that is not a fork: a what-if, a multiverse or a fork does not take its place. Where
+        there are only forks, it is the newest of them.
+        """
         if Journal.is_run(Path(name)):
             return Journal(Path(name))
+        experiment, slash, run = str(name).partition("/")
+        if slash and run and (folder := self._experiment(experiment)) is not None:
+            return self._open_in(folder, run)
         names = self.names()
         if str(name) == "last" and names:
-            return Journal(max((self.runs / each for each in names), key=Manifest.stamp))
+            newest = sorted((self.runs / each for each in names), key=_last_written, reverse=True)
+            return Journal(next((folder for folder in newest if not _is_fork(folder)), newest[0]))
         return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
+
+    def _experiment(self, name: str) -> Path | None:
+        """The folder of the experiment of this name, or of the only one whose name begins so; None without one."""
+        folders = [each.parent for each in self.experiments.glob("*/manifest.json")]
+        fitting = [each for each in folders if each.name == name] or [
+            each for each in folders if name and each.name.startswith(name)
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+    @staticmethod
+    def _open_in(experiment: Path, run: str) -> Journal:
+        """A run that an experiment keeps."""
+        runs, names = experiment / "runs", _run_names(experiment / "runs")
+        if not names:
+            raise RunNotFoundError(
+                f"the experiment {experiment.name} keeps no run folders.",
+                "Run it again with --keep run: runs whose replies are in the call store cost nothing.",
+            )
+        hint = f"`populace experiment --runs {experiment.name}` shows them."
+        return Journal(find_folder(runs, run, names, "run", hint))
+
+
+def command_text(folder: Path, *words: str) -> str:
+    """A command that can be typed as it stands: with `--workspace` where that is not the default.
+
+    Example:
+        >>> command_text(Path("elsewhere"), "resume", "norms-1a2b")
+        'populace resume norms-1a2b --workspace elsewhere'
+    """
+    where = [] if folder.resolve() == Workspace().folder.resolve() else ["--workspace", str(folder)]
+    return shlex.join(["populace", *map(for_line, words), *where])
 
 
 def trusted_for(record: Record) -> TrustFile:
@@ -170,5 +211,26 @@ def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: 
     )
 
 
+def _last_written(folder: Path) -> tuple[int, int, int]:
+    try:
+        return Manifest.stamp(folder)
+    except OSError:
+        return (0, 0, 0)
+
+
+def _is_fork(folder: Path) -> bool:
+    try:
+        return Manifest.read(folder).parent is not None
+    except PopulaceError:
+        # Whoever opens it is told what is wrong with it.
+        return False
+
+
 def _run_names(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.iterdir() if Journal.is_run(entry)) if folder.is_dir() else []
+    """Everything in a folder of runs that is not hidden, readable or not."""
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read: {error.strerror or error}.") from error

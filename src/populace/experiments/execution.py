@@ -1,19 +1,35 @@
 """Execution of an experiment: the remaining runs, in several processes, until the stop rule holds."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.base.formatting import plural
-from populace.broker import CallSettings, money_text
 from populace.experiments.arms import Arm
+from populace.experiments.budget import ExperimentBudget
 from populace.experiments.folder import ExperimentFolder, RunRow
 from populace.experiments.plan import ExperimentPlan, Keep
 from populace.experiments.pool import WorkerPool
 from populace.experiments.results import Results
-from populace.experiments.worker import INTERRUPTED, RunJob
+from populace.experiments.worker import RunJob
+from populace.journal import StopKind
 from populace.models import model_traits
+
+
+class Ending(NamedTuple):
+    """How an experiment ended.
+
+    Attributes:
+        state: Whether it is complete.
+        reason: Why it ended, in words.
+        kind: Why it stopped early, as the kind of the stop; None where it is complete.
+    """
+
+    state: Literal["complete", "stopped"]
+    reason: str
+    kind: StopKind | None = None
 
 
 class ExperimentObserver:
@@ -66,75 +82,69 @@ class ReplicateRounds:
         self.experiment, self.arms, self.folder, self.pool, self.observer = experiment, arms, folder, pool, observer
         rows = folder.rows()
         self.finished = {key for key, row in rows.items() if not (retry and row["status"] == "failed")}
-        self.calls, self.money = 0, 0.0
-        self._count(rows.values())
+        self.without_folder = {
+            key for key, row in rows.items() if pool.keep == "run" and row["status"] == "complete" and not row["run"]
+        }
+        self.budget = ExperimentBudget(experiment.stop, folder.path)
+        self.budget.count(rows.values())
 
-    def to_the_end(self) -> tuple[str, str]:
-        """Run until the stop rule holds; returns the state and the reason."""
+    def to_the_end(self) -> Ending:
+        """Run until the stop rule holds, or until something stops it."""
         stop, replicates = self.experiment.stop, self.experiment.replicates
         total = replicates * len(self.arms)
         finished = sum(replicate < replicates for _, replicate in self.finished)
         self.observer.on_start(self.experiment, self.folder.path, total, finished)
         while True:
             self.folder.write(replicates=replicates)
-            stop_reason = self._run(replicates)
-            if stop_reason:
-                return "stopped", stop_reason
+            early_stop = self._run(replicates)
+            if early_stop is not None:
+                return early_stop
             if stop.width is None:
-                return "complete", f"done: {plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}"
+                return Ending("complete", f"done: {plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}")
             widest = self._widest()
             if widest <= stop.width:
-                return "complete", f"the widest interval is {widest:.3g} after {plural(replicates, 'replicate')}"
+                return Ending(
+                    "complete", f"the widest interval is {widest:.3g} after {plural(replicates, 'replicate')}"
+                )
             if replicates >= stop.most:
-                return "complete", f"the widest interval is still {widest:.3g} after the most replicates allowed"
+                return Ending(
+                    "complete", f"the widest interval is still {widest:.3g} after the most replicates allowed"
+                )
             replicates = min(replicates + stop.batch, stop.most)
 
-    def _run(self, replicates: int) -> str:
-        """Run the remaining runs of so many replicates; returns why it stopped early, else an empty text."""
+    def _run(self, replicates: int) -> Ending | None:
+        """Run the remaining runs of so many replicates; returns why it stopped early, if it did."""
         jobs, total = self._jobs(replicates), replicates * len(self.arms)
         if not jobs:
-            return ""
-        for batch in self.pool.run(jobs, self._limits):
-            self.finished |= {(row["arm"], row["replicate"]) for row in batch.rows}
-            self._count(batch.rows)
-            self.observer.on_progress(batch.rows, total)
-            if batch.stopped == INTERRUPTED:
-                raise InterruptedRunError(INTERRUPTED)
-            if batch.stopped:
-                return batch.stopped
-        return self._spent()
-
-    def _count(self, rows: Iterable[RunRow]) -> None:
-        for row in rows:
-            self.calls += row.get("calls", 0)
-            self.money += row.get("cost", 0.0)
-
-    def _limits(self) -> CallSettings | None:
-        """The remaining budget; None if it is spent."""
-        stop = self.experiment.stop
-        if self._spent():
             return None
-        return CallSettings(
-            max_calls=None if stop.max_calls is None else stop.max_calls - self.calls,
-            max_money=None if stop.max_money is None else stop.max_money - self.money,
-        )
-
-    def _spent(self) -> str:
-        stop = self.experiment.stop
-        if stop.max_calls is not None and self.calls >= stop.max_calls:
-            return f"the budget of {plural(stop.max_calls, 'call')} is reached"
-        if stop.max_money is not None and self.money >= stop.max_money:
-            return f"the budget of {money_text(stop.max_money, 2)} is reached"
-        return ""
+        for batch in self.pool.run(jobs, self.budget):
+            ended = {(row["arm"], row["replicate"]) for row in batch.rows}
+            self.finished |= ended
+            self.without_folder -= ended
+            self.budget.count(batch.rows)
+            self.observer.on_progress(batch.rows, total)
+            if batch.stop is not None:
+                if batch.stop.kind == "interrupted":
+                    raise InterruptedRunError(batch.stop.reason)
+                if batch.stop.kind != "budget":
+                    self.pool.halt()
+                return Ending("stopped", self.budget.reason() or batch.stop.reason, batch.stop.kind)
+        spent = self.budget.reason()
+        return Ending("stopped", spent, "budget") if spent and self._jobs(replicates) else None
 
     def _jobs(self, replicates: int) -> list[RunJob]:
         """The remaining jobs, ordered by replicate, so that arms have equal size if it stops early."""
         jobs = []
         for replicate in range(replicates):
-            left = tuple(arm for arm in range(len(self.arms)) if (arm, replicate) not in self.finished)
-            groups = [left] if left and self.experiment.fork_at else [(arm,) for arm in left]
-            jobs += [RunJob(replicate, arms) for arms in groups]
+            left = [arm for arm in range(len(self.arms)) if (arm, replicate) not in self.finished]
+            jobs += [RunJob(replicate, arms) for arms in self._groups(left)]
+            repeated = [arm for arm in range(len(self.arms)) if (arm, replicate) in self.without_folder]
+            jobs += [RunJob(replicate, arms, repeated=True) for arms in self._groups(repeated)]
         return jobs
+
+    def _groups(self, arms: list[int]) -> list[tuple[int, ...]]:
+        """Arms that are run together: all of them if they share a history, else each alone."""
+        return [tuple(arms)] if arms and self.experiment.fork_at else [(arm,) for arm in arms]
 
     def _widest(self) -> float:
         """The widest interval among the effects on the primary outcome."""

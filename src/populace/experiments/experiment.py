@@ -13,7 +13,6 @@ from populace.experiments.plan import ExperimentPlan
 from populace.experiments.pool import WorkerPool
 from populace.experiments.rehearsal import check_experiment
 from populace.experiments.results import Results
-from populace.experiments.worker import INTERRUPTED
 
 
 class Experiment(ExperimentPlan):
@@ -60,14 +59,14 @@ class Experiment(ExperimentPlan):
         with folder.locked():
             # The arms of a folder that was there before are written anew: workers run what they read there.
             data = [arm.model_dump(mode="json") for arm in arms]
-            folder.write(state="running", reason="", experiment=self.data(), arms=data)
+            folder.write(state="running", reason="", stop=None, experiment=self.data(), arms=data)
             pool = WorkerPool(folder, place.folder, default_keep(self, arms), workers or default_workers(self, arms))
             progress = observer or ExperimentObserver()
             try:
-                state, reason = ReplicateRounds(self, arms, folder, pool, retry, progress).to_the_end()
+                ending = ReplicateRounds(self, arms, folder, pool, retry, progress).to_the_end()
             except (KeyboardInterrupt, InterruptedRunError):
                 pool.halt()
-                folder.write(state="stopped", reason=INTERRUPTED)
+                folder.write(state="stopped", reason="interrupted", stop="interrupted")
                 raise InterruptedRunError(
                     f"the experiment {folder.path.name} was interrupted.",
                     "Runs that ended are kept; start it again in the same way and it goes on.",
@@ -75,5 +74,5 @@ class Experiment(ExperimentPlan):
             finally:
                 pool.close()
                 progress.on_end()
-            folder.write(state=state, reason=reason)
+            folder.write(state=ending.state, reason=ending.reason, stop=ending.kind)
         return Results(folder)

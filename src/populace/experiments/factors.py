@@ -7,11 +7,11 @@ from typing import Any
 
 import pydantic
 
-from populace.base.errors import UnknownNameError, UsageError
+from populace.base.errors import InterventionError, UnknownNameError, UsageError
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import SETTINGS, Level
 from populace.journal import DECIDERS
-from populace.journal.interventions import read_interventions
+from populace.journal.interventions import Intervention, read_interventions
 from populace.models import open_model
 from populace.prompting.variation import Variation
 
@@ -154,6 +154,11 @@ def plain_interventions(interventions: Any) -> list[dict[str, Any]]:
     if interventions is None:
         return []
     items = interventions if isinstance(interventions, list | tuple) else [interventions]
+    wrong = next((each for each in items if not isinstance(each, Mapping | Intervention)), None)
+    if wrong is not None:
+        raise InterventionError(
+            f"{wrong!r} is no intervention.", 'Write it as data, such as {kind: announce, at: 2, text: "A notice."}.'
+        )
     plain = [each if isinstance(each, Mapping) else each.model_dump(mode="json") for each in items]
     return [each.model_dump(mode="json") for each in read_interventions(plain)]
 

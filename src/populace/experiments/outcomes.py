@@ -39,6 +39,8 @@ class Outcome(pydantic.BaseModel):
         over: In place of a step: over all steps after the beginning.
         direction: The expected direction; it changes no result.
         primary: Whether it is the primary outcome, which a stop by precision uses.
+        share: Whether it is a share, whose intervals lie between 0 and 1. Where it is not said, `answer` is one, and
+            so is any other outcome whose values all lie between 0 and 1.
 
     Example:
         >>> Outcome.read("mean(share_blue)").over
@@ -58,6 +60,7 @@ class Outcome(pydantic.BaseModel):
     over: Over | None = None
     direction: Literal["up", "down"] | None = None
     primary: bool = False
+    share: bool | None = None
 
     @pydantic.model_validator(mode="after")
     def _check_source(self) -> Outcome:
@@ -98,6 +101,11 @@ class Outcome(pydantic.BaseModel):
         if at is not None:
             raise UsageError(f"the outcome {text!r} is both at a step and over the steps.")
         return cls.model_validate({"metric": match["inner"].strip(), "over": match["over"]})
+
+    @property
+    def is_share(self) -> bool | None:
+        """Whether it is a share; None where that shows only in its values."""
+        return True if self.share is None and self.answer is not None else self.share
 
     def check(self, scenario: type[Scenario]) -> None:
         """Raise an error if no run of the scenario can produce it."""

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import BeforeValidator
 
-from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
@@ -19,6 +18,7 @@ from populace.experiments.code import plan_code, require_trust
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
+from populace.experiments.plan_file import add_line, read_plan_file
 from populace.journal import DECIDERS, RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
@@ -56,11 +56,15 @@ class StoppingRule(pydantic.BaseModel):
 
 def _read_outcomes(outcomes: Any) -> Any:
     items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
+    if not isinstance(items, list | tuple):
+        raise ValueError("outcomes are a list, such as [share_blue, mean(share_blue)]")
     return [Outcome.read(each) if isinstance(each, str) else each for each in items]
 
 
 def _read_factors(factors: Any) -> Any:
-    return {name: Factor.read(str(name), levels) for name, levels in dict(factors).items()}
+    if not isinstance(factors, Mapping):
+        raise ValueError("factors are a mapping from names to levels, such as {initial_share: [0.3, 0.7]}")
+    return {str(name): Factor.read(str(name), levels) for name, levels in factors.items()}
 
 
 def _read_scenario(scenario: Any) -> Any:
@@ -137,15 +141,8 @@ class ExperimentPlan(RunSettings):
             UntrustedCodeError: The file names code that is not trusted; nothing was imported.
         """
         path = Path(path)
-        try:
-            data = read_yaml(path)
-        except OSError as error:
-            raise UsageError(f"the experiment {path} cannot be read: {error.strerror}.") from error
-        except DocumentError as error:
-            raise UsageError(f"{path} cannot be read: {error}.") from error
-        if not isinstance(data, dict):
-            raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
-        data = {"name": path.stem} | {str(key): value for key, value in data.items()}
+        data, text = read_plan_file(path)
+        data = {"name": path.stem} | data
         scenario = data.get("scenario")
         if isinstance(scenario, str) and ".py" in scenario and "\0" not in scenario:
             file = path.parent / scenario.partition(".py")[0]
@@ -155,11 +152,19 @@ class ExperimentPlan(RunSettings):
         if trust:
             trusted.remember(list(plan_code(data)))
         require_trust(data, trusted, str(path))
-        return cls(**data)
+        try:
+            return cls(**data)
+        except UsageError as error:
+            add_line(error, path, text)
+            raise
 
     def data(self) -> dict[str, Any]:
         """The experiment as plain data, from which it can be made again."""
         data = self.model_dump(mode="json", exclude={"factors"})
+        for outcome in data["outcomes"]:
+            if outcome["share"] is None:
+                # Left out where it is not said, so that experiments of earlier versions keep their label.
+                del outcome["share"]
         return data | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
 
     def arms(self) -> list[Arm]:
@@ -263,6 +268,8 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     part = parts.get(first["loc"][0]) if first["type"] == "extra_forbidden" else None
     if part is not None:
         return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)
+    if first["type"] == "too_short":
+        return ParameterError(f"an experiment needs at least one {where.removesuffix('s')}.")
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return ParameterError(

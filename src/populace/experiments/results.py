@@ -131,16 +131,29 @@ class Results:
 
     @property
     def digest(self) -> str:
-        """One hash for the whole table of runs: equal experiments have equal digests."""
-        return hashlib.blake2b(self.runs.write_json().encode(), digest_size=16).hexdigest()
+        """One hash for the table of runs without what they spent: equal experiments have equal digests.
+
+        Which of several runs pays for a reply that they share depends on the order in which they ask.
+        """
+        results = self.runs.drop("calls", "reused", "tokens", "cost", "run")
+        return hashlib.blake2b(results.write_json().encode(), digest_size=16).hexdigest()
 
     def outcome(self, name: str | None = None, *, level: float = 0.95) -> pl.DataFrame:
-        """An outcome in every arm: mean with its t interval, spread, n, seeds, share of failed runs.
+        """An outcome in every arm: mean with its interval, spread, n, seeds, share of failed runs.
 
-        Assumes that the mean over replicates is about normal, as it is from some twenty replicates on.
+        The interval is that of Student's t, and of a share Wilson's with the effective number of trials, which stays
+        between 0 and 1 (see `mean_share`). An outcome is a share if it is declared as one, and otherwise if all its
+        values lie between 0 and 1. Assumes that replicates are independent of each other.
         """
         name = self._outcome(name)
-        return arm_means(self._numeric(name), name, [arm.name for arm in self._arms], level)
+        return arm_means(self._numeric(name), name, [arm.name for arm in self._arms], level, self.is_share(name))
+
+    def is_share(self, name: str | None = None) -> bool:
+        """Whether an outcome is a share: as declared, or else because all its values lie between 0 and 1."""
+        name = self._outcome(name)
+        declared = next(each.is_share for each in self.experiment.outcomes if each.name == name)
+        inside = self.runs[name].dtype != pl.String and bool(self.runs[name].drop_nulls().is_between(0, 1).all())
+        return inside and declared is not False
 
     def effects(
         self,
@@ -301,5 +314,11 @@ class Results:
         if self.runs[name].dtype == pl.String:
             raise UsageError(
                 f"the outcome {name!r} is a text, which has no mean.", f"See results.probabilities({name!r})."
+            )
+        infinite = int(self.runs[name].is_infinite().sum())
+        if infinite:
+            raise UsageError(
+                f"the outcome {name!r} is infinite in {infinite} of {self.runs.height} runs, so it has no mean.",
+                "Measure something finite, or let the metric be None where there is nothing to measure.",
             )
         return self.runs

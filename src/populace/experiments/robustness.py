@@ -267,9 +267,9 @@ def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
 
 
 def _direction(row: Mapping[str, Any], level: float) -> int:
-    """+1 or -1 for a significant effect, else 0."""
+    """+1 or -1 for a significant effect, or for one that is the same in every replicate and has no p; else 0."""
     p = row["p_adjusted"]
-    certain = row["effect"] != 0 and (math.isnan(p) or p < 1 - level)
+    certain = row["effect"] != 0 and (p is None or p < 1 - level)
     return int(math.copysign(1, row["effect"])) if certain else 0
 
 

@@ -1,5 +1,6 @@
 """Tables of runs, arms and comparisons between them."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from populace.base.errors import UsageError
 from populace.experiments.arms import Arm
 from populace.experiments.folder import RunRow
 from populace.experiments.plan import ExperimentPlan
-from populace.statistics import adjust, difference, mean, replicates_for_effect, replicates_for_width
+from populace.statistics import adjust, difference, mean, mean_share, replicates_for_effect, replicates_for_width
 
 _RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("steps", "decisions", "calls", "reused", "tokens"), pl.Int64)
 _RUN_COLUMNS["cost"] = pl.Float64
@@ -51,18 +52,21 @@ def sample_description(runs: pl.DataFrame) -> dict[str, Any]:
     return {"failed": failed, "seeds": runs["seed"].unique(maintain_order=True).to_list()}
 
 
-def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float) -> pl.DataFrame:
-    """Mean, interval and spread of an outcome in every arm."""
+def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float, share: bool) -> pl.DataFrame:
+    """Mean, interval and spread of an outcome in every arm; the interval of a share lies between 0 and 1."""
     rows = []
+    by_arm = runs.partition_by("arm", as_dict=True)
     for arm in arms:
-        mine = runs.filter(pl.col("arm") == arm)
+        mine = by_arm.get((arm,), runs.clear())
         values = mine[outcome].drop_nulls()
         row: dict[str, Any] = {"arm": arm, "mean": values.mean(), "low": None, "high": None, "sd": values.std()}
+        method = None
         if values.len() > 1:
-            estimate = mean(values, level)
-            row |= {"low": estimate.low, "high": estimate.high}
-        rows.append(row | {"n": values.len()} | sample_description(mine))
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64))
+            estimate = (mean_share if share else mean)(values, level)
+            row, method = row | {"low": estimate.low, "high": estimate.high}, estimate.method
+        rows.append(row | {"n": values.len(), "method": method} | sample_description(mine))
+    schema: Any = dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64) | {"method": pl.String}
+    return _finite(pl.DataFrame(rows, schema_overrides=schema))
 
 
 def effects_table(
@@ -107,7 +111,8 @@ def effects_table(
     effects = effects.with_columns(p_adjusted=pl.Series(adjust(effects["p"], correction)))
     samples = [sample_description(runs.filter(pl.col(by).is_in([each, baseline]))) for each in others]
     names = pl.DataFrame({by: others, "baseline": baseline})
-    return pl.concat([names, effects.select(*_EFFECT_COLUMNS, "method"), pl.DataFrame(samples)], how="horizontal")
+    columns = _finite(effects.select(*_EFFECT_COLUMNS, "method"))
+    return pl.concat([names, columns, pl.DataFrame(samples)], how="horizontal")
 
 
 def precision_table(
@@ -139,6 +144,12 @@ def precision_table(
     return pl.DataFrame(rows, schema_overrides={"sd": pl.Float64, "needed": pl.Int64})
 
 
+def _finite(table: pl.DataFrame) -> pl.DataFrame:
+    """A table with nothing in the place of figures that do not exist, such as the p of an effect without variation."""
+    floats = [name for name, dtype in table.schema.items() if dtype.is_float()]
+    return table.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats)
+
+
 def _wide(runs: pl.DataFrame, outcome: str, by: str) -> pl.DataFrame:
     """A row for each replicate and a column for each arm or level."""
     return runs.pivot(on=by, index="replicate", values=outcome).sort("replicate")
@@ -153,5 +164,8 @@ def _levels(factor: str, arms: Sequence[Arm]) -> pl.Series:
 
 def _outcome(name: str, rows: Sequence[RunRow]) -> pl.Series:
     values = [row.get("outcomes", {}).get(name) for row in rows]
-    text = any(isinstance(value, str) for value in values)
-    return pl.Series(name, values, dtype=pl.String if text else pl.Float64)
+    values = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
+    if any(isinstance(value, str) for value in values):
+        texts = [value if value is None or isinstance(value, str) else f"{value:g}" for value in values]
+        return pl.Series(name, texts, dtype=pl.String)
+    return pl.Series(name, values, dtype=pl.Float64)

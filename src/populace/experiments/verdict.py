@@ -58,15 +58,19 @@ def _pairs(frame: pl.DataFrame, outcome: str, by: str, names: Sequence[str]) -> 
 
 
 def _effect_fields(effect: Effect) -> dict[str, Any]:
-    """An effect as columns; p is 0 for a difference without any variation, which has none."""
-    estimate, p = effect.estimate, 0.0 if math.isnan(effect.p) else effect.p
+    """An effect as columns; a difference without any variation has no p."""
+    estimate, p = effect.estimate, None if math.isnan(effect.p) else effect.p
     return {"effect": estimate.value, "low": estimate.low, "high": estimate.high, "p": p, "n": effect.n}
 
 
-def _adjusted(rows: list[dict[str, Any]], level: float) -> Iterator[tuple[dict[str, Any], float, bool]]:
-    """Each row with its p value, corrected for the number of rows, and whether its effect is significant."""
-    for row, p in zip(rows, adjust([row["p"] for row in rows]) if rows else (), strict=True):
-        yield row, float(p), bool(p < 1 - level and row["effect"] != 0)
+def _adjusted(rows: list[dict[str, Any]], level: float) -> Iterator[tuple[dict[str, Any], float | None, bool]]:
+    """Each row with its p value, corrected for the number of rows, and whether its effect is significant.
+
+    A difference without any variation counts as a comparison, is significant, and has no p.
+    """
+    raw = [0.0 if row["p"] is None else row["p"] for row in rows]
+    for row, p in zip(rows, adjust(raw) if rows else (), strict=True):
+        yield row, None if row["p"] is None else float(p), bool(p < 1 - level and row["effect"] != 0)
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,9 @@ def asking_shifts(
                 effect = difference(means.filter(pl.col(name) == other)[outcome], base, paired=False, level=level)
                 rows.append({"part": part, "way": str(other), "versus": str(first)} | _effect_fields(effect))
     table = pl.DataFrame(rows, schema=dict.fromkeys(("part", "way", "versus"), pl.String) | _EFFECT_SCHEMA)
-    return table.with_columns(p_adjusted=pl.Series(adjust(table["p"]), dtype=pl.Float64)) if rows else table
+    return (
+        table.with_columns(p_adjusted=pl.Series(adjust(table["p"]), dtype=pl.Float64).fill_nan(None)) if rows else table
+    )
 
 
 @dataclass(frozen=True)

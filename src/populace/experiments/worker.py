@@ -1,5 +1,7 @@
 """A worker: executes runs of an experiment one after the other, in this process or in one of a pool."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil
@@ -7,14 +9,22 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from populace.base.errors import InterruptedRunError, ModelError, PopulaceError, StoppedError
+from populace.base.errors import (
+    BudgetError,
+    CallStoreError,
+    InterruptedRunError,
+    ModelError,
+    PopulaceError,
+    StoppedError,
+    StorageError,
+)
 from populace.broker import CallSettings
 from populace.engine.run import Run, simulate
 from populace.engine.simulation import Observer, Simulation
@@ -24,58 +34,58 @@ from populace.experiments.evidence import is_witness, run_evidence
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
 from populace.experiments.plan import Keep
 from populace.experiments.rehearsal import early_interventions
-from populace.models import Model, ReplyOrFailure, Request, model_traits, open_model
+from populace.experiments.shared_model import SharedModel
+from populace.experiments.spending import RunKey, Spending, SpendingWriter, abandoned_spending
+from populace.journal import Journal, Stop, StopKind
+from populace.models import model_traits, open_model
 from populace.runs.reader import RunReader
 
 
 class RunJob(NamedTuple):
-    """A replicate of one arm, or of several that share a history."""
+    """A replicate of one arm, or of several that share a history.
+
+    Attributes:
+        replicate: The number of the replicate.
+        arms: The numbers of the arms.
+        again: Whether it was begun before and abandoned.
+        repeated: Whether its runs have rows already, and are repeated only to keep their folders.
+    """
 
     replicate: int
     arms: tuple[int, ...]
+    again: bool = False
+    repeated: bool = False
+
+    @property
+    def keys(self) -> list[RunKey]:
+        """The arm and the replicate of each run."""
+        return [(arm, self.replicate) for arm in self.arms]
+
+
+class EarlyStop(NamedTuple):
+    """Why runs ended before they were complete.
+
+    Attributes:
+        kind: The kind of the stop, as in the manifest of a run.
+        reason: The reason in words.
+    """
+
+    kind: StopKind
+    reason: str
 
 
 class BatchResult(NamedTuple):
     """The rows of some jobs, and why they stopped early, if they did."""
 
     rows: list[RunRow]
-    stopped: str = ""
+    stop: EarlyStop | None = None
 
 
-INTERRUPTED = "interrupted"
 SPENT = ("decisions", "calls", "reused", "tokens", "cost")
 """What a run used, as fields of its row."""
 
-
-class SharedModel(Model):
-    """An embedded model that many runs of one process share; closing it after a run leaves it loaded.
-
-    Args:
-        model: The model, not started yet.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.spec, self.traits = model.spec, model.traits
-        self.capabilities = model.capabilities
-
-    async def start(self, facts: Mapping[str, Any] | None = None) -> None:
-        """Load the model, the first time only."""
-        await self._model.start(facts)
-        self.fingerprint = self._model.fingerprint
-        self.capabilities = self._model.capabilities
-        self.notes, self.facts = self._model.notes, self._model.facts
-
-    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
-        """The replies of the model."""
-        self._model.halted = self.halted
-        async for lot in self._model.replies(requests):
-            self._model.halted = self.halted
-            yield lot
-
-    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
-        """The first token of each text, by the model's tokeniser."""
-        return self._model.first_tokens(texts)
+OUTSIDE = (StoppedError, ModelError, StorageError, CallStoreError)
+"""Errors that do not lie in a run: it is abandoned and has no row, and the experiment stops and can be continued."""
 
 
 class Worker:
@@ -92,94 +102,141 @@ class Worker:
         experiment_folder = ExperimentFolder.open(folder)
         self.experiment, self.arms = experiment_folder.experiment, experiment_folder.arms
         self.folder, self.workspace, self.keep = folder, Workspace(workspace), keep
-        self._kept_runs = Workspace(folder, store=self.workspace.calls_file)
         self.should_stop = should_stop
         self.lines = RowWriter(folder)
+        self.spending = SpendingWriter(folder)
+        self._earlier = abandoned_spending(folder)
+        self._limits = CallSettings()
+        self._spent = Spending()
         self._models: dict[str, SharedModel] = {}
 
     def run(self, jobs: Sequence[RunJob], limits: CallSettings | None = None) -> BatchResult:
-        """Execute the runs of some jobs; a failed run gives a row too."""
+        """Execute the runs of some jobs, which may spend so much together; a failed run gives a row too."""
         rows: list[RunRow] = []
         make = self._forked_rows if self.experiment.fork_at else self._simulated_rows
+        self._limits, self._spent = limits or CallSettings(), Spending()
         try:
             for job in jobs:
                 if self.should_stop():
-                    return BatchResult(rows, INTERRUPTED)
-                for row in make(job, limits):
-                    self.lines.write(row)
+                    return BatchResult(rows, EarlyStop("interrupted", "interrupted"))
+                if job.again:
+                    self._earlier = abandoned_spending(self.folder)
+                for row in make(job):
+                    self.lines.write(row | {"repeated": True} if job.repeated else row)
                     rows.append(row)
-        except InterruptedRunError:
-            return BatchResult(rows, INTERRUPTED)
-        except (StoppedError, ModelError) as error:
-            return BatchResult(rows, error.what.rstrip("."))
+                    if row["status"] == "complete":
+                        self.spending.settle()
+                    else:
+                        self.spending.abandon()
+        except OUTSIDE as error:
+            self.spending.abandon()
+            return BatchResult(rows, EarlyStop(_kind(error), error.what.rstrip(".")))
         finally:
             self.lines.flush()
         return BatchResult(rows)
 
     def close(self) -> None:
-        """Close the file of rows; models are closed with the process."""
+        """Close the files; models are closed with the process."""
         self.lines.close()
+        self.spending.close()
 
-    def _simulated_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
+    def _simulated_rows(self, job: RunJob) -> Iterator[RunRow]:
         for arm in (self.arms[number] for number in job.arms):
-            yield self._row(arm, job.replicate, partial(self._simulate, arm, job.replicate, limits))
+            observer = self._begin(arm.number, job.replicate)
+            with self._place(job.replicate) as place:
+                yield self._row(
+                    arm, job.replicate, observer, partial(self._simulate, arm, job.replicate, place, observer)
+                )
 
-    def _simulate(self, arm: Arm, replicate: int, limits: CallSettings | None) -> RunReader:
+    def _simulate(self, arm: Arm, replicate: int, place: Workspace, observer: _RunObserver) -> RunReader:
         seed = self.experiment.seed_of(replicate, arm)
-        place = self._kept_runs if self.keep == "run" else self.workspace
-        settings = self._settings(arm, limits) | {"observer": _StopObserver(self.should_stop)}
-        return simulate(arm.build(), seed=seed, workspace=place, keep=self.keep, **settings)
+        run = simulate(
+            arm.build(), seed=seed, workspace=place, keep=self.keep, observer=observer, **self._settings(arm)
+        )
+        if self.keep == "run":
+            return self._keep(run, run_name(arm.number, replicate))
+        return run
 
-    def _settings(self, arm: Arm, limits: CallSettings | None) -> dict[str, Any]:
+    def _begin(self, arm: int, replicate: int) -> _RunObserver:
+        """Begin the record of what a run spends."""
+        self.spending.begin((arm, replicate))
+        return _RunObserver(self.should_stop, self._count_spending)
+
+    def _count_spending(self, new: Spending, so_far: Spending) -> None:
+        self._spent = self._spent.plus(new)
+        self.spending.count(so_far)
+
+    def _settings(self, arm: Arm) -> dict[str, Any]:
         """What `simulate` takes of an arm and of the limits."""
-        values = limits.model_dump(exclude_defaults=True) if limits is not None else {}
-        return arm.settings() | {"model": self._model(arm)} | values
+        limits: dict[str, Any] = {}
+        for name, spent in (("max_calls", self._spent.calls), ("max_money", self._spent.cost)):
+            allowed = getattr(self._limits, name)
+            if allowed is not None:
+                if spent >= allowed:
+                    raise BudgetError(name.removeprefix("max_"), allowed, spent)
+                limits[name] = allowed - spent
+        return arm.settings() | {"model": self._model(arm)} | limits
 
-    def _forked_rows(self, job: RunJob, limits: CallSettings | None) -> Iterator[RunRow]:
+    def _forked_rows(self, job: RunJob) -> Iterator[RunRow]:
         """Run the shared history once, then fork every arm; the cost of the history is counted with the first arm."""
-        with self._fork_workspace(job.replicate) as place:
+        with self._place(job.replicate) as place:
             trunk: list[Run] = []
             for arm in (self.arms[number] for number in job.arms):
-                shared = not trunk
+                observer = self._begin(arm.number, job.replicate)
 
-                def fork(arm: Arm = arm) -> RunReader:
+                def fork(arm: Arm = arm, observer: _RunObserver = observer) -> RunReader:
                     if not trunk:
-                        trunk.append(self._trunk(job.replicate, place, limits))
-                    return self._fork(trunk[0], arm, limits)
+                        trunk.append(self._trunk(job.replicate, place, observer))
+                        if arm.number:
+                            # The row of the first arm holds the cost of the history already.
+                            self.spending.abandon()
+                            observer.before = Spending()
+                    return self._fork(trunk[0], arm, job.replicate, observer)
 
-                row = self._row(arm, job.replicate, fork)
-                if shared and trunk and row["status"] == "complete":
-                    spent = trunk[0].usage()
-                    for name in SPENT:
-                        row[name] += getattr(spent, name)
-                yield row
+                yield self._row(arm, job.replicate, observer, fork, None if arm.number else trunk)
 
-    def _trunk(self, replicate: int, place: Workspace, limits: CallSettings | None) -> Run:
+    def _trunk(self, replicate: int, place: Workspace, observer: _RunObserver) -> Run:
         """The shared history: the first arm with its early interventions only, up to the step before the fork."""
         arm, fork_at = self.arms[0], self.experiment.fork_at or 1
-        settings = self._settings(arm, limits) | {"interventions": early_interventions(arm, fork_at)}
-        observer = _StopObserver(self.should_stop, until=fork_at - 1)
+        settings = self._settings(arm) | {"interventions": early_interventions(arm, fork_at)}
+        observer.until = fork_at - 1
         seed = self.experiment.seed_of(replicate, arm)
         try:
-            return simulate(arm.build(), seed=seed, workspace=place, keep="run", observer=observer, **settings)
+            run = simulate(arm.build(), seed=seed, workspace=place, keep="run", observer=observer, **settings)
         except InterruptedRunError:
             if not observer.reached:
                 raise
-            return Run.open(place.runs / observer.name)
+            run = Run.open(place.runs / observer.name)
+        observer.until = None
+        return self._keep(run, f"history-replicate{replicate}") if self.keep == "run" else run
 
-    def _fork(self, trunk: Run, arm: Arm, limits: CallSettings | None) -> Run:
+    def _fork(self, trunk: Run, arm: Arm, replicate: int, observer: _RunObserver) -> Run:
         fork_at = self.experiment.fork_at or 1
         before = self.arms[0].parameters
         changed = {name: value for name, value in arm.parameters.items() if value != before[name]}
         late = [each for each in arm.interventions if each not in early_interventions(arm, fork_at)]
-        settings = self._settings(arm, limits) | {"interventions": late}
-        return trunk.fork(fork_at, parameters=changed, observer=_StopObserver(self.should_stop), **settings)
+        settings = self._settings(arm) | {"interventions": late}
+        run = trunk.fork(fork_at, parameters=changed, observer=observer, **settings)
+        return self._keep(run, run_name(arm.number, replicate)) if self.keep == "run" else run
+
+    def _keep(self, run: Run, name: str) -> Run:
+        """Move a run that ended to its place among the runs of the experiment."""
+        target = self.folder / "runs" / name
+        target.parent.mkdir(exist_ok=True)
+        if target.exists():
+            # The folder of an attempt that was killed before its row was written.
+            shutil.rmtree(target)
+        journal = Journal(run.folder)
+        journal.manifest.run = name
+        journal.set_status()
+        os.rename(journal.folder, target)
+        return Run.open(target)
 
     @contextlib.contextmanager
-    def _fork_workspace(self, replicate: int) -> Iterator[Workspace]:
-        """A workspace for the shared history and its forks, which need folders; removed unless runs are kept."""
-        if self.keep == "run":
-            yield self._kept_runs
+    def _place(self, replicate: int) -> Iterator[Workspace]:
+        """A workspace for runs under way, removed afterwards; a run that is kept is moved out of it as it ends."""
+        if self.keep != "run" and not self.experiment.fork_at:
+            yield self.workspace
         elif self.keep == "nothing":
             with tempfile.TemporaryDirectory() as folder:
                 yield Workspace(folder)
@@ -199,23 +256,51 @@ class Worker:
             self._models[arm.model] = SharedModel(open_model(arm.model))
         return self._models[arm.model]
 
-    def _row(self, arm: Arm, replicate: int, execute: Callable[[], RunReader]) -> RunRow:
+    def _row(
+        self,
+        arm: Arm,
+        replicate: int,
+        observer: _RunObserver,
+        execute: Callable[[], RunReader],
+        shared: Sequence[Run] | None = None,
+    ) -> RunRow:
+        """The row of a run; what `shared` runs cost is counted with it."""
         started = time.monotonic()
         seed = self.experiment.seed_of(replicate, arm)
         row: RunRow = {"arm": arm.number, "replicate": replicate, "seed": seed, "status": "complete", "failure": ""}
         try:
             run = execute()
-            usage = run.usage()
+            usages = [each.usage() for each in (run, *(shared or ()))]
             outcomes = {outcome.name: outcome.of(run) for outcome in self.experiment.outcomes}
             row |= {"outcomes": outcomes, "answers": dict(run.statuses), "steps": run.steps[-1]}
-            row |= {name: getattr(usage, name) for name in SPENT}
+            row |= {name: sum(getattr(usage, name) for usage in usages) for name in SPENT}
+            row |= self._with_earlier(row)
             row["run"] = run.name if self.keep == "run" else ""
             row |= run_evidence(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
-        except (StoppedError, ModelError):
-            raise  # A budget or a service that failed says nothing about this run: it is run again.
+        except OUTSIDE:
+            raise
         except Exception as error:  # noqa: BLE001 - one failed run must never stop the others; its text is its row.
-            row |= failure_fields(error)
+            row |= failure_fields(error) | observer.before._asdict()
         return row | {"seconds": round(time.monotonic() - started, 4)}
+
+    def _with_earlier(self, row: RunRow) -> RunRow:
+        """What a run spent together with earlier attempts, whose replies it found in the call store."""
+        earlier = self._earlier.get((row["arm"], row["replicate"]), Spending())
+        if self.keep == "nothing" or not earlier.calls:
+            return {"cost": Spending(cost=row["cost"]).plus(Spending()).cost}
+        total = Spending(row["calls"], row["tokens"], row["cost"]).plus(earlier)
+        reused = max(0, row["reused"] - earlier.calls)
+        return total._asdict() | {"reused": reused, "earlier_calls": earlier.calls}
+
+
+def run_name(arm: int, replicate: int) -> str:
+    """The name of the folder of a run that an experiment keeps."""
+    return f"arm{arm}-replicate{replicate}"
+
+
+def _kind(error: PopulaceError) -> StopKind:
+    """The kind of a stop, as in the manifest of a run."""
+    return Stop.of(error).kind if isinstance(error, StoppedError | ModelError) else "error"
 
 
 def failure_fields(error: Exception | str) -> RunRow:
@@ -224,23 +309,46 @@ def failure_fields(error: Exception | str) -> RunRow:
     return {"status": "failed", "failure": error.what if isinstance(error, PopulaceError) else text}
 
 
-class _StopObserver(Observer):
-    """Ends a run at its next step on request, or after a given step."""
+class _RunObserver(Observer):
+    """Counts what a run spends; ends it at its next step on request, or after a given step.
 
-    def __init__(self, should_stop: Callable[[], bool], until: int | None = None) -> None:
-        self._should_stop, self._until = should_stop, until
+    It may observe several simulations one after the other, as a shared history and a fork of it.
+    """
+
+    def __init__(self, should_stop: Callable[[], bool], count: Callable[[Spending, Spending], None]) -> None:
+        self._should_stop, self._count = should_stop, count
+        self.until: int | None = None
         self.name = ""
         self.reached = False
+        self.before = Spending()
+        self._now = Spending()
 
     def on_start(self, simulation: Simulation) -> None:
         """Store the name of the run."""
         self.name = simulation.record.name
+        self._now = Spending()
+
+    def on_replies(self, simulation: Simulation) -> None:
+        """Write what was spent."""
+        self._write(simulation)
 
     def on_step(self, simulation: Simulation) -> None:
         """Halt the run if it should stop."""
-        self.reached = self._until is not None and simulation.step >= self._until
+        self._write(simulation)
+        self.reached = self.until is not None and simulation.step >= self.until
         if self.reached or self._should_stop():
             simulation.halt()
+
+    def on_end(self, simulation: Simulation) -> None:
+        """Write what was spent."""
+        self._write(simulation)
+
+    def _write(self, simulation: Simulation) -> None:
+        now = Spending.of(simulation.broker.usage)
+        if now != self._now:
+            new = now.minus(self._now)
+            self.before, self._now = self.before.plus(new), now
+            self._count(new, self.before)
 
 
 _this_worker: Worker | None = None
@@ -255,7 +363,7 @@ def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
     _this_worker = Worker(Path(folder), Path(workspace), keep, stop.is_set)
 
 
-def run_in_worker(jobs: list[tuple[int, tuple[int, ...]]], limits: dict[str, Any]) -> BatchResult:
+def run_in_worker(jobs: list[tuple[Any, ...]], limits: dict[str, Any]) -> BatchResult:
     """Execute runs in this worker, outside its main thread, so that they install no signal handlers."""
     worker = _this_worker
     if worker is None:

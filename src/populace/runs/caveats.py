@@ -153,7 +153,8 @@ def _scope(basis: ResultBasis) -> Iterator[Caveat]:
     scripted = [model for model in basis.models if model_traits(model, ModelTraits()).scripted]
     if scripted:
         text = f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim."
-        yield Caveat("scripted-model", text, "scope")
+        # The cast writes like people, so that even a summary must say that it is none.
+        yield Caveat("scripted-model", text, "defect" if "scripted:cast" in scripted else "scope")
     if basis.deciders == {"rule"}:
         yield Caveat("rules-only", "rules decided everything; no language model was asked.", "scope")
     if 0.0 in basis.temperatures and "model" in basis.deciders:

@@ -3,10 +3,10 @@
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
 from populace.statistics.decomposition import Decomposition, decompose
-from populace.statistics.effects import Effect, adjust, difference
+from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
-from populace.statistics.intervals import Estimate, bootstrap, mean, proportion
+from populace.statistics.intervals import Estimate, bootstrap, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
@@ -32,7 +32,9 @@ __all__ = [
     "fit_mixed_model",
     "fluctuation",
     "mean",
+    "mean_share",
     "one_way",
+    "p_text",
     "path_dependence",
     "power",
     "proportion",

@@ -75,11 +75,28 @@ class Effect:
         return pl.DataFrame({name: [values[name]] for name in names.split()})
 
     def __str__(self) -> str:
-        return f"{self.estimate}, p {'< 0.001' if self.p < 0.001 else f'= {self.p:.3f}'}"
+        p = "has no p value because nothing varies" if math.isnan(self.p) else f"p {p_text(self.p, equals='= ')}"
+        return f"{self.estimate}, {p}"
 
     def _repr_html_(self) -> str:
         means = f"{self.mean_a:.3g} against {self.mean_b:.3g}, {self.estimate.method}"
         return f"<p><b>{html.escape(str(self))}</b> <small>{html.escape(means)}</small></p>"
+
+
+def p_text(p: float | None, *, equals: str = "") -> str:
+    """A p value in words: three digits, a bound where it is smaller, and a dash where there is none.
+
+    Args:
+        p: The p value; None or NaN where there is none.
+        equals: What stands before a value that is not a bound.
+
+    Example:
+        >>> p_text(0.0312), p_text(1e-30), p_text(None)
+        ('0.031', '< 0.001', '–')
+    """
+    if p is None or math.isnan(p):
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{equals}{p:.3f}"
 
 
 def difference(

@@ -3,6 +3,7 @@
 import inspect
 import math
 import statistics
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,8 @@ class Estimate:
         return estimates_table([self])
 
     def __str__(self) -> str:
+        if math.isnan(self.value):
+            return f"not defined, n = {self.n}"
         ends = ", ".join(_rounded_text(end, self.width) for end in (self.low, self.high))
         missing = f" ({self.dropped} missing)" if self.dropped else ""
         return f"{_rounded_text(self.value, self.width)} [{ends}], n = {self.n}{missing}"
@@ -99,14 +102,16 @@ def proportion(successes: int, n: int, level: float = 0.95) -> Estimate:
     return Estimate(share, low, high, n, level, "Wilson")
 
 
-def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+def wilson(share: float, n: float, level: float = 0.95, z: float | None = None) -> tuple[float, float]:
     """Wilson's interval of a share; n need not be whole, as with weights.
+
+    `z` is the quantile of the level, where it is another than that of the normal distribution.
 
     Example:
         >>> [round(end, 3) for end in wilson(0.0, 10)]
         [0.0, 0.278]
     """
-    z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
+    z = statistics.NormalDist().inv_cdf(0.5 + level / 2) if z is None else z
     shrink = 1 + z * z / n
     centre = (share + z * z / (2 * n)) / shrink
     half = z / shrink * math.sqrt(max(share * (1 - share), 0.0) / n + z * z / (4 * n * n))
@@ -136,6 +141,43 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
     )
     value = float(present.mean())
     return Estimate(value, value - half, value + half, len(present), check_level(level), "t", dropped)
+
+
+def mean_share(values: Values, level: float = 0.95) -> Estimate:
+    """A mean of shares with an interval that stays between 0 and 1.
+
+    This is Wilson's interval with the effective number of trials: as many as would give a share of this size the
+    standard error of these values. For values that are 0 or 1 it is nearly Wilson's; far from 0 and 1 it is nearly
+    that of Student's t. Assumes independent values. Where all are 0, or all are 1, it is Wilson's of n trials;
+    where all are equal otherwise, it has no width.
+
+    Args:
+        values: Two or more numbers from 0 to 1; missing ones are dropped and counted.
+        level: The confidence level.
+
+    Example:
+        >>> print(mean_share([0.0, 0.0, 0.1, 0.05, 0.0]))
+        0.03 [0.00, 0.18], n = 5
+    """
+    present, dropped = numbers(values)
+    check_count(len(present), 2, "the mean", "an interval")
+    if not within_unit(present):
+        raise UsageError("a share lies between 0 and 1, and one of these values does not.", "Use `mean`.")
+    n, value = len(present), float(present.mean())
+    if value in (0.0, 1.0):
+        edge = proportion(round(value * n), n, level)
+        return Estimate(value, edge.low, edge.high, n, level, edge.method, dropped)
+    variance = 0.0 if constant(present) else float(present.var(ddof=1))
+    if variance == 0:
+        return Estimate(value, value, value, n, check_level(level), "no variation", dropped)
+    effective = value * (1 - value) * n / variance
+    low, high = wilson(value, effective, z=t_quantile(level, n - 1))
+    return Estimate(value, low, high, n, level, "Wilson", dropped)
+
+
+def within_unit(values: Numbers) -> bool:
+    """Whether all values lie between 0 and 1."""
+    return bool(((values >= 0) & (values <= 1)).all())
 
 
 def bootstrap(
@@ -241,12 +283,15 @@ def t_quantile(level: float, freedom: float) -> float:
 
 
 def t_tail(t: float, freedom: float) -> float:
-    """The two-sided p of a t value."""
-    return float(2 * library("scipy.special").stdtr(freedom, -abs(t)))
+    """The two-sided p of a t value; the smallest number there is where it is too small to compute, never 0."""
+    return max(float(2 * library("scipy.special").stdtr(freedom, -abs(t))), sys.float_info.min)
 
 
 def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
-    """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value."""
+    """Step, mean and interval over several runs of an arm; no interval where fewer than two have a value.
+
+    Where all values lie between 0 and 1, so do the intervals (see `mean_share`).
+    """
     steps = [step for path in paths for step in path[0]]
     values = [value for path in paths for value in path[1]]
     schema = {"step": pl.Int64, "value": pl.Float64}
@@ -255,9 +300,20 @@ def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
     bands = table.drop_nulls().group_by("step").agg(mean=mean, sd=sd, n=n).sort("step")
     if not bands.height:
         return bands.with_columns(low=None, high=None)
-    factors = {count: t_quantile(0.95, count - 1) / float(np.sqrt(count)) for count in bands["n"].unique() if count > 1}
-    half = pl.col("sd") * pl.col("n").replace_strict(factors, default=None, return_dtype=pl.Float64)
-    return bands.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+    quantiles = {count: t_quantile(0.95, count - 1) for count in bands["n"].unique() if count > 1}
+    z = pl.col("n").replace_strict(quantiles, default=None, return_dtype=pl.Float64)
+    error = pl.col("sd") / pl.col("n").sqrt()
+    if not table["value"].drop_nulls().is_between(0, 1).all():
+        return bands.with_columns(low=pl.col("mean") - z * error, high=pl.col("mean") + z * error)
+    inside = pl.col("mean") * (1 - pl.col("mean"))
+    # The effective number of trials; at 0 and 1 it is the number of runs.
+    effective = pl.when(inside > 0).then(inside / error**2).otherwise(pl.col("n"))
+    shrink = 1 + z**2 / effective
+    centre = (pl.col("mean") + z**2 / (2 * effective)) / shrink
+    half = z / shrink * (inside / effective + z**2 / (4 * effective**2)).sqrt()
+    low = pl.when(pl.col("mean") == 0).then(0.0).otherwise(centre - half)
+    high = pl.when(pl.col("mean") == 1).then(1.0).otherwise(centre + half)
+    return bands.with_columns(low=pl.when(z.is_not_null()).then(low), high=pl.when(z.is_not_null()).then(high))
 
 
 def _clusters(values: Values, cluster: Any) -> tuple[Numbers, list[Numbers], int]:

@@ -14,6 +14,7 @@ Numbers: TypeAlias = npt.NDArray[np.float64]
 Values: TypeAlias = pl.Series | npt.NDArray[Any] | Sequence[float | int | bool | None]
 
 ROUNDING = 1e-12
+_MAX_SIZE = 1e150
 
 
 def library(name: str) -> Any:
@@ -135,4 +136,8 @@ def _floats(values: Values, what: str) -> Numbers:
     floats = array.astype(np.float64)
     if np.isinf(floats).any():
         raise UsageError(f"{what} hold an infinite number.", "Leave it out, or make it missing (None).")
+    if (np.abs(floats) > _MAX_SIZE).any():
+        raise UsageError(
+            f"{what} hold a number beyond {_MAX_SIZE:g}, whose variance is too large to compute.", "Use another unit."
+        )
     return floats

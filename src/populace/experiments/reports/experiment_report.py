@@ -1,7 +1,6 @@
 """The content of the report of an experiment."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from populace.experiments.reports.document import Report
 from populace.experiments.results import Results
 from populace.experiments.validation import ValidityCard
 from populace.runs.settings_text import decider_text
+from populace.statistics import p_text
 from populace.statistics.intervals import mean_band
 
 _MAX_ROWS_DRAWN = 24
@@ -76,12 +76,14 @@ def _findings(results: Results) -> list[str]:
 
 
 def _sentence(row: dict[str, Any]) -> str:
+    if row["low"] is None or row["high"] is None:
+        return f"{row['arm']}: the values are too large for an interval."
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     if row["low"] <= 0 <= row["high"]:
         return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
     way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
-    sure = "" if math.isnan(p) else ", adjusted p < 0.001" if p < 0.001 else f", adjusted p = {p:.3f}"
+    sure = ", the same in every replicate" if p is None else f", adjusted p {p_text(p, equals='= ')}"
     return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}{sure}."
 
 

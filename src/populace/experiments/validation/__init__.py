@@ -1,5 +1,6 @@
 """The validity card: how far a result can be trusted, on one page."""
 
+from populace.base.formatting import plural
 from populace.experiments.results import Results
 from populace.experiments.validation import checks
 from populace.experiments.validation.basis import ValidityBasis, validity_basis
@@ -60,7 +61,10 @@ def _warnings(basis: ValidityBasis) -> list[str]:
     """The caveats of the runs, and what the experiment itself lacks."""
     warnings = [caveat.text for caveat in basis_caveats(basis) if caveat.id not in _HAS_CHECK]
     if basis.replicates is not None and basis.replicates < checks.REPLICATES:
-        warnings.append(f"replicates: {basis.replicates}; fewer than {checks.REPLICATES} are for looking around.")
+        warnings.append(
+            f"the smallest arm has {plural(basis.replicates, 'replicate')}; "
+            f"fewer than {checks.REPLICATES} are for looking around."
+        )
     failure = next((evidence["failed"] for _, evidence in basis.witnesses if "failed" in evidence), None)
     if failure:
         warnings.append(f"the answers of some runs could not be examined: {failure}")

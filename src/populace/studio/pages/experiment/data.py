@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import PopulaceError, RunNotFoundError, nearest
+from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
 from populace.experiments.execution import default_keep
@@ -202,13 +203,13 @@ def _stop_text(results: Results) -> str:
     if stop.width is not None:
         parts.append(
             f"when every interval on the primary outcome is at most {stop.width:g} wide, "
-            f"{stop.batch} replicates at a time, {stop.most} at most"
+            f"{plural(stop.batch, 'replicate')} at a time, {stop.most} at most"
         )
     if stop.max_calls is not None:
         parts.append(f"at most {stop.max_calls:,} calls")
     if stop.max_money is not None:
         parts.append(f"at most {stop.max_money:g} in money")
-    return "; ".join(parts) or f"after {results.experiment.replicates} replicates"
+    return "; ".join(parts) or f"after {plural(results.experiment.replicates, 'replicate')}"
 
 
 def _table_or_note(compute: Callable[[], pl.DataFrame]) -> ResultTable:

@@ -6,6 +6,7 @@ from nicegui import ui
 from populace.experiments import Results
 from populace.experiments.validation import ValidityCard
 from populace.experiments.validation.card import MARKS
+from populace.statistics import p_text
 from populace.studio.jobs import command
 from populace.studio.pages.experiment import data
 from populace.studio.pages.experiment.forest import forest
@@ -38,7 +39,7 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
             "mean": f"{row['mean']:.4g}",
             "effect": f"{row['effect']:+.4g}",
             "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
-            "p adjusted": _p_text(row["p_adjusted"]),
+            "p adjusted": p_text(row["p_adjusted"]),
             "n": row["n"],
         }
         for row in effects.table.iter_rows(named=True)
@@ -139,9 +140,3 @@ def show_validity(card: ValidityCard | None, name: str) -> None:
 
 def _set_height(chart: Chart, rows: int) -> None:
     chart.chart.style(f"height: {90 + 34 * max(rows, 2)}px")
-
-
-def _p_text(p: float) -> str:
-    if p != p:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
