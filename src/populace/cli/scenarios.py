@@ -31,6 +31,7 @@ from populace.cli.progress import fetch_missing_models
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
+from populace.journal.segments import writing
 from populace.questions import LOW_MASS
 from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
