@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pytest
 
-from populace import Choice, Field, People, Run, Scenario, Scripted, metric, simulate
+from populace import Choice, Field, Form, Number, People, Rating, Run, Scenario, Scripted, Text, metric, simulate
 from populace.base.errors import PopulaceError
+from populace.base.templates import Template
 from populace.models import Request
 from support.commands import populace
 from support.fake_server import FakeServer
@@ -410,3 +412,79 @@ def test_people_who_are_used_for_two_runs_are_the_same_at_the_beginning_of_both(
 
     assert run(Shared()).answers().equals(run(Shared()).answers())
     assert people["helped"].to_list() == ["no", "no", "no"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Choice("Vote?", ["yes", "no"]), "Choice takes its text first, and everything else by name. "
+            "Write: Choice('Vote?', options=…)"),
+        (lambda: Rating("Happy?", 1, 7), "Rating takes its text first, and everything else by name. "
+            "Write: Rating('Happy?', low=…)"),
+        (lambda: Choice("Vote?", option=("yes", "no")), "there is no argument of Choice named 'option'. "
+            "Did you mean 'options'? Known: options, order, reason, scoring, text, wordings."),
+        (lambda: Choice(options=("yes", "no")), 'Choice has no text. Write: Choice("…", options=…)'),
+        (lambda: Choice("Vote?", options="yes, no"), "'Vote?': the options are one text, 'yes, no'. "
+            "Write each by itself: options=('yes', 'no')."),
+        (lambda: Choice("Vote?", options={"yes", "no"}), "'Vote?': the value of options is a set, which has no order. "
+            "Write sorted(…)."),
+        (lambda: Choice("Vote?", options={"yes": "Yes!"}), "'Vote?': the options are a mapping. Write options=tuple(…), "
+            "and wordings={option: text} where the prompt words an option differently."),
+        (lambda: Choice("Vote?", options=("yes", None)), "'Vote?': an option is None. Leave it out, or write it as a text."),
+        (lambda: Choice("Vote?", options=("yes",)), "'Vote?' has 1 option; it needs at least two. "
+            'Write options=("yes", "no").'),
+        (lambda: Choice(["a", "b"], options=("yes", "no")), "the text of a question is an object of type list. It is one "
+            "text for all people; what differs between them is a field in braces, such as {name}."),
+        (lambda: Rating("Happy?", low=0, high=100), "'Happy?' has 101 options; at most 26 can be labelled. "
+            "For a longer scale write Number(…, low=0, high=100, whole=True)."),
+        (lambda: Rating("Happy?", low=0.5, high=2), "'Happy?': low is 0.5, and the points of a scale are whole numbers. "
+            "Write Number(…) for other numbers."),
+        (lambda: Rating("Happy?", anchors="bad, good"), "'Happy?': the anchors are 'bad, good'. "
+            'Write both ends: anchors=("not at all", "very much").'),
+        (lambda: Number("Age?", low="0"), "'Age?': low is '0', not a number. Write low=0, for example."),
+        (lambda: Text("Why?", max_words="many"), "'Why?': an answer cannot have at most 'many' words. Write max_words=60."),
+        (lambda: Form("You.", questions=[HELP]), "'You.': the questions are a list. Give each question a name: "
+            'questions={"age": Number("…"), "vote": Choice("…", options=(…))}.'),
+        (lambda: Template("{household income}"), "the template '{household income}' holds the field {household income}; a "
+            "field is one plain name, without spaces, dots or brackets. Name the column or the value 'household_income' "
+            "and write {household_income}."),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_question_is_named_with_the_corrected_line(make: Any, message: str) -> None:
+    with pytest.raises(PopulaceError) as raised:
+        make()
+    assert str(raised.value) == message
+
+
+def test_a_value_in_another_case_is_not_counted_as_nobody() -> None:
+    people = People({"vote": pl.Series(["yes", "no"], dtype=pl.Enum(["yes", "no", "maybe"]))})
+    assert people.count(vote="maybe") == 0 and people.share(vote="undecided") == 0
+    for count in (lambda: people.share(vote="Yes"), lambda: people.where(vote="Yes")):
+        with pytest.raises(PopulaceError, match="column 'vote' never holds 'Yes'. Did you mean 'yes'"):
+            count()
+
+
+def test_columns_with_a_meaning_for_the_platform_are_explained() -> None:
+    class Cars(Garden):
+        def setup(self) -> People:
+            return People.named(3).with_columns(model="Golf")
+
+    assert str(error_of(Cars())).startswith(
+        "the column 'model' of the people says which language model answers for a person, and 'Golf' is none: "
+    )
+
+    class Deciders(Garden):
+        def setup(self) -> People:
+            return People.named(3).with_columns(decider="husband")
+
+    assert "The column 'decider' of the people says who decides for a person." in str(error_of(Deciders()))
+
+
+def test_a_scale_to_ten_is_shown_in_numbers() -> None:
+    class Scale(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, Rating("How happy are you?", low=0, high=10))
+
+    done = run(Scale())
+    assert "Scale: a whole number from 0 to 10." in done.prompts()["user"][0]
+    assert done.invalid_share == 0

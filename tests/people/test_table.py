@@ -360,7 +360,7 @@ def test_iterating_gives_one_view_for_each_person_in_order(office: People) -> No
 
 def test_the_representation_says_how_many_and_whether_it_is_a_selection(office: People) -> None:
     assert repr(office) == "<4 people: id, name, age, shirt>"
-    assert repr(office.where(age=30)) == "<selection of 1 people: id, name, age, shirt>"
+    assert repr(office.where(age=30)) == "<selection of 1 person: id, name, age, shirt>"
 
 
 def test_a_million_people_with_names_and_traits_take_less_than_300_megabytes() -> None:

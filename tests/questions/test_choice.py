@@ -162,7 +162,7 @@ def test_options_that_are_letters_themselves_are_not_confused_with_labels() -> N
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("yes",), ["1 options", "at least two"]),
+        (("yes",), ["1 option", "at least two"]),
         ((), ["0 options"]),
         (("yes", "Yes"), ["'yes'", "'Yes'", "cannot be told apart"]),
         (("yes", " “YES” "), ["cannot be told apart"]),

@@ -101,6 +101,10 @@ def test_the_mass_never_exceeds_one() -> None:
         (Choice("Which?", options=("bread", "butter")), [" b", " b"], "labels"),
         (Rating("How?", low=1, high=5), None, "words"),
         (Rating("How?", low=1, high=10), None, "labels"),
+        (Rating("How?", low=0, high=10), [" " + str(i) for i in range(11)], "words"),
+        (Rating("How?", low=0, high=10), [str(i)[0] for i in range(11)], "labels"),
+        (Rating("How?", low=0, high=10), [" "] * 11, "labels"),
+        (Rating("How?", low=0, high=10, scoring="labels"), [str(i) for i in range(11)], "labels"),
         (Choice("Which?", options=("a", "b"), scoring="labels"), None, "labels"),
         (Choice("Which?", options=("bread", "butter"), scoring="words"), None, "words"),
     ],
@@ -109,6 +113,17 @@ def test_words_are_scored_where_their_first_tokens_differ(
     question: Choice | Rating, tokens: list[str] | None, mode: str
 ) -> None:
     assert words_or_labels(question, tokens) == mode
+
+
+def test_one_and_ten_are_told_apart_where_the_model_writes_each_as_one_token() -> None:
+    scale = Rating("How?", low=0, high=10)
+    probabilities, mass = score(
+        scale, scale.declared_order, "words", [(" 1", -1.0), ("10", -2.0), ("1.", -3.0), ("I", -4.0)]
+    )
+    ones = math.exp(-1) + math.exp(-3)
+    assert probabilities[10] == pytest.approx(math.exp(-2) / (ones + math.exp(-2)))
+    assert probabilities[1] == pytest.approx(ones / (ones + math.exp(-2)))
+    assert mass == pytest.approx(ones + math.exp(-2))
 
 
 WORDS = st.lists(st.text("abn", min_size=1, max_size=4), min_size=2, max_size=4, unique=True)

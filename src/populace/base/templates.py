@@ -5,6 +5,7 @@ can be written in it, so a template read from a file is as harmless as its text.
 """
 
 import functools
+import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -126,13 +127,16 @@ def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
     parts = []
     for literal, name, spec, conversion in elements:
         if name is not None and not name.isidentifier():
+            plain = "_".join(re.findall(r"\w+", name)) or "value"
             raise TemplateError(
-                f"the template {text!r} holds the field {{{name}}}; a field is one plain name.",
-                "Compute the value in the scenario and pass it by name.",
+                f"the template {text!r} holds the field {{{name}}}; a field is one plain name, without "
+                "spaces, dots or brackets.",
+                f"Name the column or the value {plain!r} and write {{{plain}}}.",
             )
         if conversion or (spec and "{" in spec):
             raise TemplateError(
-                f"the template {text!r} uses a conversion or a nested field, which templates do not have."
+                f"the template {text!r} uses a conversion or a nested field, which templates do not have.",
+                f"Write {{{name}}}, or a fixed format such as {{{name}:.2f}}.",
             )
         parts.append((literal, name, spec or ""))
     return tuple(parts)

@@ -1,6 +1,6 @@
 """Answers an inquiry by the decider of each person."""
 
-from populace.base.errors import InvalidAnswerError, QuestionError
+from populace.base.errors import InvalidAnswerError, PeopleError, QuestionError, UsageError
 from populace.broker import Broker
 from populace.deciders.decision import InquiryResult, merge
 from populace.deciders.recorded import RecordedStep, decide_recorded
@@ -38,7 +38,16 @@ async def decide(inquiry: Inquiry, broker: Broker, recording: RecordedStep | Non
 
 async def decide_by_model(inquiry: Inquiry, spec: str, broker: Broker) -> InquiryResult:
     """Answer by one model: with a distribution where the question and the model allow it."""
-    model = await broker.model(spec)
+    try:
+        model = await broker.model(spec)
+    except UsageError as error:
+        if "model" not in inquiry.people:
+            raise
+        raise PeopleError(
+            f"the column 'model' of the people says which language model answers for a person, and {spec!r} is none: "
+            f"{error.what}",
+            "If your column means something else, give it another name.",
+        ) from error
     question = inquiry.question
     if isinstance(question, Finite) and model.capabilities.top_tokens:
         return await decide_scored(inquiry, question, model, broker)

@@ -86,7 +86,9 @@ class _ScoredRows:
         self._none = (0.0,) * len(question.words)
         orders = set(rows.arrangements)
         self._options = {order: _option_texts(question, order, rows.mode) for order in orders}
-        self._owners = {order: token_owner(question.words, order, rows.mode) for order in orders}
+        self._owners = {
+            order: token_owner(question.words, order, rows.mode, question.has_whole_tokens) for order in orders
+        }
 
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""

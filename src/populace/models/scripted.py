@@ -74,6 +74,10 @@ class Scripted(Model):
         self.fingerprint = f"{self.spec}@{_source_hash(script)}/{self._thresholds}"
         self.request_count = 0
 
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """Numbers as they are, since a script names each by itself; nothing is known of other texts."""
+        return list(texts) if all(text.isdecimal() for text in texts) else None
+
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer at once, or after the latency with at most `concurrency` requests under way."""
         self.request_count += len(requests)

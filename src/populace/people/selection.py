@@ -43,6 +43,22 @@ def filter_expression(conditions: Mapping[str, Any], columns: list[str]) -> pl.E
     return expression
 
 
+def refuse_other_case(column: pl.Series, value: Any) -> None:
+    """Raise where a value is no option of a column of options and differs from one only in case or surrounding space.
+
+    Example:
+        >>> refuse_other_case(pl.Series("vote", ["yes"], dtype=pl.Enum(["yes", "no"])), "Yes")
+        Traceback (most recent call last):
+        populace.base.errors.PeopleError: column 'vote' never holds 'Yes'. Did you mean 'yes'?
+    """
+    if not isinstance(column.dtype, pl.Enum) or not isinstance(value, str):
+        return
+    options = column.dtype.categories.to_list()
+    similar = next((each for each in options if each.strip().casefold() == value.strip().casefold()), None)
+    if value not in options and similar is not None:
+        raise PeopleError(f"column {column.name!r} never holds {value!r}.", f"Did you mean {similar!r}?")
+
+
 def _column_expression(name: str, condition: Any) -> pl.Expr:
     column = pl.col(name)
     condition = condition.item() if isinstance(condition, np.generic) else condition

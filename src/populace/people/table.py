@@ -21,7 +21,7 @@ from populace.base.templates import FEW
 from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person
-from populace.people.selection import filter_expression
+from populace.people.selection import filter_expression, refuse_other_case
 from populace.people.tables import to_frame
 
 Id = int | str
@@ -189,7 +189,11 @@ class People:
         if not expressions and not conditions:
             return self._select(self._frame)
         try:
-            return self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
+            selection = self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
+            if not len(selection):
+                for name, value in conditions.items():
+                    refuse_other_case(self[name], value)
+            return selection
         except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
             reason = str(error).splitlines()[0]
             raise PeopleError(f"the conditions {conditions} do not fit their columns: {reason}.") from error
@@ -245,7 +249,10 @@ class People:
             if isinstance(value, str) and len(self) <= FEW and (count := self[name].to_list().count(value)):
                 return count
             if isinstance(value, str | int | float):
-                return int((self[name] == value).sum() or 0)
+                count = int((self[name] == value).sum() or 0)
+                if not count:
+                    refuse_other_case(self[name], value)
+                return count
         return int(self._frame.select(filter_expression(conditions, self.columns).sum()).item() or 0)
 
     def share(self, **conditions: Any) -> float:

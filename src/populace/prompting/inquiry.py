@@ -141,7 +141,8 @@ class Inquiry:
         if column == "decider":
             for name in names:
                 if name not in DECIDERS:
-                    raise UnknownNameError("decider", name, DECIDERS)
+                    hint = "The column 'decider' of the people says who decides for a person."
+                    raise UnknownNameError("decider", name, DECIDERS, hint)
         if len(names) == 1:
             return [(everybody, names[0], self)]
         parts = [(np.flatnonzero((values == name).to_numpy()), name) for name in names]

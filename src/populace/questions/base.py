@@ -3,15 +3,17 @@
 Parsing never guesses: a reply that is not clearly an answer is `unparseable` and stays so.
 """
 
+import functools
 import json
 import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from populace.base.errors import QuestionError
+from populace.base.errors import QuestionError, UnknownNameError
 from populace.base.templates import Template
+from populace.base.values import kind_of
 
 AnswerStatus = Literal["ok", "repaired", "refused", "unparseable", "timeout", "over_budget", "unanswered"]
 STATUSES: tuple[AnswerStatus, ...] = get_args(AnswerStatus)
@@ -55,9 +57,32 @@ class Question:
     reason: bool = False
     kind: ClassVar[str] = ""
 
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Refuse arguments that the question does not take, before a dataclass would in words of its own."""
+        kind: Any = cls
+        known = _argument_names(kind)
+        unknown = next((name for name in options if name not in known), None)
+        if unknown is not None:
+            raise UnknownNameError(f"argument of {cls.__name__}", unknown, known)
+        if len(args) > 2 or (len(args) == 2 and not isinstance(args[1], bool)):
+            first = next((name for name in known if name not in ("text", "reason", "order", "scoring")), "reason")
+            raise QuestionError(
+                f"{cls.__name__} takes its text first, and everything else by name.",
+                f"Write: {cls.__name__}({args[0]!r}, {first}=…)",
+            )
+        if options and not args and "text" not in options:
+            raise QuestionError(f"{cls.__name__} has no text.", f'Write: {cls.__name__}("…", {next(iter(options))}=…)')
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            kind = kind_of(type(self.text))
+            raise QuestionError(
+                f"the text of a question is an object of type {kind}.",
+                "It is one text for all people; what differs between them is a field in braces, such as {name}.",
+            )
         if not self.text.strip():
-            raise QuestionError("a question needs a text.")
+            raise QuestionError("a question needs a text.", f'Write: {type(self).__name__}("…")')
 
     @property
     def template(self) -> Template:
@@ -109,6 +134,11 @@ class Question:
     def canonical(self) -> str:
         """The description as JSON text with sorted keys, to compare and to hash."""
         return json.dumps(self.describe(), ensure_ascii=False, sort_keys=True)
+
+
+@functools.cache
+def _argument_names(question: Any) -> tuple[str, ...]:
+    return tuple([each.name for each in fields(question)])
 
 
 def _plain(value: Any) -> Any:

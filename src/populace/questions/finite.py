@@ -5,15 +5,17 @@ results always list options in their declared order, whatever was shown.
 """
 
 import functools
+import operator
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 
 from populace.base.errors import QuestionError
+from populace.base.values import plain_value, refusal
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.reply_parsing import bare_form, is_refusal, mentions, normal_form, text_after_marker
 
@@ -47,9 +49,13 @@ class Finite(Question):
         super().__post_init__()
         words = self.words
         if len(words) < 2:
-            raise QuestionError(f"{self.text!r} has {len(words)} options; it needs at least two.")
+            number = "1 option" if len(words) == 1 else f"{len(words)} options"
+            raise QuestionError(f"{self.text!r} has {number}; it needs at least two.", 'Write options=("yes", "no").')
         if len(words) > len(LABELS):
-            raise QuestionError(f"{self.text!r} has {len(words)} options; at most {len(LABELS)} can be labelled.")
+            raise QuestionError(
+                f"{self.text!r} has {len(words)} options; at most {len(LABELS)} can be labelled.",
+                "For a longer scale write Number(…, low=0, high=100, whole=True).",
+            )
         word_of: dict[str, str] = {}
         for word in words:
             if not normal_form(word):
@@ -64,6 +70,11 @@ class Finite(Question):
             raise QuestionError(f"order is fixed, reversed, random or rotate, not {self.order!r}.")
         if self.scoring not in ("auto", "words", "labels"):
             raise QuestionError(f"scoring is auto, words or labels, not {self.scoring!r}.")
+
+    @property
+    def has_whole_tokens(self) -> bool:
+        """Whether words are scored only where each is one token; then one may begin another, as 1 begins 10."""
+        return False
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -189,11 +200,32 @@ class Choice(Finite):
     kind: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", tuple(str(option) for option in self.options))
+        object.__setattr__(self, "options", self._plain_options())
         unknown = [option for option in self.wordings if option not in self.options]
         if unknown:
             raise QuestionError(f"{self.text!r}: {unknown[0]!r} has a wording and is not an option.")
         super().__post_init__()
+
+    def _plain_options(self) -> tuple[str, ...]:
+        options: Any = self.options
+        if isinstance(options, str):
+            parts = [part.strip() for part in options.replace(";", ",").split(",")]
+            raise QuestionError(
+                f"{self.text!r}: the options are one text, {options!r}.",
+                f"Write each by itself: options={tuple(parts)!r}.",
+            )
+        if isinstance(options, Mapping):
+            raise QuestionError(
+                f"{self.text!r}: the options are a mapping.",
+                "Write options=tuple(…), and wordings={option: text} where the prompt words an option differently.",
+            )
+        if isinstance(options, (set, frozenset)) or not isinstance(options, Iterable):
+            raise refusal(options, f"{self.text!r}: the value of options", QuestionError)
+        place = f"{self.text!r}: an option"
+        plain = [plain_value(option, place, QuestionError) for option in options]
+        if any(option is None for option in plain):
+            raise QuestionError(f"{place} is None.", "Leave it out, or write it as a text.")
+        return tuple([str(option) for option in plain])
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -237,11 +269,28 @@ class Rating(Finite):
     kind: ClassVar[str] = "rating"
 
     def __post_init__(self) -> None:
+        for name, end in (("low", self.low), ("high", self.high)):
+            if not hasattr(end, "__index__") or isinstance(end, bool):
+                raise QuestionError(
+                    f"{self.text!r}: {name} is {end!r}, and the points of a scale are whole numbers.",
+                    "Write Number(…) for other numbers.",
+                )
+            object.__setattr__(self, name, operator.index(end))
+        if self.anchors is not None and (isinstance(self.anchors, str) or len(self.anchors) != 2):
+            raise QuestionError(
+                f"{self.text!r}: the anchors are {self.anchors!r}.",
+                'Write both ends: anchors=("not at all", "very much").',
+            )
         if not self.low < self.high:
             raise QuestionError(
                 f"{self.text!r}: the scale runs from {self.low} to {self.high}.", "low must be below high."
             )
         super().__post_init__()
+
+    @property
+    def has_whole_tokens(self) -> bool:
+        """Whether points are scored by their digits where each point is a token of its own."""
+        return self.scoring == "auto" and self.low >= 0 and self.high >= 10
 
     @property
     def values(self) -> tuple[int, ...]:

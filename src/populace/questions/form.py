@@ -42,8 +42,14 @@ class Form(Question):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        by_name = 'Give each question a name: questions={"age": Number("…"), "vote": Choice("…", options=(…))}.'
+        if not isinstance(self.questions, Mapping):
+            raise QuestionError(f"{self.text!r}: the questions are a {type(self.questions).__name__}.", by_name)
+        wrong = next((name for name, each in self.questions.items() if not isinstance(each, Question)), None)
+        if wrong is not None:
+            raise QuestionError(f"{self.text!r}: {wrong!r} is not a question.", by_name)
         if (self.model is None) == (not self.questions):
-            raise QuestionError(f"{self.text!r}: a form takes either a model or questions.")
+            raise QuestionError(f"{self.text!r}: a form takes either a model or questions.", by_name)
         if self.example and self.parse(self.example).status != "ok":
             raise QuestionError(f"{self.text!r}: the example {self.example!r} does not fit the form.")
         for name, question in self.questions.items():

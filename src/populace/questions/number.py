@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from populace.base.errors import QuestionError
@@ -63,6 +64,9 @@ class Number(Question):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name, end in (("low", self.low), ("high", self.high)):
+            if not isinstance(end, (int, float, np.number)):
+                raise QuestionError(f"{self.text!r}: {name} is {end!r}, not a number.", f"Write {name}=0, for example.")
         if not self.low < self.high:
             raise QuestionError(
                 f"{self.text!r}: the bounds run from {self.low} to {self.high}.", "low must be below high."

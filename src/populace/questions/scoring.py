@@ -38,7 +38,8 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
     """Whether the options of a question are scored by their words or by their labels.
 
     Words can be used if their first tokens differ. If the model's tokens are not known, the words must begin with
-    different letters: then their first tokens differ for every tokeniser.
+    different letters: then their first tokens differ for every tokeniser. The points of a scale to 10 or more can be
+    used if the model writes each of them, 10 too, as one token.
 
     Args:
         question: The question.
@@ -55,6 +56,8 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
     heads = [shape[:1] for shape in shapes]
     if first_tokens is not None:
         heads = [normal_form(token.lstrip(_MARKS)) for token in first_tokens]
+        if question.has_whole_tokens:
+            return "words" if heads == shapes else "labels"
         if any(len(head) < 2 and head != shape for head, shape in zip(heads, shapes, strict=True)):
             return "labels"
     alike = any(i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes))
@@ -71,7 +74,8 @@ def score(question: Finite, arrangement: Arrangement, mode: Mode, tokens: Tokens
         >>> [round(p, 2) for p in result.probabilities], round(result.mass, 2)
         ([0.71, 0.29], 0.7)
     """
-    return tally(token_owner(question.words, arrangement, mode), len(question.words), tokens)
+    owner = token_owner(question.words, arrangement, mode, question.has_whole_tokens)
+    return tally(owner, len(question.words), tokens)
 
 
 def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
@@ -103,14 +107,24 @@ def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
 
 
 @functools.lru_cache(maxsize=256)
-def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode) -> Owner:
-    """A function from a token to the index of the option that it begins, or None."""
+def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode, whole: bool = False) -> Owner:
+    """A function from a token to the index of the option that it begins, or None.
+
+    Args:
+        words: The wording of each option.
+        arrangement: The order in which options are shown.
+        mode: Whether words or labels are scored.
+        whole: Whether each word is one token, so that a token that is a word is not the beginning of a longer one.
+    """
     shapes = tuple(normal_form(word) for word in words)
     places = {LABELS[place]: index for place, index in enumerate(arrangement)}
 
     @functools.lru_cache(maxsize=4096)
     def by_word(token: str) -> int | None:
         start = token.lstrip(_MARKS)
+        if whole:
+            form = bare_form(start) if start[:1] not in "-–—−" else ""
+            return shapes.index(form) if form in shapes else None
         for form in (normal_form(start), "" if start[:1] in "-–—−" else bare_form(start)):
             matches = [index for index, word in enumerate(shapes) if form and word.startswith(form)]
             if len(matches) == 1 and (len(form) > 1 or form == shapes[matches[0]]):

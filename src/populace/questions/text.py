@@ -29,8 +29,10 @@ class Text(Question):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_words < 1:
-            raise QuestionError(f"{self.text!r}: an answer cannot have at most {self.max_words} words.")
+        if not isinstance(self.max_words, int) or self.max_words < 1:
+            raise QuestionError(
+                f"{self.text!r}: an answer cannot have at most {self.max_words!r} words.", "Write max_words=60."
+            )
 
     @property
     def max_tokens(self) -> int:
