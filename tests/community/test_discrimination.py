@@ -63,7 +63,7 @@ def test_what_moderators_removed_is_not_shown_as_generated() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("{", "line 3: this is not JSON"),
+        ("{", "line 3: it is not JSON"),
         ("[]", "line 3: this is not a JSON object"),
         ('{"title": "x", "posts": []}', "line 3: `community` is missing"),
         ('{"community": "c", "posts": []}', "line 3: `posts` is missing or empty"),

@@ -240,6 +240,21 @@ def test_the_address_may_come_from_the_environment(server, monkeypatch) -> None:
     embedder.close()
 
 
+def test_a_service_by_name_has_its_own_address_and_vectors(server, monkeypatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", server.url.removesuffix("/v1"))
+    embedder = open_embedder("ollama:nomic-embed-text")
+    assert isinstance(embedder, OpenAIEmbedder)
+    assert (embedder.name, embedder.dimension) == ("ollama:nomic-embed-text", 24)
+    embedder.close()
+
+
+def test_a_missing_key_of_an_embedder_is_named_before_anything_is_sent(monkeypatch) -> None:
+    for variable in ("MISTRAL_API_KEY", "MISTRAL_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ModelKeyError, match="MISTRAL_API_KEY"):
+        open_embedder("mistral:mistral-embed").embed(["tea"])
+
+
 @pytest.mark.parametrize(
     ("status", "error", "words"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from populace import simulate
 from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownModelError
 from populace.models import PROVIDERS, Model, OpenAICompatible, Request, open_model
 from populace.scenarios.norms import Norms
-from support.fake_server import FakeServer, failing
+from support.fake_server import Act, FakeServer, failing
 
 
 @pytest.fixture(autouse=True)
@@ -196,8 +197,6 @@ def test_a_server_that_refuses_seeds_is_found_out_and_keeps_its_log_probabilitie
 
 
 def test_together_lists_models_without_an_envelope(monkeypatch):
-    from support.fake_server import Act
-
     with FakeServer(listing=Act(body=[{"id": "fake-1", "object": "model"}, {"id": "fake-2"}])) as server:
         key_for("together", monkeypatch, server)
         with pytest.raises(UnknownModelError, match="It lists 2 models"):
@@ -227,3 +226,14 @@ def test_where_nothing_is_listed_the_message_shows_the_address_with_v1():
 def test_https_to_a_server_on_this_machine_is_answered_with_http():
     with pytest.raises(ModelUnreachableError, match="try http://localhost:1/v1"):
         start("https://localhost:1/v1#x")
+
+
+def test_the_page_on_models_lists_every_provider_with_its_variables_and_what_it_lacks():
+    page = (Path(__file__).parents[2] / "docs" / "which-model.md").read_text()
+    rows = {row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `") and ":` |" in row}
+    assert set(rows) == {f"{name}:" for name in PROVIDERS}
+    for name, provider in PROVIDERS.items():
+        row = rows[f"{name}:"]
+        assert all(f"`{each}`" in row for each in (*provider.key_variables, provider.address_variable))
+        lacks = row.split("|")[-2]
+        assert {word.strip() for word in lacks.split(",") if word.strip()} == set(provider.lacks)

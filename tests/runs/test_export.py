@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import csv
+import io
 import sqlite3
 from pathlib import Path
+from unittest import mock
 
 import duckdb
+import polars as pl
 import pytest
 
 from populace import Run, simulate
@@ -44,3 +48,30 @@ def test_an_export_to_a_place_that_cannot_be_written_says_so(shirts_run: Run, tm
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be written"):
         export(shirts_run, tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "sqlite"])
+def test_a_place_that_cannot_be_written_is_named(shirts_run: Run, form: str) -> None:
+    with pytest.raises(StorageError, match=r"/proc/none cannot be written.*where you may write"):
+        export(shirts_run, "/proc/none", form)  # type: ignore[arg-type]
+
+
+def test_nested_columns_and_columns_of_any_name_can_be_exported(tmp_path: Path) -> None:
+    columns = {
+        'a "b"; DROP TABLE people': [[1, 2], []],
+        "A": [{"x": 1}, None],
+        "a": [2**63, 1],
+        "=1+1": ["=2", "-3"],
+        "": [b"\x00", b"x"],
+    }
+    tables = {"sqlite_x": pl.DataFrame(columns), 'q"': pl.DataFrame(columns), "../up": pl.DataFrame(columns)}
+    with mock.patch("populace.runs.export.export_tables", return_value=tables):
+        (path,) = export(None, tmp_path / "out.sqlite", "sqlite")  # type: ignore[arg-type]
+        files = export(None, tmp_path / "out", "csv")  # type: ignore[arg-type]
+    assert [file.name for file in files] == ["sqlite_x.csv", "q.csv", "up.csv"]
+    with sqlite3.connect(path) as database:
+        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master")]
+        assert names == ["table sqlite_x", 'q"', "../up"]
+        assert database.execute('SELECT "a 2", "=1+1" FROM "../up"').fetchone() == (str(2**63), "=2")
+    rows = list(csv.reader(io.StringIO((tmp_path / "out" / "up.csv").read_text(encoding="utf-8"))))
+    assert rows[0][3] == "'=1+1" and [row[3] for row in rows[1:]] == ["'=2", "-3"]

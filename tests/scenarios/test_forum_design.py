@@ -73,7 +73,7 @@ def test_a_file_that_is_not_there_or_is_not_yaml_says_so(tmp_path: Path) -> None
     with pytest.raises(ParameterError, match=r"there is no design nowhere\.yaml"):
         Forum(design="nowhere.yaml")
     (tmp_path / "bad.yaml").write_text("name: x\ngoal: [\n")
-    with pytest.raises(ParameterError, match=r"bad\.yaml, line 3: the design is not YAML"):
+    with pytest.raises(ParameterError, match=r"bad\.yaml cannot be read: it is not YAML, line 3"):
         Forum(design=str(tmp_path / "bad.yaml"))
     (tmp_path / "list.yaml").write_text("- one\n")
     with pytest.raises(ParameterError, match="a design is a mapping"):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 Offer = Literal["given", "ignored", "refused"]
-Manner = Literal["send", "hang", "drip", "cut", "reset", "reset midway"]
+Manner = Literal["send", "twice", "endless", "hang", "drip", "drip head", "cut", "half-close", "reset", "reset midway"]
 
 _OPTIONS = re.compile(r"Options: (.+?)\.\s*(?:\n|$)")
 _LABELLED = re.compile(r"^([A-Z])\. .+$", re.MULTILINE)
@@ -44,15 +44,18 @@ class Act:
         status: Of the response.
         body: In place of the true reply: JSON, or bytes as they are.
         changes: What to put into the first choice of the true reply, one level deep.
+        edit: What to make of the true reply, in place of sending it as it is.
         headers: Further headers.
-        manner: How the bytes are sent: at once, never, one at a time, half of them (then the connection is closed,
-            or reset), or not one before the connection is reset.
+        manner: How the bytes are sent: at once, twice, again and again without an end, never, one at a time (those of
+            the body, or all), half of them (then the connection is closed, or reset), or not one before the connection
+            is closed for writing, or reset.
         pause_s: Before the first byte; when dripping, before each.
     """
 
     status: int = 200
     body: Any = None
     changes: Mapping[str, Any] = field(default_factory=dict)
+    edit: Callable[[dict[str, Any]], Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     manner: Manner = "send"
     pause_s: float = 0.0
@@ -252,6 +255,8 @@ class FakeServer:
         said = completion(seen.body, with_logprobs=self.logprobs == "given")
         if act.changes:
             said["choices"][0] |= act.changes
+        if act.edit is not None:
+            return act, _spelled(Act(body=act.edit(said)))[1], counted
         return act, json.dumps(said).encode(), counted
 
     def _objection(self, body: Mapping[str, Any]) -> Act | None:
@@ -320,13 +325,20 @@ class Connection(asyncio.Protocol):
             return
         if act.manner == "reset":
             return self._reset()
+        if act.manner == "half-close":
+            return self.transport.write_eof()
         headers = {"Content-Type": "application/json", "Content-Length": str(len(reply)), **act.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         head = f"HTTP/1.1 {act.status} {_REASONS.get(act.status, 'Trouble')}\r\n{lines}\r\n".encode()
-        if act.manner == "send":
+        if act.manner in ("send", "twice"):
             self._count()
-            self.transport.write(head + reply)
+            self.transport.write((head + reply) * (1 if act.manner == "send" else 2))
             return self._done()
+        if act.manner == "endless":
+            self.transport.write(head.replace(b"Content-Length", b"X-Length"))
+            return self._repeat(reply * 100)
+        if act.manner == "drip head":
+            return self._drip(head + reply, 0, act.pause_s)
         if act.manner == "drip":
             self.transport.write(head)
             return self._drip(reply, 0, act.pause_s)
@@ -334,6 +346,12 @@ class Connection(asyncio.Protocol):
         # The half that was sent should arrive before the end does.
         end = self.transport.close if act.manner == "cut" else self._reset
         asyncio.get_running_loop().call_later(0.02, end)
+
+    def _repeat(self, reply: bytes) -> None:
+        if not self.transport.is_closing():
+            if self.transport.get_write_buffer_size() < 1 << 20:
+                self.transport.write(reply)
+            asyncio.get_running_loop().call_later(0.001, self._repeat, reply)
 
     def _drip(self, reply: bytes, sent: int, pause_s: float) -> None:
         if self.transport.is_closing():

@@ -34,6 +34,22 @@ class DocumentError(ValueError):
     """Why a file cannot be read, as a phrase without a full stop. Readers raise it again as an error of the family."""
 
 
+def read_bytes(path: Path, *, most: int = MAX_BYTES, links: bool = True) -> bytes:
+    """The content of a plain file; see `read_text`."""
+    try:
+        # Without O_NONBLOCK, a pipe in place of the file would be waited for.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
+    except ValueError as error:  # A name with a NUL character.
+        raise DocumentError(f"its name is not valid: {error}") from error
+    with os.fdopen(file, "rb") as open_file:
+        status = os.fstat(open_file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentError("it is not a plain file")
+        if status.st_size > most:
+            raise DocumentError(f"it has {status.st_size:,} bytes; at most {most:,} are read")
+        return open_file.read(most + 1)
+
+
 def read_text(path: Path, *, most: int = MAX_BYTES, links: bool = True) -> str:
     """The text of a file.
 
@@ -46,18 +62,7 @@ def read_text(path: Path, *, most: int = MAX_BYTES, links: bool = True) -> str:
         DocumentError: It is no plain file, too large or not UTF-8.
         OSError: It cannot be opened.
     """
-    try:
-        # Without O_NONBLOCK, a pipe in place of the file would be waited for.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
-    except ValueError as error:  # A name with a NUL character.
-        raise DocumentError(f"its name is not valid: {error}") from error
-    with os.fdopen(file, "rb") as open_file:
-        status = os.fstat(open_file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentError("it is not a plain file")
-        if status.st_size > most:
-            raise DocumentError(f"it has {status.st_size:,} bytes; at most {most:,} are read")
-        data = open_file.read(most + 1)
+    data = read_bytes(path, most=most, links=links)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -12,6 +12,7 @@
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
     │   ├── QuestionnaireError   a questionnaire or a file of respondents that cannot be used; names file and item
     │   ├── UntrustedCodeError   a file names code that is not trusted
+    │   ├── HumanDataError       a table of human answers that cannot be used; names person and item
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
     ├── InvalidAnswerError       an answer was invalid and the scenario said `invalid="raise"`
@@ -156,6 +157,10 @@ class QuestionnaireError(UsageError, code="P109"):
 
 class UntrustedCodeError(UsageError, code="P121"):
     """A run, an experiment or a design names code that is not trusted; nothing of it was imported."""
+
+
+class HumanDataError(UsageError, code="P122"):
+    """A table of human answers that cannot be used; the text names the person and the item."""
 
 
 class WorldError(UsageError, code="P120"):

@@ -10,7 +10,6 @@ key in the user's configuration folder: entries that somebody else wrote do not 
 """
 
 import contextlib
-import functools
 import hashlib
 import hmac
 import importlib.machinery
@@ -177,28 +176,21 @@ class TrustFile:
 
     def _entries(self) -> tuple[frozenset[str], str]:
         """The digests that count, and why others do not."""
+        path, nothing = self.path, frozenset[str]()
         try:
-            status = self.path.stat()
-        except (OSError, ValueError):
-            return frozenset(), ""
-        return _read(self.path, (status.st_mtime_ns, status.st_ino, status.st_size), str(_key_file()))
-
-
-@functools.lru_cache(maxsize=64)
-def _read(path: Path, _stamp: tuple[int, int, int], _key_path: str) -> tuple[frozenset[str], str]:
-    nothing = frozenset[str]()
-    try:
-        data = read_json(path)
-        marks = {str(digest): str(entry["mark"]) for digest, entry in data["trusted"].items()}
-    except (OSError, DocumentError, KeyError, TypeError, AttributeError) as error:
-        return nothing, f" {path} cannot be read ({error}), so nothing that it lists is trusted."
-    try:
-        key = _key(create=False)
-    except (OSError, DocumentError) as error:
-        return nothing, f" The key for {path} cannot be read ({error}), so nothing that it lists is trusted."
-    valid = frozenset(digest for digest, mark in marks.items() if hmac.compare_digest(mark, _mark(key, digest)))
-    foreign = len(marks) - len(valid)
-    return valid, f" {foreign} entries of {path} were written by somebody else and do not count." if foreign else ""
+            data = read_json(path)
+            marks = {str(digest): str(entry["mark"]) for digest, entry in data["trusted"].items()}
+        except FileNotFoundError:
+            return nothing, ""
+        except (OSError, DocumentError, KeyError, TypeError, AttributeError) as error:
+            return nothing, f" {path} cannot be read ({error}), so nothing that it lists is trusted."
+        try:
+            key = _key(create=False)
+        except (OSError, DocumentError) as error:
+            return nothing, f" The key for {path} cannot be read ({error}), so nothing that it lists is trusted."
+        valid = frozenset(digest for digest, mark in marks.items() if hmac.compare_digest(mark, _mark(key, digest)))
+        foreign = len(marks) - len(valid)
+        return valid, f" {foreign} entries of {path} were written by somebody else and do not count." if foreign else ""
 
 
 def _mark(key: bytes, digest: str) -> str:

@@ -21,6 +21,7 @@ from populace.cli.options import (
     current_workspace,
     model_option,
     option,
+    recorded_model,
     run_argument,
 )
 from populace.cli.output import as_json, bold, dim, out, report_json, row_table, table, warn
@@ -67,8 +68,8 @@ def reply_options(command: CommandT) -> CommandT:
 
 def fork_settings(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     """The options as settings of a fork, once the model that it needs is there."""
-    regime = run.manifest.regime
-    fetch_missing_models((options["model"] or regime.model) if regime.decider == "model" else "")
+    if run.manifest.regime.decider == "model":
+        fetch_missing_models(recorded_model(run, options["model"]))
     return options | {"observer": RunDisplay()}
 
 

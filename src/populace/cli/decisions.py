@@ -11,7 +11,7 @@ from populace import questions
 from populace.base.errors import UsageError
 from populace.base.foreign import for_line, for_terminal
 from populace.base.formatting import percent, plural
-from populace.cli.options import command, model_option, run_argument
+from populace.cli.options import command, model_option, recorded_model, run_argument
 from populace.cli.output import bold, dim, facts, out, report_json, row_table, show_changes, table
 from populace.cli.progress import fetch_missing_models
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision
@@ -102,7 +102,7 @@ def why_command(run: RunReader, step: int, person: str) -> None:
 @model_option(None)
 def ask_again_command(run: Run, step: int, person: str, path: str | None, order: str | None, **options: Any) -> None:
     changes = DecisionChanges(order=_order(order), **options)
-    fetch_missing_models(changes.model or run.manifest.regime.model)
+    fetch_missing_models(recorded_model(run, changes.model))
     result = run.at(step).ask_again(person, path=path, changes=changes)
     names = ("differences", "lines", "same_answer", "calls", "reused", "cost")
     recorded = result.recorded
@@ -157,7 +157,7 @@ def interview_command(
     run: Run, question: str, people: tuple[str, ...], at: int | None, given: str, model: str | None, **form_options: Any
 ) -> None:
     form = _question(question, **form_options)
-    fetch_missing_models(model or run.manifest.regime.model)
+    fetch_missing_models(recorded_model(run, model))
     answers = run.at(at).interview(form, people=list(people) or None, given=given, model=model)
     names = run.people(at).frame
     rows = answers.frame.join(names.select(pl.col("^id|name$")), on="id", how="left", maintain_order="left")

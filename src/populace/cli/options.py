@@ -2,25 +2,23 @@
 
 import functools
 import json
-import shlex
 from collections.abc import Callable, Container
 from typing import Any, Literal, TypeVar
 
 import click
 import pydantic
 
-from populace.base.errors import ParameterError, PopulaceError
-from populace.base.foreign import for_line
+from populace.base.errors import ParameterError, PopulaceError, ReplayMismatchError, RunNotFoundError
 from populace.broker import CallSettings
-from populace.cli import COMMANDS
+from populace.cli import ARGUMENTS, COMMANDS
 from populace.cli.output import AS_JSON
 from populace.cli.trust import trust_option, trusting
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
-from populace.engine.workspace import Workspace
-from populace.journal import UNREADABLE, damage
+from populace.engine.workspace import Workspace, command_text, trusted_for
+from populace.journal import READ_ERRORS, damage
 from populace.journal.interventions import read_interventions
-from populace.models import MODEL_SUMMARY
+from populace.models import MODEL_SUMMARY, model_code
 from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
@@ -95,16 +93,16 @@ def current_workspace() -> Workspace:
 
 
 def command_line(*words: str) -> str:
-    """A command that can be typed as it stands: with `--workspace` where this command was given one.
+    """A command that can be typed as it stands, in the workspace of this command."""
+    return command_text(current_workspace().folder, *words)
 
-    Example:
-        >>> with click.Context(click.Command("show")):
-        ...     command_line("resume", "norms-1a2b")
-        'populace resume norms-1a2b'
-    """
-    place: Workspace | None = click.get_current_context().meta.get(_WORKSPACE)
-    where = [] if place is None or place.folder == Workspace().folder else ["--workspace", str(place.folder)]
-    return shlex.join(["populace", *map(for_line, words), *where])
+
+def recorded_model(run: RunReader, chosen: str | None = None) -> str:
+    """The model that a user chose, or else that of a run, once it is trusted; empty where no model decides."""
+    regime = run.manifest.regime
+    if chosen is None and regime.decider == "model":
+        trusted_for(run.record).require(model_code(regime.model), run.name)
+    return chosen or (regime.model if regime.decider == "model" else "")
 
 
 def run_argument(name: str = "run", kind: type[RunReader] = RunReader) -> Callable[[CommandT], CommandT]:
@@ -125,16 +123,53 @@ def explain_damage(function: Callable[..., Any]) -> Callable[..., Any]:
     def explaining(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
+        except ReplayMismatchError as error:
+            for run in _opened_runs()[:1]:
+                fork = command_line("fork", run.name, "--at", str(max(1, error.step)))
+                error.hint = (
+                    "Likely cause: the scenario or Populace changed after the recording.\n"
+                    f"  Keep the old result: {command_line('show', run.name)}   Go on with the new code: {fork}"
+                )
+            raise
         except (PopulaceError, click.exceptions.Exit, click.ClickException, click.Abort):
             raise
-        except (Exception, *UNREADABLE) as error:
-            runs: list[RunReader] = click.get_current_context().meta.get(_RUNS, [])
-            for run in runs:
-                if (damaged := damage(run.journal)) is not None:
-                    raise damaged from error
+        except READ_ERRORS as error:
+            if (damaged := _named_damage()) is not None:
+                raise damaged from error
             raise
 
     return explaining
+
+
+def _named_damage() -> PopulaceError | None:
+    """What is damaged in the runs and experiments that the words of this command name; None where nothing is."""
+    from populace.experiments.folder import find_experiment
+
+    context = click.get_current_context()
+    words: list[str] = context.meta.get(ARGUMENTS, [])[1:]
+    place = context.meta.get(_WORKSPACE) or Workspace()
+    for word in words:
+        try:
+            journal = place.open(word)
+        except RunNotFoundError:
+            try:
+                find_experiment(word, place).check()
+            except RunNotFoundError:
+                continue
+            except PopulaceError as error:
+                return error
+        except PopulaceError as error:
+            return error
+        else:
+            if (damaged := damage(journal)) is not None:
+                return damaged
+    return None
+
+
+def _opened_runs() -> list[RunReader]:
+    """The runs that the arguments of this command named."""
+    runs: list[RunReader] = click.get_current_context().meta.get(_RUNS, [])
+    return runs
 
 
 def option(*names: str, help: str, **settings: Any) -> Callable[[CommandT], CommandT]:

@@ -21,6 +21,7 @@ from populace.base.errors import PopulaceError
 from populace.base.foreign import for_json, for_line, for_terminal
 from populace.base.formatting import json_data
 from populace.cli import is_unicode
+from populace.journal import READ_ERRORS
 
 AS_JSON = "populace.as_json"
 """The key in the meta data of click's context under which `--json` is kept."""
@@ -162,15 +163,24 @@ def report_rows(names: Sequence[str], row: Callable[[str], dict[str, Any]], empt
             rows.append(row(name))
         except PopulaceError as error:
             damaged.append(f"{name}: {error.what}")
+        except READ_ERRORS as error:
+            # Whatever is wrong with one folder must not hide the others.
+            damaged.append(f"{name}: it cannot be read ({type(error).__name__}: {error}).")
     if newest:
         rows.sort(key=lambda each: each[newest], reverse=True)
     report_json(rows, damaged)
     if rows:
-        table(pl.DataFrame(rows).drop(newest, strict=False), limit=200)
+        texts = [{column: _table_value(value) for column, value in each.items() if column != newest} for each in rows]
+        table(pl.DataFrame(texts, infer_schema_length=None, strict=False), limit=200)
     elif not damaged:
         out.print_line(empty)
     for text in damaged:
         out.print_line("  ", yellow("not readable"), f"  {text}")
+
+
+def _table_value(value: Any) -> Any:
+    """A value that a column of a table can hold: a number beyond 64 bits becomes text."""
+    return str(value) if isinstance(value, int) and abs(value) >= 2**63 else value
 
 
 def show_changes(lines: Iterable[str]) -> None:

@@ -42,7 +42,7 @@ from populace.runs.step_events import event_text
 @command("list")
 def list_command() -> None:
     place = current_workspace()
-    empty = f"There are no runs in {place.runs}. Begin with: populace run norms"
+    empty = f"There are no runs in {place.runs}. Begin with: {command_line('run', 'norms')}"
     report_rows(place.names(), lambda name: _row(RunReader(place.open(name))), empty, newest="created")
 
 

@@ -18,10 +18,11 @@ from populace.cli.options import (
     interventions_option,
     parameter_value,
     parameters,
+    recorded_model,
     run_argument,
     settings_options,
 )
-from populace.cli.output import err, out, report_json
+from populace.cli.output import err, out, report_json, warn
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
 from populace.engine.discovery import find_scenario
@@ -29,7 +30,7 @@ from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.scenario import Scenario
-from populace.journal import RunSettings
+from populace.journal import RunSettings, check_end
 from populace.runs.reader import RunReader
 from populace.tools.describe import parameters_of
 
@@ -65,8 +66,7 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
         report_json({"run": run.name, "asked": "go on"})
         return
     else:
-        regime = run.manifest.regime
-        fetch_missing_models(regime.model if regime.decider == "model" else "")
+        fetch_missing_models(recorded_model(run))
         with _resumable_run() as display:
             run.resume(observer=display, **options)
     show_finished_run(run, chart)
@@ -80,9 +80,13 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
 @click.option("--into", metavar="FOLDER", help="Write the replayed journal there.")
 def replay_command(run: Run, verify: bool, into: str | None) -> None:
     steps = run.replay(verify=verify, into=into, observer=RunDisplay()).steps[-1]
-    report_json({"run": run.name, "steps": steps, "verified": verify, "digest": run.digest, "into": into})
+    bound = check_end(run.journal)
+    notes = [] if bound else ["the end of this journal is not bound: a missing last step would not be noticed."]
+    document = {"run": run.name, "steps": steps, "verified": verify, "bound": bound, "digest": run.digest, "into": into}
+    report_json(document, notes)
     how = "every table and every draw is equal" if verify else "every question and prompt is equal"
     out.print_line(f"{run.name}: {plural(steps, 'step')} replayed without a model; {how}.  Digest {run.digest[:12]}")
+    warn(*notes)
 
 
 @command("fork", code="needed")
@@ -97,7 +101,8 @@ def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **opt
     regime = run.manifest.regime
     parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
-    fetch_missing_models((options["model"] or regime.model) if decider == "model" else "")
+    if decider == "model":
+        fetch_missing_models(recorded_model(run, options["model"]))
     with _resumable_run() as display:
         forked = run.fork(at, parameters=parameters, observer=display, **options)
     show_finished_run(forked, chart)
@@ -109,9 +114,9 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except (StoppedError, ModelError) as error:
+    except (StoppedError, ModelError, UsageError) as error:
         if display.run_name:
-            advice = f"{error.hint} " if isinstance(error, ModelError) and error.hint else ""
+            advice = f"{error.hint} " if isinstance(error, (ModelError, UsageError)) and error.hint else ""
             again = command_line("resume", display.run_name)
             error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
         raise

@@ -8,11 +8,11 @@ import polars as pl
 from populace.base.errors import PopulaceError, StorageError, UntrustedCodeError, UsageError
 from populace.base.formatting import duration, percent, plural
 from populace.broker import cost_text
-from populace.cli.options import command_line
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
 from populace.engine.scenario import ReportTable
+from populace.engine.workspace import Workspace, command_text
 from populace.runs import charts
 from populace.runs.caveats import caveats
 from populace.runs.hours import hourly
@@ -39,6 +39,8 @@ def run_document(run: RunReader) -> dict[str, Any]:
         "digest": run.digest,
         "usage": summary.usage.to_json(),
         "metrics": run.metrics,
+        "damage": summary.damage or None,
+        "bound": summary.bound,
         "invalid_by_purpose": invalid_by_purpose(run),
         "warnings": summary.caveats,
     }
@@ -51,7 +53,9 @@ def show_run(run: RunReader) -> None:
     reason = summary.reason or f"{plural(summary.steps, 'step')} so far"
     out.print_line(bold(run.name), f"  {summary.state}: {reason}")
     facts(_rows(run, summary))
-    warn(*summary.caveats)
+    warn(*([summary.damage] if summary.damage else []), *summary.caveats)
+    if not summary.bound:
+        out.print_line("  ", dim("The end of this journal is not bound: it was written before ends were recorded."))
     metrics = run.metrics
     if metrics.width > 1:
         out.print_line()
@@ -149,7 +153,8 @@ def show_finished_run(run: Run, chart: bool) -> None:
         out.print_line("  ", dim(path.stem), f"  {path}")
     decision = _first_decision(run)
     if decision is not None:
-        example = command_line("show", run.name, "--step", str(decision[0]), "--person", decision[1])
+        step, who = decision
+        example = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", str(step), "--person", who)
         out.print_line("  ", dim("open a decision:"), f"  {example}")
 
 

@@ -1,4 +1,4 @@
-"""Pause, continue or stop a run that is under way, from another process.
+"""Pause, continue or stop a run that is under way, from another process, and how to go on with one that stopped.
 
 The two processes share only the run folder: the process that writes a run holds its lock, and checks between two steps
 whether it should pause.
@@ -7,9 +7,9 @@ whether it should pause.
 import os
 import signal
 
-from populace.base.errors import UsageError
-from populace.base.foreign import for_shell
-from populace.journal import Journal
+from populace.base.errors import PopulaceError, StoppedError, UsageError
+from populace.engine.workspace import Workspace, command_text
+from populace.journal import Journal, Record
 
 
 def pause(journal: Journal) -> None:
@@ -30,12 +30,20 @@ def stop(journal: Journal) -> None:
     os.kill(writer, signal.SIGINT)
 
 
+def add_resume_hint(error: PopulaceError, record: Record) -> None:
+    """Let the error of a stopped run say how to go on with it; a run that is not kept cannot be resumed."""
+    if isinstance(error, StoppedError) and error.hint is None and isinstance(record, Journal):
+        command = command_text(Workspace.of(record).folder, "resume", record.name)
+        again = f"open_run({record.name!r}).resume(), or with: {command}"
+        error.hint = f"Nothing that was paid for is lost. Continue with {again}"
+
+
 def _under_way(journal: Journal, done: str) -> int:
     writer = journal.writer()
     if writer is None:
         raise UsageError(
             f"{journal.name} is not under way, so it cannot be {done}.",
-            f"`populace resume {for_shell(journal.name)}` goes on with it."
+            f"`{command_text(Workspace.of(journal).folder, 'resume', journal.name)}` goes on with it."
             if journal.manifest.status.state != "complete"
             else "It is complete.",
         )

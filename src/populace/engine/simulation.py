@@ -32,6 +32,7 @@ from populace.broker import Usage
 from populace.deciders import InquiryResult, RecordedStep, decide, rejected_prompts, replay
 from populace.engine import step_tables
 from populace.engine.metrics import plain_metric
+from populace.engine.run_control import add_resume_hint
 from populace.engine.scenario import Scenario
 from populace.engine.scenario_code import (
     check_length,
@@ -43,7 +44,7 @@ from populace.engine.scenario_code import (
 from populace.engine.scopes import Driver, Scope
 from populace.engine.session import Session
 from populace.engine.stage import Stage
-from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
+from populace.journal import Intervention, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -168,12 +169,7 @@ class Simulation:
         except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
             self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop))
-            if stop.hint is None and isinstance(self.record, Journal):
-                name = self.record.name
-                stop.hint = (
-                    "Nothing that was paid for is lost. "
-                    f"Continue with open_run({name!r}).resume(), or with: populace resume {for_shell(name)}"
-                )
+            add_resume_hint(stop, self.record)
             raise
         except PopulaceError as error:
             self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.documents import DocumentError, read_json
-from populace.base.errors import PopulaceError, RunNotFoundError, UsageError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, StorageError, UsageError, nearest
+from populace.base.foreign import for_line
 from populace.base.modules import add_folder
 from populace.base.trust import TrustFile
 from populace.broker import CallStore
@@ -144,9 +146,20 @@ class Workspace:
             return Journal(Path(name))
         names = self.names()
         if str(name) == "last" and names:
-            newest = sorted((self.runs / each for each in names), key=Manifest.stamp, reverse=True)
+            newest = sorted((self.runs / each for each in names), key=_last_written, reverse=True)
             return Journal(next((folder for folder in newest if not _is_fork(folder)), newest[0]))
         return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
+
+
+def command_text(folder: Path, *words: str) -> str:
+    """A command that can be typed as it stands: with `--workspace` where that is not the default.
+
+    Example:
+        >>> command_text(Path("elsewhere"), "resume", "norms-1a2b")
+        'populace resume norms-1a2b --workspace elsewhere'
+    """
+    where = [] if folder.resolve() == Workspace().folder.resolve() else ["--workspace", str(folder)]
+    return shlex.join(["populace", *map(for_line, words), *where])
 
 
 def trusted_for(record: Record) -> TrustFile:
@@ -175,6 +188,13 @@ def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: 
     )
 
 
+def _last_written(folder: Path) -> tuple[int, int, int]:
+    try:
+        return Manifest.stamp(folder)
+    except OSError:
+        return (0, 0, 0)
+
+
 def _is_fork(folder: Path) -> bool:
     try:
         return Manifest.read(folder).parent is not None
@@ -184,4 +204,10 @@ def _is_fork(folder: Path) -> bool:
 
 
 def _run_names(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.iterdir() if Journal.is_run(entry)) if folder.is_dir() else []
+    """Everything in a folder of runs that is not hidden, readable or not."""
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read: {error.strerror or error}.") from error

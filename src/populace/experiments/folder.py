@@ -7,6 +7,7 @@ only its current run. An incomplete line, as a power failure leaves it, is ignor
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import os
@@ -17,7 +18,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.base.documents import DocumentError, outside_link, parse_json_object, read_json, read_text
+from populace.base.documents import DocumentError, outside_link, parse_json_object, read_bytes, read_json, read_text
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, UsageError
 from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
@@ -44,6 +45,8 @@ class ExperimentManifest(pydantic.BaseModel):
         reason: Why it ended, in words.
         stop: Why it stopped early, as the kind of the stop of a run; None where it did not.
         replicates: The number of replicates, which a stop by precision may raise.
+        end: The digest of everything else in the folder once it ended, so that later changes are noticed; empty while
+            it runs, and in folders written before this was recorded.
     """
 
     format: int = FORMAT
@@ -54,7 +57,8 @@ class ExperimentManifest(pydantic.BaseModel):
     state: Literal["running", "complete", "stopped"] = "running"
     reason: str = ""
     stop: str | None = None
-    replicates: int = 0
+    replicates: int = pydantic.Field(default=0, ge=0)
+    end: str = pydantic.Field(default="", exclude_if=lambda end: not end)
 
 
 @dataclass
@@ -126,7 +130,9 @@ class ExperimentFolder:
 
     def write(self, **changes: Any) -> None:
         """Change fields of the manifest, and replace its file atomically."""
-        self.manifest = self.manifest.model_copy(update=changes)
+        self.manifest = self.manifest.model_copy(update=changes | {"end": ""})
+        if self.manifest.state != "running":
+            self.manifest.end = self._digest(json.loads(self.manifest.model_dump_json()))
         temporary = self.path / f".manifest-{os.getpid()}.json"
         with writing(temporary):
             temporary.write_text(self.manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -168,6 +174,26 @@ class ExperimentFolder:
                 "Restore it from a copy, or remove it: its runs are then run again.",
             ) from error
         yield from rows
+
+    def _digest(self, manifest: Mapping[str, Any]) -> str:
+        """One hash for the data of a manifest and for all files of rows."""
+        settings = {name: value for name, value in manifest.items() if name != "end"}
+        digest = hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=16)
+        for file in sorted((self.path / "rows").glob("*.jsonl")):
+            digest.update(f"{file.name}\n".encode() + read_bytes(file))
+        return digest.hexdigest()
+
+    def check(self) -> None:
+        """Raise DamagedRunError if the folder of an experiment that ended is not as it was then."""
+        try:
+            data = read_json(self.path / "manifest.json")
+            changed = self.manifest.end and self._digest(data) != self.manifest.end
+        except (OSError, DocumentError) as error:
+            raise DamagedRunError(f"{self.path} cannot be read: {error}.", "Restore it from a copy.") from error
+        if changed:
+            raise DamagedRunError(
+                f"{self.path.name}: its manifest or its rows were changed after it ended.", "Restore it from a copy."
+            )
 
     def busy(self) -> bool:
         """Whether a process is running it now."""

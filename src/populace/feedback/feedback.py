@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from populace.base.documents import DocumentError, parse_json
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
@@ -192,8 +193,8 @@ class FeedbackStore:
             if not text.strip():
                 continue
             try:
-                line = json.loads(text)
-            except ValueError:
+                line = parse_json(text, nan=True)
+            except DocumentError:
                 unreadable += 1
                 continue
             if not isinstance(line, dict) or not isinstance(line.get("schema"), int) or "item" not in line:

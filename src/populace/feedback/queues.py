@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from populace.base.documents import read_json
 from populace.base.errors import DamagedRunError, JournalError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.engine.workspace import Workspace
@@ -79,7 +80,7 @@ class Queue:
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".{self.name}-{os.getpid()}.json")
-            temporary.write_text(json.dumps(self._data(), indent=2, ensure_ascii=False) + "\n")
+            temporary.write_text(json.dumps(self._data(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             os.replace(temporary, path)
 
     @classmethod
@@ -89,9 +90,9 @@ class Queue:
         if name not in known:
             raise UnknownNameError("queue of answers", name, known, "Make a new one on the page Feedback.")
         try:
-            data = json.loads(_queue_path(workspace, name).read_text())
+            data = read_json(_queue_path(workspace, name))
             return cls(**data | {"sources": tuple(Source(**each) for each in data["sources"])})
-        except (ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise DamagedRunError(f"the queue {name} cannot be read.", "Make a new one.") from error
 
     def draw(self, workspace: Workspace, seed: int = 0) -> QueueSample:

@@ -17,11 +17,12 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
-from populace.journal.segments import UNREADABLE
+from populace.journal.segments import READ_ERRORS, UNREADABLE
 from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
 __all__ = [
     "DECIDERS",
+    "READ_ERRORS",
     "UNREADABLE",
     "AddPeople",
     "Announce",

@@ -6,7 +6,7 @@ unnoticed. The last one is bound by the manifest, which records its digest, and 
 
 import hashlib
 
-from populace.base.documents import DocumentError, read_json
+from populace.base.documents import DocumentError, read_bytes, read_json
 from populace.base.errors import DamagedRunError, PopulaceError
 from populace.journal.journal import Journal
 from populace.journal.manifest import End, Manifest, settings_digest
@@ -69,9 +69,9 @@ def _usage_problem(journal: Journal, end: End) -> str:
         return ""
     path = journal.folder / "usage.jsonl"
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        return f"usage.jsonl cannot be read: {error.strerror or error}."
+        data = read_bytes(path, links=False)
+    except (OSError, DocumentError) as error:
+        return f"usage.jsonl cannot be read: {error}."
     running = journal.manifest.status.state == "running"
     if len(data) < count or (len(data) > count and not running):
         return f"usage.jsonl has {len(data)} bytes, and {count} were recorded."

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pydantic
 
+from populace.base.documents import DocumentError, parse_json, read_text
 from populace.base.errors import InterventionError, PopulaceError
 from populace.models import check_model
 from populace.people import HEARD, People
@@ -330,12 +331,12 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
         text = str(source)
         is_file = not text.lstrip().startswith(("{", "["))
         try:
-            data = json.loads(Path(text).read_text() if is_file else text)
+            data = parse_json(read_text(Path(text)) if is_file else text)
         except OSError as error:
             raise InterventionError(f"the interventions in {text} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
+        except DocumentError as error:
             raise InterventionError(
-                f"the interventions {'in ' + text if is_file else ''} are not JSON: {error}."
+                f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}."
             ) from error
     try:
         return _LIST.validate_python(data if isinstance(data, list) else [data])

@@ -26,7 +26,20 @@ from populace.base.errors import DamagedRunError, StorageError
 COMMIT = "COMMIT"
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What polars raises where a table is damaged; a panic is not an Exception."""
+READ_ERRORS = (
+    *UNREADABLE,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What may be raised where the content of a folder is not what Populace writes."""
 _MAX_COMMIT = 16_000_000
+_SMALL_BYTES = 256_000
+"""Files up to this size are compared with their hash whenever they are read, which takes little beside reading them."""
 _RESTORE = "Restore it from a copy."
 
 
@@ -147,12 +160,15 @@ def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
 
 
 def table_path(steps: Path, commit: Commit, name: str) -> Path | None:
-    """The file of a table, whose size was checked; None where the step has no such table."""
+    """The file of a table, whose size and, if it is small, hash were checked; None where the step has no such table."""
     file = f"{name}.parquet"
     if file not in commit.files:
         return None
     path = steps / f"{commit.step:05d}" / file
-    _check_size(path, commit.files[file][0], commit.step)
+    size, digest = commit.files[file]
+    _check_size(path, size, commit.step)
+    if size <= _SMALL_BYTES:
+        _check_content(path, digest, commit.step)
     return path
 
 
@@ -166,8 +182,7 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
     for name, (size, digest) in commit.files.items():
         path = steps / f"{commit.step:05d}" / name
         _check_size(path, size, commit.step)
-        if _hash(path) != digest:
-            raise DamagedRunError(f"{_where(path, commit.step)} was edited after it was committed.", _MEND)
+        _check_content(path, digest, commit.step)
 
 
 @contextlib.contextmanager
@@ -206,6 +221,15 @@ def _check_size(path: Path, size: int, step: int) -> None:
     if status.st_size != size:
         word = "truncated" if status.st_size < size else "edited"
         raise DamagedRunError(f"{_where(path, step)} was {word}: {status.st_size} bytes, {size} were committed.", _MEND)
+
+
+def _check_content(path: Path, digest: str, step: int) -> None:
+    try:
+        actual = _hash(path)
+    except OSError as error:
+        raise DamagedRunError(f"{_where(path, step)} cannot be read: {error.strerror or error}.", _MEND) from error
+    if actual != digest:
+        raise DamagedRunError(f"{_where(path, step)} was edited after it was committed.", _MEND)
 
 
 def _hash(path: Path) -> str:

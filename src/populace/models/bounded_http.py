@@ -25,8 +25,14 @@ PLAIN = {"Accept-Encoding": "identity"}
 """Asks a server not to compress what it sends."""
 
 
-class RefusedResponseError(Exception):
-    """A response that is not read any further."""
+class RefusedResponseError(openai.APIConnectionError):
+    """A response that is not read any further.
+
+    It belongs to the errors of `openai`, which its client passes on or, in earlier versions, names as the cause of one.
+    """
+
+    def __init__(self, text: str, response: Any) -> None:
+        super().__init__(message=text, request=response.request)
 
 
 class RefusedRedirectError(RefusedResponseError):
@@ -51,8 +57,7 @@ def sync_client(limit: int) -> Any:
 
 def refusal(error: openai.APIConnectionError) -> RefusedResponseError | None:
     """Why a response was refused, where that is what broke the connection."""
-    cause = error.__cause__
-    return cause if isinstance(cause, RefusedResponseError) else None
+    return next((each for each in (error, error.__cause__) if isinstance(each, RefusedResponseError)), None)
 
 
 def redirect_error(address: str, error: openai.APIConnectionError) -> ModelError | None:
@@ -67,19 +72,21 @@ def _check(response: Any, limit: int) -> None:
         where = f" to {host[:100]!r}" if host else ""
         raise RefusedRedirectError(
             f"the server redirects{where}, and prompts and keys are not sent to another address; "
-            "name the address to which it redirects, if it is the right one"
+            "name the address to which it redirects, if it is the right one",
+            response,
         )
-    encoding = response.headers.pop("content-encoding", "").strip().lower()
-    response.stream = _stream_class()(response.stream, _Unpacking(encoding, limit))
+    response.stream = _stream_class()(response.stream, _Unpacking(response, limit))
 
 
 class _Unpacking:
     """Unpacks the chunks of a body, and stops at its largest size."""
 
-    def __init__(self, encoding: str, limit: int) -> None:
+    def __init__(self, response: Any, limit: int) -> None:
+        encoding = response.headers.pop("content-encoding", "").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise RefusedResponseError(f"the reply is packed in a way that was not asked for ({encoding[:20]!r})")
-        self._left, self._limit = limit, limit
+            text = f"the reply is packed in a way that was not asked for ({encoding[:20]!r})"
+            raise RefusedResponseError(text, response)
+        self._response, self._left, self._limit = response, limit, limit
         self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
 
     def unpack(self, chunk: bytes) -> bytes:
@@ -87,10 +94,10 @@ class _Unpacking:
             try:
                 chunk = self._unpacker.decompress(chunk, self._left + 1)
             except zlib.error:
-                raise RefusedResponseError("the reply cannot be unpacked") from None
+                raise RefusedResponseError("the reply cannot be unpacked", self._response) from None
         self._left -= len(chunk)
         if self._left < 0:
-            raise RefusedResponseError(f"the reply is larger than {self._limit >> 20} MiB")
+            raise RefusedResponseError(f"the reply is larger than {self._limit >> 20} MiB", self._response)
         return chunk
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from populace.base.errors import EmbeddingError, ModelError, ModelFileError, UnknownNameError
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, Progress, fetch_together
+from populace.models.providers import PROVIDERS
 
 Vectors = npt.NDArray[np.float32]
 
@@ -24,6 +25,7 @@ EMBEDDER_FORMS = {
     "hashing": "words and letters hashed into 256 dimensions: quick, needs no file, knows no synonyms",
     "hashing:DIMENSION": "the same, with so many dimensions",
     "openai:NAME": "an embedding model of the OpenAI API; the key comes from OPENAI_API_KEY",
+    "ollama:NAME": "an embedding model in Ollama; the other services of `populace models` are named in the same way",
 }
 """Every form of an embedder string, with what it means."""
 
@@ -186,12 +188,13 @@ def open_embedder(
         if rest and not (rest.isdecimal() and rest.isascii()):
             raise EmbeddingError(f"hashing takes a number of dimensions, not {rest!r}.", "Write hashing:64.")
         return HashingEmbedder(int(rest)) if rest else HashingEmbedder()
-    if kind == "openai":
+    if kind in PROVIDERS:
         if not rest:
-            raise ModelError("'openai:' names no embedding model.", "Write openai:NAME.")
+            raise ModelError(f"{spec!r} names no embedding model.", f"Write {kind}:NAME.")
         from populace.models.openai_embedder import OpenAIEmbedder
 
-        return OpenAIEmbedder(rest, timeout_s=timeout_s, retries=retries, on_tokens=on_tokens)
+        provider = PROVIDERS[kind]
+        return OpenAIEmbedder(rest, provider=provider, timeout_s=timeout_s, retries=retries, on_tokens=on_tokens)
     raise UnknownNameError("embedder", spec, EMBEDDER_FORMS)
 
 

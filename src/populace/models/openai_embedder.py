@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +11,16 @@ import numpy as np
 
 from populace.base.errors import EmbeddingError, ModelError, ModelUnreachableError
 from populace.models.embedders import Vectors, unit_vectors
+from populace.models.providers import PROVIDERS, Provider
 from populace.models.reply_checks import estimate_tokens, read_json, read_vectors, token_count
-from populace.models.server_access import check_address, read_key, rejected_key_error, unreachable_error
+from populace.models.server_access import (
+    base_address,
+    check_address,
+    check_key,
+    read_key,
+    rejected_key_error,
+    unreachable_error,
+)
 
 if TYPE_CHECKING:
     import openai
@@ -26,9 +33,9 @@ class OpenAIEmbedder:
 
     Args:
         name: The model's name on the server.
-        base_url: The address, up to and including `/v1`; without one, OPENAI_BASE_URL or the OpenAI API.
+        base_url: The address, up to and including `/v1`; without one, that of the provider.
         dimension: The size of a vector, for models that offer several; else it is read from the first reply.
-        key_variable: The environment variable that holds the key.
+        provider: The service or server; OpenAI by default.
         timeout_s: How long one request may take.
         retries: How many times a failed request is repeated.
         on_tokens: Receives the number of tokens read, and whether it is an estimate, after each request.
@@ -40,17 +47,18 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         *,
         dimension: int | None = None,
-        key_variable: str = "OPENAI_API_KEY",
+        provider: Provider = PROVIDERS["openai"],
         timeout_s: float = 60.0,
         retries: int = 4,
         on_tokens: Callable[[int, bool], None] | None = None,
     ) -> None:
         self.model = name
-        self.name = f"openai:{name}"
-        self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
-        check_address(self.base_url, key_variable)
+        self.name = f"{provider.name}:{name}"
+        self.base_url = base_address(base_url or provider.base_url())
+        check_address(self.base_url, next(iter(provider.key_variables), "POPULACE_API_KEY"))
+        self._provider = provider
+        self._key_required = base_url is None and provider.key_required
         self._requested_dimension = self._dimension = dimension
-        self._key_variable = key_variable
         self._timeout_s = timeout_s
         self._retries = retries
         self._on_tokens = on_tokens
@@ -113,7 +121,7 @@ class OpenAIEmbedder:
             texts = body["input"]
             return read_vectors(data, len(texts)), tokens or sum(map(estimate_tokens, texts)), not tokens
         except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise rejected_key_error(self.base_url, [self._key_variable]) from None
+            raise rejected_key_error(self.base_url, self._provider.key_variables, self._provider) from None
         except openai.NotFoundError:
             raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
         except openai.APIConnectionError as error:
@@ -149,8 +157,10 @@ class OpenAIEmbedder:
         from populace.models.bounded_http import MAX_VECTORS_BYTES, PLAIN, sync_client
 
         if self._client is None:
+            if self._key_required:
+                check_key(self.name, self._provider)
             self._client = openai.OpenAI(
-                api_key=read_key([self._key_variable]),
+                api_key=read_key(self._provider.key_variables),
                 base_url=self.base_url,
                 max_retries=0,
                 timeout=self._timeout_s,

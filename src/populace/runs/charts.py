@@ -5,7 +5,9 @@ Colours are the Okabe–Ito palette, which colour-blind readers can tell apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,12 +65,14 @@ def draw_run(run: RunReader, path: Path, chosen: Sequence[str] = ()) -> Path:
 
 
 def sparkline(values: pl.Series) -> str:
-    """A column of numbers as one line of blocks; empty values leave a gap.
+    """A column of numbers as one line of blocks; empty and endless values leave a gap.
 
     Example:
         >>> sparkline(pl.Series([0.0, 0.5, None, 1.0]))
         '▁▅ █'
     """
+    numbers = values.cast(pl.Float64)
+    values = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
     low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
@@ -88,8 +92,17 @@ def new_figure(count: int, height: float = 2.0) -> tuple[Figure, list[Axes]]:
     return figure, [row[0] for row in panels]
 
 
+@contextlib.contextmanager
+def without_glyph_warnings() -> Iterator[None]:
+    """Say nothing of characters that the font of a picture lacks: names may be of any script."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from")
+        warnings.filterwarnings("ignore", "Matplotlib currently does not support")
+        yield
+
+
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure to a file, and return its path; an error of the disk is a StorageError."""
-    with writing(path):
+    with writing(path), without_glyph_warnings():
         figure.savefig(path, dpi=150)
     return path

@@ -6,22 +6,24 @@ What the command line, reports and Studio say about a run comes from here, so th
 from dataclasses import dataclass
 from typing import Literal
 
+from populace.base.errors import DamagedRunError
 from populace.broker import Price, Usage, price_of
-from populace.journal import Journal, Parent, Record, Regime, Stop
+from populace.journal import Journal, Parent, Record, Regime, Stop, check_end
 from populace.questions import STATUSES, VALID
 from populace.runs.caveats import caveats
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.statistics import Estimate, proportion
 
-RunState = Literal["running", "pausing", "paused", "died", "complete", "stopped", "failed"]
+RunState = Literal["running", "pausing", "paused", "died", "complete", "stopped", "failed", "damaged"]
 
 
 def run_state(record: Record) -> RunState:
     """The state of a run, the process that writes it included.
 
     `pausing` is a run that was asked to wait and is still in a step; `died` one whose process is gone although it
-    never recorded an end, as after `kill -9` or a power cut.
+    never recorded an end, as after `kill -9` or a power cut. `overview` also tells `damaged` runs, whose folder is not
+    as their manifest says.
     """
     state = record.manifest.status.state
     if not isinstance(record, Journal):
@@ -62,6 +64,8 @@ class RunOverview:
         low_mass: How many scored answers had less than half of the probability on any option.
         interventions: The interventions in words.
         caveats: What a reader of the results must know.
+        damage: Why the run folder is not as its manifest says; empty where it is.
+        bound: Whether the manifest records where the journal ends; folders of earlier versions do not.
         digest: One hash for everything committed; empty before the first step and for a run in memory.
         tables: The tables of its world.
     """
@@ -90,6 +94,8 @@ class RunOverview:
     low_mass: int
     interventions: list[str]
     caveats: list[str]
+    damage: str
+    bound: bool
     digest: str
     tables: frozenset[str]
 
@@ -141,10 +147,11 @@ def overview(run: RunReader) -> RunOverview:
     counts = run.statuses
     statuses: dict[str, int] = {name: counts[name] for name in STATUSES if counts[name]}
     answers = sum(statuses.values())
+    damage, bound = _integrity(run.record)
     return RunOverview(
         name=run.name,
         scenario=manifest.scenario,
-        state=run_state(run.record),
+        state="damaged" if damage else run_state(run.record),
         reason=status.reason,
         stop=status.stop,
         last=steps[-1] if steps else None,
@@ -166,9 +173,21 @@ def overview(run: RunReader) -> RunOverview:
         low_mass=run.count("low_mass"),
         interventions=[each.describe() for each in manifest.interventions],
         caveats=caveats(run),
+        damage=damage,
+        bound=bound,
         digest=run.digest if steps and isinstance(run.record, Journal) else "",
         tables=_world_tables(run, steps),
     )
+
+
+def _integrity(record: Record) -> tuple[str, bool]:
+    """What is wrong with the end of a journal, and whether it is bound."""
+    if not isinstance(record, Journal):
+        return "", True
+    try:
+        return "", check_end(record)
+    except DamagedRunError as error:
+        return error.what, True
 
 
 def _world_tables(run: RunReader, steps: list[int]) -> frozenset[str]:

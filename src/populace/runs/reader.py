@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import polars as pl
 
-from populace.base.errors import JournalError, UsageError
+from populace.base.documents import DocumentError, parse_json_object, read_text
+from populace.base.errors import DamagedRunError, JournalError, UsageError
 from populace.base.foreign import for_html
 from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
@@ -20,6 +21,8 @@ from populace.journal import Journal, Manifest, Record
 from populace.people import Id, People
 from populace.questions import VALID, cleaning_counts
 from populace.runs.decision import Decision
+
+_MOST = 2**53
 
 
 class RunReader:
@@ -190,7 +193,7 @@ class RunReader:
     @property
     def seconds(self) -> float:
         """How long its own steps took."""
-        return float(sum(line["seconds"] for line in self.record.usage()))
+        return seconds_of(self.record.usage())
 
     def decisions(self, step: int, person: Id) -> list[Decision]:
         """The decisions of one person in a step, each with what is recorded behind it."""
@@ -228,7 +231,11 @@ class RunReader:
         """The side interviews with its people."""
         if not isinstance(self.record, Journal) or not (self.folder / "interviews.jsonl").is_file():
             return []
-        return [json.loads(line) for line in (self.folder / "interviews.jsonl").read_text().splitlines()]
+        try:
+            lines = read_text(self.folder / "interviews.jsonl", links=False).split("\n")
+            return [parse_json_object(line, nan=True) for line in lines if line.endswith("}")]
+        except (OSError, DocumentError) as error:
+            raise DamagedRunError(f"{self.name}: interviews.jsonl cannot be read: {error}.") from error
 
     def _step(self, at: int | None) -> int:
         steps = self.steps
@@ -254,5 +261,32 @@ def invalid_share(statuses: Mapping[str, int]) -> float:
 
 def usage_of_step(line: Mapping[str, Any]) -> Usage:
     """What a step used, from its line in the journal."""
-    # Run folders of earlier versions lack counts that were added later.
-    return Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__ if name in line})
+    try:
+        usage = Usage.from_json({name: line[name] for name in Usage.__dataclass_fields__ if name in line})
+    except (TypeError, ValueError) as error:
+        raise _damaged_usage(line) from error
+    counts = [value for name, value in usage.__dict__.items() if name != "purposes"]
+    if not all(_is_amount(value) for value in [*counts, *usage.purposes.values()]):
+        raise _damaged_usage(line)
+    return usage
+
+
+def seconds_of(lines: Iterable[Mapping[str, Any]]) -> float:
+    """How long some steps took, from their lines in the journal."""
+    total = 0.0
+    for line in lines:
+        if not _is_amount(line.get("seconds", 0.0)):
+            raise _damaged_usage(line)
+        total += line.get("seconds", 0.0)
+    return float(total)
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _MOST
+
+
+def _damaged_usage(line: Mapping[str, Any]) -> DamagedRunError:
+    return DamagedRunError(
+        f"usage.jsonl: what step {line.get('step')} used cannot be read.",
+        "Restore it from a copy, or remove it: what the run cost is then not known.",
+    )

@@ -8,7 +8,7 @@ import polars as pl
 from populace.broker import Usage, price_of
 from populace.questions import cleaning_counts
 from populace.runs import step_cache
-from populace.runs.reader import RunReader, usage_of_step
+from populace.runs.reader import RunReader, seconds_of, usage_of_step
 
 _COUNTS = ("questions", "answers", "prompts", "prompt_tokens", "completion_tokens")
 _PURPOSES = {"purpose": pl.String(), "model": pl.String(), **dict.fromkeys(_COUNTS, pl.Int64())}
@@ -42,7 +42,7 @@ def usage_until(run: RunReader, until: int) -> UsageSummary:
     lines = [line for line in run.record.usage() if line["step"] <= until]
     total = run.usage(until=until + 1)
     last = next((usage_of_step(line) for line in reversed(lines) if line["step"] == until), Usage())
-    seconds = float(sum(line["seconds"] for line in lines))
+    seconds = seconds_of(lines)
     return UsageSummary(until, total, last, seconds, _purposes(run, until, total.purposes), _steps(lines))
 
 

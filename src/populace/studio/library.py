@@ -1,13 +1,15 @@
 """The runs and experiments of a workspace: listed, opened, tagged and removed."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from populace.base.documents import name_problem
 from populace.base.errors import PopulaceError, RunNotFoundError, UsageError
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.experiments import folder as experiments
-from populace.journal import Journal, Manifest
+from populace.journal import READ_ERRORS, Journal, Manifest
 from populace.runs.overview import RunOverview, RunState, overview
 from populace.studio.metrics import chart_metrics
 
@@ -66,10 +68,11 @@ class Library:
         """The folder of a run; a name that would lead out of the workspace is refused."""
         home = self.workspace.runs.resolve()
         folder = home / name
-        valid = bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
-        if not valid or folder.resolve().parent != home:
+        if name_problem(name) or folder.resolve().parent != home:
             raise RunNotFoundError(f"{name[:80]!r} is not the name of a run.", "The home page lists the runs.")
         if not Journal.is_run(folder):
+            if os.path.lexists(folder):
+                raise RunNotFoundError(f"{name} is not a run: it holds no manifest.json.")
             raise RunNotFoundError(
                 f"there is no run {name!r} in this workspace.",
                 "It may have been deleted or moved. The home page lists the runs and undoes deletions.",
@@ -116,6 +119,9 @@ class Library:
             return RunCard(name, overview(run), metric=metric, trend=trend, tags=self.workspace.tags(name))
         except PopulaceError as error:
             return RunCard(name, problem=str(error))
+        except READ_ERRORS as error:
+            # Whatever is wrong with one folder must not hide the others.
+            return RunCard(name, problem=f"It cannot be read ({type(error).__name__}: {error}).")
 
     def _readable(self) -> dict[str, Manifest]:
         manifests = {name: self._manifest(name) for name in self.workspace.names()}
@@ -127,8 +133,8 @@ class Library:
             stamp = Manifest.stamp(folder)
             if self._manifests.get(name, (None,))[0] != stamp:
                 self._manifests[name] = (stamp, Manifest.read(folder))
-        except FileNotFoundError:
-            return RunNotFoundError(f"{name} is gone.")
+        except OSError:
+            return RunNotFoundError(f"{name} is not a run: it holds no manifest.json that can be read.")
         except PopulaceError as error:
             self._manifests[name] = (stamp, error)
         return self._manifests[name][1]
@@ -157,6 +163,8 @@ class Library:
             return ExperimentCard(name, manifest.created, arms, done, planned, failed, manifest.state)
         except PopulaceError as error:
             return ExperimentCard(name, problem=str(error))
+        except READ_ERRORS as error:
+            return ExperimentCard(name, problem=f"It cannot be read ({type(error).__name__}: {error}).")
 
     def tag(self, name: str, tags: list[str]) -> None:
         """Give a run these tags in place of those that it had; blanks around them and repeated ones are dropped."""

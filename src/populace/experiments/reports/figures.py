@@ -17,7 +17,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.foreign import for_file_name, for_line
-from populace.runs.charts import PALETTE, available
+from populace.runs.charts import PALETTE, available, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,7 +178,7 @@ def _svg(draw: Any, height: float, name: str) -> str:
         "ytick.color": INK,
         "legend.fontsize": 9,
     }
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings), without_glyph_warnings():
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         draw(figure.subplots())
         buffer = io.StringIO()

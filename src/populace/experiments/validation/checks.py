@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from populace.base.formatting import percent
+from populace.base.formatting import percent, plural
 from populace.broker import cost_text, price_of
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
@@ -165,7 +165,8 @@ def drift_check(basis: ValidityBasis) -> Check:
 def size_checks(basis: ValidityBasis) -> list[Check]:
     """Replicates, failures and cost."""
     spent = basis.spent
-    result = f"{spent['calls']:,.0f} calls, {spent['reused']:,.0f} reused, {spent['tokens']:,.0f} tokens"
+    result = f"{plural(round(spent['calls']), 'call')}, {spent['reused']:,.0f} reused, "
+    result += plural(round(spent["tokens"]), "token")
     if spent["calls"]:
         result += f", {cost_text(spent['cost'], *(price_of(model) for model in basis.models))}"
     cost_check = Check(

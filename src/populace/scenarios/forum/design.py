@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import pydantic
-import yaml
 from pydantic import Field
 
+from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import ParameterError, UnknownNameError
 
 Kind = Literal["prescriptive", "restrictive"]
@@ -164,12 +164,9 @@ def _read(source: str | Path) -> Any:
             f"Name a YAML file, or a design that ships: {', '.join(shipped)}.",
         )
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error)
-        raise ParameterError(f"{path}{line}: the design is not YAML: {problem}.") from error
+        return read_yaml(path)
+    except (OSError, DocumentError) as error:
+        raise ParameterError(f"the design {path} cannot be read: {error}.") from error
 
 
 def _entries(model: type[pydantic.BaseModel], value: Any, where: str) -> dict[str, Any]:

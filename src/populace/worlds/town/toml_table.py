@@ -7,9 +7,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from populace.base.documents import DocumentError, read_text
 from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.town.places import DAY
 
+_MAX_BYTES = 20_000_000
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 
 
@@ -18,10 +20,10 @@ def load_toml(path: Path, tables: Collection[str] | None = None) -> dict[str, An
     if not path.is_file():
         raise WorldError(f"there is no file {path}.", "Check the path.")
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise WorldError(f"{path} is not UTF-8 text: {error}.", "Save it as UTF-8.") from error
-    except tomllib.TOMLDecodeError as error:
+        values = tomllib.loads(read_text(path, most=_MAX_BYTES))
+    except DocumentError as error:
+        raise WorldError(f"{path} cannot be read: {error}.", "Save it as UTF-8 text.") from error
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise WorldError(f"{path} is not valid TOML: {error}.", "Mend that line.") from error
     except OSError as error:
         raise WorldError(f"{path} could not be read: {error}.") from error

@@ -26,6 +26,7 @@ _STATE_TEXTS = {
     "died": "Its process ended without recording an end, as after kill -9 or a power cut. Committed steps are safe, "
     "and nothing is paid for twice.",
     "stopped": "It stopped before its end. Committed steps stay, and nothing is paid for twice.",
+    "damaged": "Its folder is not as its manifest says. What is there can be read; `populace show` says what is wrong.",
     "failed": "It failed. Once the cause is removed, it can be resumed from its last committed step.",
 }
 

@@ -1,0 +1,90 @@
+"""What commands print reads as a person would write it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from populace import Run, simulate
+from populace.base.errors import StoppedError
+from populace.cli import main
+from populace.models import Scripted
+from populace.scenarios.norms import Norms
+from support.commands import populace
+from support.forums import forum
+from support.models import Counting
+from support.scenarios import Shirts
+
+
+def small_run(place: Path, **settings: object) -> Run:
+    return simulate(Norms(workers=2, days=1), model="scripted:uniform", workspace=place, **settings)  # type: ignore[arg-type]
+
+
+def test_one_is_not_written_as_many(tmp_path: Path) -> None:
+    run = simulate(Shirts(people_count=1, days=1), model=Counting(), workspace=tmp_path)
+    shown = [populace("show", run.name).stdout, populace("show", run.name, "--step", "1").stdout]
+    shown += [populace("replay", run.name).stdout, populace("report", run.name, "--to", "r").stdout, repr(run)]
+    shown += [(tmp_path / "r" / f"{run.name}.md").read_text()]
+    for many in ("1 steps", "1 people", "1 calls", "1 answers", "1 posts", "1 runs", "1 tokens"):
+        assert [text for text in shown if f" {many}" in text] == []
+    assert "its only step is done" in shown[0]
+    assert "1 person" in shown[1]
+
+
+def test_a_thread_of_one_post_has_one_post_and_one_person(tmp_path: Path) -> None:
+    run = forum(keep="run", posts=1, together=1)
+    assert "1 post, 1 person" in populace("show", run.name, "--thread", "1").stdout
+
+
+def test_the_digest_of_a_journal_has_one_name(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    for words in (("show", run.name), ("resume", run.name, "--no-chart"), ("replay", run.name)):
+        shown = populace(*words).stdout
+        assert f"igest {run.digest[:12]}" in shown and f"ournal {run.digest[:12]}" not in shown
+
+
+def test_a_comparison_shows_values_as_people_write_them(tmp_path: Path) -> None:
+    one = small_run(tmp_path)
+    told = {"kind": "announce", "at": 1, "text": "Today is green day.", "steps": 1}
+    two = small_run(tmp_path, interventions=[told], variation={"order": "reversed"}, temperature=0.5)
+    shown = populace("compare", one.name, two.name).stdout
+    assert "–  →  order reversed" in shown
+    assert "1  →  0.5" in shown
+    assert not any(raw in shown for raw in ("None", "['", "{'", "True", "False"))
+
+
+def test_a_stopped_run_says_in_python_how_to_go_on(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError) as stop:
+        simulate(Norms(workers=4, days=3), model="scripted:uniform", workspace=tmp_path, max_calls=1)
+    name = next((tmp_path / "runs").iterdir()).name
+    assert f"open_run('{name}').resume()" in str(stop.value) and f"populace resume {name}" in str(stop.value)
+    with pytest.raises(StoppedError) as stop:
+        simulate(Norms(workers=4, days=3), model="scripted:uniform", keep="nothing", max_calls=1)
+    assert "resume" not in str(stop.value)
+
+
+def test_a_chart_that_cannot_be_written_is_a_warning_of_a_complete_run(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    refusal = mock.patch("matplotlib.figure.Figure.savefig", side_effect=OSError(30, "Read-only file system"))
+    with refusal:
+        result = populace("resume", run.name)
+    assert result.returncode == 0
+    assert "pictures of the run were not written" in result.stdout and "P000" not in result.stderr
+
+
+def test_text_that_a_stream_cannot_write_is_written_as_escapes(tmp_path: Path) -> None:
+    model = Scripted(lambda request: {"blue": 1.0}, spec="scripted:é")
+    simulate(Norms(workers=2, days=2), model=model, workspace=tmp_path)
+    for form, escape in ([], b"\\xe9"), (["--json"], b"\\u00e9"):
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, encoding="ascii")
+        with mock.patch("sys.argv", ["populace", "list", *form]), contextlib.redirect_stdout(stream):
+            with pytest.raises(SystemExit) as leaving:
+                main()
+            stream.flush()
+        assert leaving.value.code == 0
+        assert escape in written.getvalue()
