@@ -488,3 +488,43 @@ def test_a_scale_to_ten_is_shown_in_numbers() -> None:
     done = run(Scale())
     assert "Scale: a whole number from 0 to 10." in done.prompts()["user"][0]
     assert done.invalid_share == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("self.people.helped", 'a column is read with brackets, not as people.helped. Write: people["helped"]'),
+        ("self.people.hlped", "people have no attribute 'hlped'. Did you mean 'helped'?"),
+        ("self.people.helped = 'yes'", 'people.helped = … would not change a column. Write: self.people["helped"] = …'),
+        ("self.people.groupby('helped')", "people have no 'groupby'; their table has. "
+            "Write people.frame.to_pandas().groupby; it is a table of Polars."),
+        ("self.people.group_by('helped')", "people have no 'group_by'; their table has. "
+            "Write people.frame.group_by; it is a table of Polars."),
+        ("self.people[0]", "people[0] names no column. Write people.person(0) for one person."),
+        ("self.people[['id', 'name']]", "people[[…]] names several columns. "
+            "Write people.frame[[…]] for a table of them."),
+        ("self.people[self.people['helped'] == 'no']", "people[…] takes the name of a column, not an object of type "
+            'polars.Series. Write people.where(age={"ge": 30}) to select people.'),
+        ("list(self.people)[0].helped = 'yes'", "'helped' was assigned to one person, who is a copy of a row and cannot be "
+            'changed. Change the column: self.people["helped"] = …, with a value for each person or with answers.'),
+        ("list(self.people)[0]['helped'] = 'yes'", "'helped' was assigned to one person, who is a copy of a row and cannot "
+            'be changed. Change the column: self.people["helped"] = …, with a value for each person or with answers.'),
+        ("self.people = People.named(2)", "self.people was replaced, which a scenario cannot do. In setup write: return "
+            'people. In a step change a column: self.people["…"] = …'),
+        ("(await self.ask(self.people, HELP)).mean()", "answers have no 'mean'; their values have. "
+            "Write: answers.values.mean"),
+        ("(await self.ask(self.people, HELP)) == 'yes'", "the answers of 3 people were compared with 'yes'. Write "
+            "answers.values == … for each of them, answers.one == … for one person, or answers.share(…)."),
+        ("assert list(await self.ask(self.people, HELP)) == 1", "AssertionError"),
+    ],
+)  # fmt: skip
+def test_habits_from_pandas_and_from_objects_are_answered(line: str, message: str) -> None:
+    assert message in str(error_of(definition(f"    async def step(self):\n        {line}")))
+
+
+def test_settings_that_belong_to_the_scenario_are_not_passed_to_simulate() -> None:
+    with pytest.raises(PopulaceError) as raised:
+        simulate(Garden(), weeks=3)  # type: ignore[call-arg]
+    assert str(raised.value) == "weeks is a parameter of Garden, not of simulate. Write: simulate(Garden(weeks=…), …)"
+    with pytest.raises(PopulaceError, match="Write in the class: steps: int = 3, or def length"):
+        simulate(Garden(), steps=3)  # type: ignore[call-arg]

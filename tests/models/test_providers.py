@@ -12,7 +12,7 @@ from populace import simulate
 from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownModelError
 from populace.models import PROVIDERS, Model, OpenAICompatible, Request, open_model
 from populace.scenarios.norms import Norms
-from support.fake_server import Act, FakeServer, failing
+from support.fake_server import Act, FakeServer, Seen, failing
 
 
 @pytest.fixture(autouse=True)
@@ -208,6 +208,21 @@ def test_a_proxy_that_rejects_an_unknown_model_with_400_is_understood(monkeypatc
         key_for("openrouter", monkeypatch, server)
         with pytest.raises(UnknownModelError, match=r"fake-2 is not a valid model ID.*openrouter:fake-1"):
             start("openrouter:fake-2")
+
+
+def test_a_model_that_reasons_before_it_answers_gets_room_for_that(monkeypatch):
+    def treat(seen: Seen) -> Act | None:
+        if "max_tokens" in seen.body:
+            return failing(400, "Unsupported parameter: use max_completion_tokens.")
+        if seen.body["max_completion_tokens"] < 1000:
+            return failing(400, "Could not finish the message because the output limit was reached.")
+        return None
+
+    with FakeServer(treat, probing=treat, logprobs="refused") as server:
+        key_for("openai", monkeypatch, server)
+        model = start("openai:fake-1", Request((("user", "Speak."),), max_tokens=9))
+        assert server.seen[-1].body["max_completion_tokens"] == 2048 + 9
+    assert "reasons before it answers" in model.notes[-1]
 
 
 @pytest.mark.parametrize("ending", ["/v1/chat/completions", "/v1/models", "/v1/", "", "/", "/api"])

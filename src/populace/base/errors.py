@@ -89,7 +89,8 @@ class PopulaceError(Exception):
 
     def paragraph(self) -> str:
         """The error as the command line prints it."""
-        lines = [f"{type(self).__name__} [{self.code}]: {self.what}", for_terminal(self.place or ""), self.hint or ""]
+        name = next(kind.__name__ for kind in type(self).__mro__ if not kind.__name__.startswith("_"))
+        lines = [f"{name} [{self.code}]: {self.what}", for_terminal(self.place or ""), self.hint or ""]
         return "\n".join(lines[:1] + [textwrap.indent(line, "  ") for line in lines[1:] if line])
 
 

@@ -1,6 +1,7 @@
 """Commands about scenarios before they run: list, describe, begin, estimate and probe."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import click
 import polars as pl
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, StorageError, UsageError
 from populace.base.foreign import for_shell
 from populace.base.foreign_columns import csv_table
 from populace.base.formatting import duration, plural
@@ -162,8 +163,16 @@ def new_command(name: str, community: bool) -> None:
             f"populace doctor {for_shell(path)}": "check that it repeats",
         }
     else:
-        raise UsageError(f"{path.stem!r} cannot be the name of a scenario.", "Use letters, digits and underscores.")
-    path.write_text(text, encoding="utf-8")
+        valid = re.sub(r"\W+", "_", path.stem).strip("_").lstrip("0123456789_") or "town"
+        raise UsageError(
+            f"{path.stem!r} cannot be the name of a scenario.",
+            f"A name begins with a letter and holds letters, digits and underscores: populace new {valid}",
+        )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        hint = f"Go to a folder that you may write to, or name one: populace new FOLDER/{path.name}"
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", hint) from error
     report_json({"file": str(path)})
     out.print_line(f"Wrote {path}: {what}. Next:")
     for line, why in steps.items():

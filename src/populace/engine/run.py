@@ -237,6 +237,15 @@ def simulate(
     model = settings.get("model")
     calls, run_settings = read_settings(CallSettings, settings), _run_settings(settings)
     run_settings.on_failure = run_settings.on_failure or scenario.on_failure
+    own = next((name for name in settings if name in scenario.parameter_model().model_fields), None)
+    if own is not None:
+        name = type(scenario).__name__
+        raise UsageError(f"{own} is a parameter of {name}, not of simulate.", f"Write: simulate({name}({own}=…), …)")
+    if "steps" in settings:
+        raise UsageError(
+            "simulate takes no steps: the scenario says how long a run is.",
+            f"Write in the class: steps: int = {settings['steps']!r}, or def length(self).",
+        )
     refuse_unknown(settings, simulate)
     workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     manifest = Manifest(

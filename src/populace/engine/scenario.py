@@ -161,6 +161,13 @@ class Scenario:
         """The population as it is now."""
         return self.stage.people
 
+    @people.setter
+    def people(self, people: People) -> None:
+        raise ScenarioError(
+            "self.people was replaced, which a scenario cannot do.",
+            'In setup write: return people. In a step change a column: self.people["…"] = …',
+        )
+
     @property
     def rng(self) -> np.random.Generator:
         """Random numbers that belong to this place in the run, whatever runs beside it."""

@@ -141,6 +141,7 @@ def unknown_model_error(
 
 def _near_names(name: str, known: Sequence[str]) -> list[str]:
     """Up to three names like this one: those that contain it, without regard to case, before those that resemble it."""
+    known = known[:5_000]
     word = name.casefold().removesuffix(":latest")
     containing = [each for each in known if word in each.casefold()]
     return list(dict.fromkeys([*containing, *difflib.get_close_matches(name, known, n=3, cutoff=0.5)]))[:3]

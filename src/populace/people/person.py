@@ -3,11 +3,50 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from populace.base.errors import UnknownNameError
+import polars as pl
+
+from populace.base.errors import PeopleError, PopulaceError, UnknownNameError, nearest
+from populace.base.values import kind_of
 
 
 class _UnknownColumnError(UnknownNameError, KeyError, AttributeError):  # type: ignore[misc]
     """An unknown column; also a KeyError and an AttributeError, so that `in`, `get` and `hasattr` work."""
+
+
+class _ReadOnlyError(PeopleError, AttributeError, TypeError):
+    """A person cannot be changed; also what Python raises for objects that cannot be changed."""
+
+
+class _NoAttributeError(PeopleError, AttributeError):
+    """An attribute that People do not have; also an AttributeError, so that `hasattr` works."""
+
+
+def no_attribute(people: Any, name: str) -> PeopleError:
+    """The error for an attribute that People do not have, with what to write instead."""
+    if name in people.columns:
+        return _NoAttributeError(f"a column is read with brackets, not as people.{name}.", f'Write: people["{name}"]')
+    if hasattr(pl.DataFrame, name) or name in ("loc", "iloc", "iterrows", "groupby", "query", "assign", "values"):
+        table = "to_pandas()." if not hasattr(pl.DataFrame, name) else ""
+        return _NoAttributeError(
+            f"people have no {name!r}; their table has.", f"Write people.frame.{table}{name}; it is a table of Polars."
+        )
+    methods = [each for each in dir(type(people)) if not each.startswith("_")]
+    guess = nearest(name, [*methods, *people.columns])
+    return _NoAttributeError(f"people have no attribute {name!r}.", f"Did you mean {guess!r}?" if guess else None)
+
+
+def unknown_column(name: Any, columns: list[str]) -> PopulaceError:
+    """The error for what stands in the brackets of people and is not one of their columns."""
+    if isinstance(name, str):
+        return UnknownNameError("column", name, columns)
+    if isinstance(name, int):
+        return PeopleError(f"people[{name}] names no column.", f"Write people.person({name}) for one person.")
+    if isinstance(name, list):
+        return PeopleError("people[[…]] names several columns.", "Write people.frame[[…]] for a table of them.")
+    return PeopleError(
+        f"people[…] takes the name of a column, not an object of type {kind_of(type(name))}.",
+        'Write people.where(age={"ge": 30}) to select people.',
+    )
 
 
 class Person(Mapping[str, Any]):
@@ -23,8 +62,10 @@ class Person(Mapping[str, Any]):
 
     __slots__ = ("_row",)
 
+    _row: dict[str, Any]
+
     def __init__(self, row: Mapping[str, Any]) -> None:
-        self._row = dict(row)
+        object.__setattr__(self, "_row", dict(row))
 
     @property
     def id(self) -> int | str:
@@ -41,6 +82,17 @@ class Person(Mapping[str, Any]):
             return self._row[name]
         except KeyError:
             raise _UnknownColumnError("column", name, self._row) from None
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        raise _ReadOnlyError(
+            f"{name!r} was assigned to one person, who is a copy of a row and cannot be changed.",
+            f'Change the column: self.people["{name}"] = …, with a value for each person or with answers.',
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "_row":  # Copying sets it.
+            self[name] = value
+        object.__setattr__(self, name, value)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._row)

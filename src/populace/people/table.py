@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ from populace.base.formatting import plural
 from populace.base.templates import FEW
 from populace.people.columns import to_column
 from populace.people.names import draw_names
-from populace.people.person import Person
+from populace.people.person import Person, no_attribute, unknown_column
 from populace.people.selection import filter_expression, refuse_other_case
-from populace.people.tables import to_frame
+from populace.people.tables import to_frame, with_valid_ids
 
 Id = int | str
 
@@ -64,7 +64,7 @@ class People:
         frame = frame.frame if isinstance(frame, People) else to_frame(frame, "the table", index="id", hint=_TABLES)
         if "id" not in frame.columns:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
-        self._frame = _validate(frame)
+        self._frame = with_valid_ids(frame)
         self._selected = False
         self._read_only = ""
         self._changed_columns: set[str] = set(self._frame.columns)
@@ -146,9 +146,21 @@ class People:
     def _repr_html_(self) -> str:
         return self._frame._repr_html_()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise no_attribute(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise PeopleError(f"people.{name} = … would not change a column.", f'Write: self.people["{name}"] = …')
+        object.__setattr__(self, name, value)
+
     def __getitem__(self, column: str) -> pl.Series:
-        if column not in self._frame.columns:
-            raise UnknownNameError("column", column, self.columns)
+        if not isinstance(column, str) or column not in self._frame.columns:
+            raise unknown_column(column, self.columns)
         return self._frame[column]
 
     def __setitem__(
@@ -176,7 +188,7 @@ class People:
     def with_columns(self, **columns: Any) -> Self:
         """The same people with more columns, each one value for all or a value for each person."""
         frame = _with(self._frame, [self._series(name, values) for name, values in columns.items()])
-        copy = self._copy(_validate(frame) if "id" in columns else frame)
+        copy = self._copy(with_valid_ids(frame) if "id" in columns else frame)
         copy._changed_columns |= set(columns)
         return copy
 
@@ -264,7 +276,7 @@ class People:
         self._refuse_selection("added to")
         if people.ids.dtype != self.ids.dtype:
             raise PeopleError(f"column 'id' holds {self.ids.dtype}, the newcomers' {people.ids.dtype}.")
-        self._frame = _validate(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
+        self._frame = with_valid_ids(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
         self._rows_changed = True
 
     def remove(self, people: People) -> None:
@@ -371,29 +383,3 @@ def _common_dtype(old: pl.Series, new: pl.Series) -> tuple[pl.Series, pl.Series]
 
 def _fits(who: Id, dtype: pl.DataType) -> bool:
     return isinstance(who, str) != dtype.is_integer()
-
-
-def _validate(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with ids as Int64 or String; raises PeopleError if an id is missing, repeated or of another type."""
-    ids = frame["id"]
-    if not frame.height:
-        raise PeopleError("the population is empty.", "A run needs at least one person.")
-    if ids.null_count():
-        row = int(ids.is_null().arg_max() or 0)
-        raise PeopleError(f"column 'id', row {row + 1}: the id is missing.", "Every person needs one.")
-    if ids.dtype == pl.Int64:
-        pass
-    elif ids.dtype.is_integer():
-        try:
-            frame = frame.with_columns(pl.col("id").cast(pl.Int64))
-        except pl.exceptions.InvalidOperationError as error:
-            raise PeopleError("column 'id' holds a whole number beyond 64 bits.", "Use strings as ids.") from error
-    elif ids.dtype != pl.String:
-        raise PeopleError(f"column 'id' holds {ids.dtype}; ids are whole numbers or strings.")
-    if ids.n_unique() != ids.len():
-        row = int(ids.is_duplicated().arg_max() or 0)
-        raise PeopleError(
-            f"column 'id': {ids[row]!r} identifies more than one person (first in row {row + 1}).",
-            "Ids must differ.",
-        )
-    return frame

@@ -46,6 +46,32 @@ def to_frame(table: Any, place: str, *, index: str = "", hint: str = "") -> pl.D
     return frame
 
 
+def with_valid_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with ids as Int64 or String; raises PeopleError if an id is missing, repeated or of another type."""
+    ids = frame["id"]
+    if not frame.height:
+        raise PeopleError("the population is empty.", "A run needs at least one person.")
+    if ids.null_count():
+        row = int(ids.is_null().arg_max() or 0)
+        raise PeopleError(f"column 'id', row {row + 1}: the id is missing.", "Every person needs one.")
+    if ids.dtype == pl.Int64:
+        pass
+    elif ids.dtype.is_integer():
+        try:
+            frame = frame.with_columns(pl.col("id").cast(pl.Int64))
+        except pl.exceptions.InvalidOperationError as error:
+            raise PeopleError("column 'id' holds a whole number beyond 64 bits.", "Use strings as ids.") from error
+    elif ids.dtype != pl.String:
+        raise PeopleError(f"column 'id' holds {ids.dtype}; ids are whole numbers or strings.")
+    if ids.n_unique() != ids.len():
+        row = int(ids.is_duplicated().arg_max() or 0)
+        raise PeopleError(
+            f"column 'id': {ids[row]!r} identifies more than one person (first in row {row + 1}).",
+            "Ids must differ.",
+        )
+    return frame
+
+
 def _described(value: Any) -> str:
     if isinstance(value, (str, int, Path)):
         return repr(value) if not isinstance(value, Path) else f"the path {value}"

@@ -2,8 +2,9 @@
 
 import functools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,10 @@ from populace.people import Id
 from populace.questions.base import STATUSES, VALID, Question
 from populace.questions.finite import Finite
 from populace.questions.form import Form
+
+
+class _NoAttributeError(QuestionError, AttributeError):
+    """An attribute that answers do not have; also an AttributeError, so that `hasattr` works."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,28 @@ class Answers:
 
     def __len__(self) -> int:
         return self.ids.len()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values.to_list())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Answers):
+            return self is other or (self.question == other.question and self.frame.equals(other.frame))
+        raise QuestionError(
+            f"the answers of {len(self)} people were compared with {other!r}.",
+            "Write answers.values == … for each of them, answers.one == … for one person, or answers.share(…).",
+        )
+
+    __hash__ = object.__hash__
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_") and hasattr(pl.Series, name):
+                raise _NoAttributeError(
+                    f"answers have no {name!r}; their values have.", f"Write: answers.values.{name}"
+                )
+            raise AttributeError(f"'Answers' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"<{plural(len(self), 'answer')} to {self.question.text!r}: {self.valid.sum()} valid>"
