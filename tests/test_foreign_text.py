@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from rich.color import ColorSystem
 
 import populace
@@ -102,6 +103,76 @@ def test_no_error_acts(run: Run, place: Path, words: tuple[str, ...]) -> None:
             assert result.returncode, arguments
             assert acting_parts(result.stdout + result.stderr) == []
             assert "P000" not in result.stderr, result.stderr
+
+
+def test_no_command_that_asks_models_prints_what_acts(tmp_path: Path) -> None:
+    """Designs, questionnaires and tables of respondents are hostile files."""
+    model = ("--model", "scripted:uniform")
+    write_yaml(tmp_path / "design.yaml", DESIGN | {"people": 8, "posts": 6, "together": 3})
+    item = {"id": "a", "type": "single", "text": OTHERS[7].replace("{", "("), "options": [OTHERS[8], OTHERS[10]]}
+    write_yaml(tmp_path / "questions.yaml", {"title": OTHERS[6], "items": [item]})
+    people = pl.DataFrame({"id": [1, 2, 3], "job": OTHERS[:3], OTHERS[9]: OTHERS[3:6]})
+    people.write_csv(tmp_path / "people.csv")
+    commands = [
+        ("run", "forum", "--design", "design.yaml", "--no-expand", "--no-chart", *model),
+        ("whatif", "last", "--post", "1", "--say", OTHERS[60], "--person", "1"),
+        ("multiverse", "last", "--n", "1"),
+        ("survey", "people.csv", "questions.yaml", *model, "--by", "job", "--to", "answers.csv"),
+        ("probe", "norms", *model, "--people", "2", "--vary", "initial_share=0,1", "--out", "curve.csv"),
+    ]
+    for words in commands:
+        for form in ((), ("--json",)):
+            result = command(*words, *form)
+            assert result.returncode == 0, result.stderr
+            assert acting_parts(result.stdout + result.stderr) == [], words
+            for file in tmp_path.glob("*.csv"):
+                if file.name != "people.csv":
+                    cells = [cell for row in csv.reader(io.StringIO(file.read_text())) for cell in row]
+                    assert [cell for cell in cells if is_formula(cell) or acting_parts(cell)] == []
+                    file.unlink()
+
+
+@pytest.mark.slow
+def test_an_experiment_with_hostile_words_prints_and_reports_them_as_text(tmp_path: Path) -> None:
+    design = {
+        "name": "study", "question": OTHERS[4], "scenario": "norms", "parameters": {"workers": 4, "days": 1},
+        "factors": {"initial_share": [0.1, 0.9]}, "replicates": 2, "model": "scripted:uniform",
+        "outcomes": [{"name": OTHERS[5], "metric": "share_blue"}],
+    }  # fmt: skip
+    write_yaml(tmp_path / "study.yaml", design)
+    for words in (
+        ("experiment", "study.yaml", "--workers", "1"),
+        ("experiment", "--list"),
+        ("report", "study", "--to", "out"),
+    ):
+        result = command(*words)
+        assert result.returncode == 0, result.stderr
+        assert acting_parts(result.stdout + result.stderr) == []
+    texts = [file.read_text() for file in (tmp_path / "out").rglob("*.*") if file.is_file()]
+    assert len(texts) > 2
+    assert [text for text in texts if acting_parts(text)] == []
+
+
+def write_yaml(path: Path, data: object) -> None:
+    path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+
+
+def test_the_help_of_a_scenario_is_text(tmp_path: Path) -> None:
+    text = " ".join(STRINGS[::20])
+    code = f"""
+import populace as pc
+
+class Hostile(pc.Scenario):
+    {text!r}
+    size: int = pc.Field(3, description={text!r})
+    word: str = pc.Field({text!r})
+"""
+    (tmp_path / "hostile.py").write_text(code, encoding="utf-8")
+    for words in (("run", "hostile.py", "--help"), ("scenarios", "hostile.py"), ("scenarios", "hostile.py", "--json")):
+        shown = command(*words)
+        assert shown.returncode == 0
+        assert acting_parts(shown.stdout + shown.stderr) == []
+        assert len(set(MARK.findall(shown.stdout))) > 20
 
 
 def test_brackets_and_styles_of_others_are_only_text_on_a_terminal(
