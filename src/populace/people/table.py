@@ -244,7 +244,8 @@ class People:
         if not matches.height and isinstance(who, str):
             if "name" in frame.columns:
                 matches = frame.filter(pl.col("name") == who)
-            if not matches.height and who.isdecimal() and self.ids.dtype.is_integer():
+            # An id has at most 18 digits: a longer number fits no column of whole numbers.
+            if not matches.height and who.isdecimal() and len(who) <= 18 and self.ids.dtype.is_integer():
                 matches = frame.filter(pl.col("id") == int(who))
         if not matches.height:
             known = frame["name"].to_list()[:500] if "name" in frame.columns else []
