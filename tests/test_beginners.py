@@ -177,7 +177,7 @@ def test_a_model_that_the_server_lists_under_another_name(monkeypatch: pytest.Mo
         assert run_on("ollama:llama3") == "complete"  # An alias is tried before it is refused.
         error = model_error("ollama:qwen3")
     assert error.what.startswith(f"{server.url} does not know the model 'qwen3'.")
-    assert error.hint == "Did you mean ollama:qwen3:8b? It lists 2 models."
+    assert error.hint == "Did you mean ollama:qwen3:8b? It lists 2 models. To get this one: ollama pull qwen3"
 
 
 def run_on(model: str) -> str:

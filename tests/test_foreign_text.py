@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from rich.color import ColorSystem
 
 import populace
@@ -25,6 +26,7 @@ from populace import Run, simulate
 from populace.base.foreign import for_line, for_prompt, for_terminal, from_cell
 from populace.cli import output
 from populace.engine.discovery import find_scenario, known_scenarios
+from populace.experiments.validation import validity
 from populace.models import Request, Scripted
 from populace.people import names
 from support.commands import populace as command
@@ -102,6 +104,76 @@ def test_no_error_acts(run: Run, place: Path, words: tuple[str, ...]) -> None:
             assert result.returncode, arguments
             assert acting_parts(result.stdout + result.stderr) == []
             assert "P000" not in result.stderr, result.stderr
+
+
+def test_no_command_that_asks_models_prints_what_acts(tmp_path: Path) -> None:
+    """Designs, questionnaires and tables of respondents are hostile files."""
+    model = ("--model", "scripted:uniform")
+    write_yaml(tmp_path / "design.yaml", DESIGN | {"people": 8, "posts": 6, "together": 3})
+    item = {"id": "a", "type": "single", "text": OTHERS[7].replace("{", "("), "options": [OTHERS[8], OTHERS[10]]}
+    write_yaml(tmp_path / "questions.yaml", {"title": OTHERS[6], "items": [item]})
+    people = pl.DataFrame({"id": [1, 2, 3], "job": OTHERS[:3], OTHERS[9]: OTHERS[3:6]})
+    people.write_csv(tmp_path / "people.csv")
+    commands = [
+        ("run", "forum", "--design", "design.yaml", "--no-expand", "--no-chart", *model),
+        ("whatif", "last", "--post", "1", "--say", OTHERS[60], "--person", "1"),
+        ("multiverse", "last", "--n", "1"),
+        ("survey", "people.csv", "questions.yaml", *model, "--by", "job", "--to", "answers.csv"),
+        ("probe", "norms", *model, "--people", "2", "--vary", "initial_share=0,1", "--out", "curve.csv"),
+    ]
+    for words in commands:
+        for form in ((), ("--json",)):
+            result = command(*words, *form)
+            assert result.returncode == 0, result.stderr
+            assert acting_parts(result.stdout + result.stderr) == [], words
+            for file in tmp_path.glob("*.csv"):
+                if file.name != "people.csv":
+                    cells = [cell for row in csv.reader(io.StringIO(file.read_text())) for cell in row]
+                    assert [cell for cell in cells if is_formula(cell) or acting_parts(cell)] == []
+                    file.unlink()
+
+
+@pytest.mark.slow
+def test_an_experiment_with_hostile_words_prints_and_reports_them_as_text(tmp_path: Path) -> None:
+    design = {
+        "name": "study", "question": OTHERS[4], "scenario": "norms", "parameters": {"workers": 4, "days": 1},
+        "factors": {"initial_share": [0.1, 0.9]}, "replicates": 2, "model": "scripted:uniform",
+        "outcomes": [{"name": OTHERS[5], "metric": "share_blue"}],
+    }  # fmt: skip
+    write_yaml(tmp_path / "study.yaml", design)
+    for words in (
+        ("experiment", "study.yaml", "--workers", "1"),
+        ("experiment", "--list"),
+        ("report", "study", "--to", "out"),
+    ):
+        result = command(*words)
+        assert result.returncode == 0, result.stderr
+        assert acting_parts(result.stdout + result.stderr) == []
+    texts = [file.read_text() for file in (tmp_path / "out").rglob("*.*") if file.is_file()]
+    assert len(texts) > 2
+    assert [text for text in texts if acting_parts(text)] == []
+
+
+def write_yaml(path: Path, data: object) -> None:
+    path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+
+
+def test_the_help_of_a_scenario_is_text(tmp_path: Path) -> None:
+    text = " ".join(STRINGS[::20])
+    code = f"""
+import populace as pc
+
+class Hostile(pc.Scenario):
+    {text!r}
+    size: int = pc.Field(3, description={text!r})
+    word: str = pc.Field({text!r})
+"""
+    (tmp_path / "hostile.py").write_text(code, encoding="utf-8")
+    for words in (("run", "hostile.py", "--help"), ("scenarios", "hostile.py"), ("scenarios", "hostile.py", "--json")):
+        shown = command(*words)
+        assert shown.returncode == 0
+        assert acting_parts(shown.stdout + shown.stderr) == []
+        assert len(set(MARK.findall(shown.stdout))) > 20
 
 
 def test_brackets_and_styles_of_others_are_only_text_on_a_terminal(
@@ -303,6 +375,13 @@ def test_no_prompt_of_a_shipped_scenario_holds_a_control_token(name: str, monkey
     assert [text for text in messages if control_tokens_in(text)] == []
 
 
+def test_objects_in_a_notebook_hold_text_alone(run: Run) -> None:
+    people = run.people(1)
+    shown = [repr(run), repr(people), run._repr_html_(), str(validity(run)), validity(run)._repr_html_()]
+    assert [text for text in shown if acting_parts(text)] == []
+    assert Elements(people._repr_html_()).found == Elements(pl.DataFrame({"a": [1]})._repr_html_()).found
+
+
 def test_the_record_holds_the_prompt_that_was_sent(run: Run) -> None:
     texts = run.prompts()
     sent = [*texts["system"].to_list(), *texts["user"].to_list()]
@@ -325,7 +404,7 @@ def test_there_is_one_way_to_print() -> None:
     for file in sorted(SOURCE.rglob("*.py")):
         where, code = file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8")
         suspect = where.startswith("cli/") or re.search(
-            r"\bprint\(|echo\(|Console\(|from_markup|TextColumn|write_csv", code
+            r"\bprint\(|echo\(|Console\(|from_markup|TextColumn|write_csv|html.escape", code
         )
         for node in ast.walk(ast.parse(code)) if suspect else ():
             if isinstance(node, ast.Call):
@@ -344,6 +423,8 @@ def test_there_is_one_way_to_print() -> None:
                     strange.append(f"{where}:{node.lineno} calls {name}")
                 if name == "TextColumn" and not any(word.arg == "markup" for word in node.keywords):
                     strange.append(f"{where}:{node.lineno} shows markup in a progress bar")
+                if ast.unparse(called) == "html.escape" and where != "base/foreign.py":
+                    strange.append(f"{where}:{node.lineno} escapes HTML in a way of its own")
                 if name == "write_csv" and "csv_table" not in ast.unparse(called):
                     strange.append(f"{where}:{node.lineno} writes cells that are not made for a spreadsheet")
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -21,14 +23,22 @@ from support.scenarios import Shirts
 TESTS = Path(__file__).parents[1]
 CONCURRENCY = 4
 SCENARIO = Shirts(people_count=24, groups=24, days=5)
-START = """
-import sys
+# Starting an interpreter takes a second, so one process starts all runs, each in a process forked from it. It has
+# imported everything and started no thread.
+STARTER = """
+import os, signal, sys
 from populace import simulate
 from support.scenarios import Shirts
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print("ready", flush=True)
-sys.stdin.readline()
-scenario = Shirts(people_count=24, groups=24, days=5)
-simulate(scenario, model=sys.argv[1], seed=1, workspace=sys.argv[2], concurrency=int(sys.argv[3]))
+for line in sys.stdin:
+    url, workspace, concurrency = line.rstrip().split("\\t")
+    child = os.fork()
+    if child == 0:
+        scenario = Shirts(people_count=24, groups=24, days=5)
+        simulate(scenario, model=url, seed=1, workspace=workspace, concurrency=int(concurrency))
+        os._exit(0)
+    print(child, flush=True)
 """
 
 
@@ -63,18 +73,30 @@ def uninterrupted(server: Server, tmp_path_factory: pytest.TempPathFactory) -> t
     return run, time.monotonic() - start
 
 
-def killed_after(seconds: float, url: str, workspace: Path) -> None:
-    """Start the run in a process of its own, and kill it with -9 so many seconds after it began."""
-    command = [sys.executable, "-c", START, url, str(workspace), str(CONCURRENCY)]
+@pytest.fixture(scope="module")
+def starter() -> Iterator[subprocess.Popen[str]]:
     variables = os.environ | {"PYTHONPATH": str(TESTS)}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables) as process:
-        assert process.stdin is not None
+    command = [sys.executable, "-c", STARTER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-        time.sleep(seconds)
+        assert process.stdout.readline() == "ready\n"
+        yield process
         process.kill()
+
+
+def killed_after(seconds: float, url: str, workspace: Path, starter: subprocess.Popen[str]) -> None:
+    """Start the run in a process of its own, and kill it with -9 so many seconds after it began."""
+    assert starter.stdin is not None
+    assert starter.stdout is not None
+    starter.stdin.write(f"{url}\t{workspace}\t{CONCURRENCY}\n")
+    starter.stdin.flush()
+    process = int(starter.stdout.readline())
+    time.sleep(seconds)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+        while True:
+            os.kill(process, 0)
+            time.sleep(0.001)
 
 
 def stored(workspace: Path) -> int:
@@ -91,11 +113,15 @@ def stored(workspace: Path) -> int:
 @pytest.mark.xdist_group("kill")
 @pytest.mark.parametrize("moment", range(50))
 def test_a_run_that_is_killed_resumes_to_the_same_journal_and_asks_nothing_twice(
-    moment: int, server: Server, uninterrupted: tuple[Run, float], tmp_path: Path
+    moment: int,
+    server: Server,
+    uninterrupted: tuple[Run, float],
+    starter: subprocess.Popen[str],
+    tmp_path: Path,
 ) -> None:
     whole, seconds = uninterrupted
     offset = server.log.stat().st_size
-    killed_after(random.Random(moment).uniform(0.0, seconds), server.url, tmp_path)
+    killed_after(random.Random(moment).uniform(0.0, seconds), server.url, tmp_path, starter)
     time.sleep(0.03)
     stored_calls, request_count = stored(tmp_path), len(server.requests_since(offset))
     folders = list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").is_dir() else []

@@ -10,9 +10,10 @@ import pytest
 
 from populace import simulate
 from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownModelError
+from populace.broker import Broker, CallStore
 from populace.models import PROVIDERS, Model, OpenAICompatible, Request, open_model
 from populace.scenarios.norms import Norms
-from support.fake_server import Act, FakeServer, failing
+from support.fake_server import Act, FakeServer, Seen, failing
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +136,23 @@ def test_a_model_that_ollama_does_not_have_is_answered_with_the_nearest(ollama):
     assert ollama.probes == 1
 
 
+def test_what_was_learned_of_one_server_is_not_believed_of_another_at_another_address(monkeypatch, tmp_path):
+    async def top_tokens() -> int:
+        broker = Broker(CallStore(tmp_path / "calls.sqlite"))
+        try:
+            return (await broker.model("ollama:llama3")).capabilities.top_tokens
+        finally:
+            await broker.close()
+
+    found = []
+    for offer in ("ignored", "given"):
+        with FakeServer(models={"llama3:latest": "library"}, aliases={"llama3"}, logprobs=offer) as server:
+            monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+            found += [asyncio.run(top_tokens()), asyncio.run(top_tokens())]
+            assert server.probes == 1
+    assert found == [0, 0, 20, 20]
+
+
 def test_a_local_server_that_is_down_is_answered_with_the_command_that_starts_it(monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
     with pytest.raises(ModelUnreachableError, match=r"`ollama serve`.*OLLAMA_HOST"):
@@ -174,6 +192,15 @@ def test_gemini_answers_below_its_own_path_and_lists_longer_names(monkeypatch):
             start("gemini:gemini-2.5-flsh")
 
 
+def test_gemini_answers_400_to_a_wrong_key(monkeypatch):
+    wrong = failing(400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT")
+    with FakeServer(listing=wrong, probing=lambda seen: wrong, path="/v1beta/openai") as server:
+        key_for("gemini", monkeypatch, server)
+        with pytest.raises(ModelKeyError, match=r"refuses the key.*GEMINI_API_KEY or GOOGLE_API_KEY"):
+            start("gemini:fake-1")
+        assert server.probes == 1
+
+
 def test_groq_refuses_log_probabilities_and_samples_instead(monkeypatch):
     with FakeServer(logprobs="refused", path="/openai/v1") as server:
         key_for("groq", monkeypatch, server)
@@ -208,6 +235,21 @@ def test_a_proxy_that_rejects_an_unknown_model_with_400_is_understood(monkeypatc
         key_for("openrouter", monkeypatch, server)
         with pytest.raises(UnknownModelError, match=r"fake-2 is not a valid model ID.*openrouter:fake-1"):
             start("openrouter:fake-2")
+
+
+def test_a_model_that_reasons_before_it_answers_gets_room_for_that(monkeypatch):
+    def treat(seen: Seen) -> Act | None:
+        if "max_tokens" in seen.body:
+            return failing(400, "Unsupported parameter: use max_completion_tokens.")
+        if seen.body["max_completion_tokens"] < 1000:
+            return failing(400, "Could not finish the message because the output limit was reached.")
+        return None
+
+    with FakeServer(treat, probing=treat, logprobs="refused") as server:
+        key_for("openai", monkeypatch, server)
+        model = start("openai:fake-1", Request((("user", "Speak."),), max_tokens=9))
+        assert server.seen[-1].body["max_completion_tokens"] == 2048 + 9
+    assert "reasons before it answers" in model.notes[-1]
 
 
 @pytest.mark.parametrize("ending", ["/v1/chat/completions", "/v1/models", "/v1/", "", "/", "/api"])

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import polars as pl
@@ -13,13 +13,14 @@ from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
 from populace.base.formatting import duration, percent, plural
 from populace.broker import currency, money_text, price_of
 from populace.cli.options import COUNT, command, command_line, current_workspace, option
-from populace.cli.output import as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
+from populace.cli.output import Part, as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
 from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
+from populace.experiments.plan import Keep
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.basis import validity_basis
 from populace.experiments.validation.card import MARKS
@@ -34,8 +35,15 @@ _FEW_ARMS = 12
 @command("experiment", code="needed")
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
+@click.option("--runs", "runs_of", metavar="NAME", help="List the runs of an experiment of the workspace.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
 @option("--replicates", type=COUNT, help="Another number of replicates than the file's.")
+@option(
+    "--keep",
+    type=click.Choice(get_args(Keep)),
+    help="What is kept of each run: its folder, its calls, or nothing besides its row.  "
+    "[default: the file's `keep`; else calls, and nothing where models are scripted]",
+)
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
 @click.option("--check/--no-check", default=True, help="First check whether any arms ask exactly the same questions.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
@@ -44,20 +52,26 @@ def experiment_command(
     listing: bool,
     workers: int | None,
     replicates: int | None,
+    keep: Keep | None,
     retry: bool,
     check: bool,
     dry_run: bool,
+    runs_of: str | None,
 ) -> int:
     place = current_workspace()
     if listing:
         empty = f"There are no experiments in {place.folder}. Begin with: populace experiment FILE.yaml"
         report_rows(experiment_names(place), lambda name: _row(Results.open(name, place.folder)), empty)
         return 0
+    if runs_of is not None:
+        _list_runs(Results.open(runs_of, place.folder))
+        return 0
     if file is None:
-        raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, or --list.")
+        raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, --list or --runs NAME.")
     experiment = Experiment.read(file, workspace=place.folder)
-    if replicates is not None:
-        experiment = Experiment(**(experiment.data() | {"replicates": replicates}))
+    changes = {name: value for name, value in (("replicates", replicates), ("keep", keep)) if value is not None}
+    if changes:
+        experiment = Experiment(**(experiment.data() | changes))
     arms = experiment.arms()
     design = _design(experiment, arms, place, workers)
     if not as_json():
@@ -79,6 +93,24 @@ def experiment_command(
         report_json(results_document(results) | {"design": design}, result_caveats(results), code=code)
     show_results(results, again)
     return code
+
+
+def _list_runs(results: Results) -> None:
+    """Report every run with its outcomes and how to open it."""
+    outcomes = [outcome.name for outcome in results.experiment.outcomes]
+    runs = results.runs.select("arm", "replicate", "seed", "status", *outcomes, "run")
+    runs = runs.with_columns(run=pl.when(pl.col("run") != "").then(pl.concat_str(pl.lit(f"{results.name}/"), "run")))
+    report_json(runs)
+    table(runs, results.name, limit=200)
+    out.print_line("  ", *_how_to_open(results))
+
+
+def _how_to_open(results: Results) -> tuple[Part, Part]:
+    """The command that opens the first run of an experiment, or how to keep runs."""
+    first = next((row["run"] for row in results.rows if row.get("run")), None)
+    if first is None:
+        return dim("runs:"), "  no folders were kept; with --keep run each run can be opened by `populace show`"
+    return dim("open a run:"), f"  {command_line('show', f'{results.name}/{first}')}"
 
 
 def _exit_code(results: Results) -> int:
@@ -183,6 +215,7 @@ def show_results(results: Results, command: str) -> None:
     if results.state != "complete" or results.failures.height:
         out.print_line("  ", dim("continue:"), f"  {command}{(' --retry' if results.failures.height else '')}")
     print_validity(card)
+    out.print_line("  ", *_how_to_open(results))
     out.print_line("  ", dim("report:"), f"  {command_line('report', results.name)}")
     out.print_line("  ", dim("in Python:"), f"  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
 
@@ -245,15 +278,27 @@ def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: 
 
 
 def _estimate(experiment: Experiment, arms: list[Arm]) -> dict[str, Any]:
-    """Calls and cost, estimated from trial runs of the first arm on random answers."""
-    arm = arms[0]
-    try:
-        one_run = estimate(arm.build(), model=arm.model, price=price_of(arm.model), seeds=1)
-    except PopulaceError:
-        return {"calls": None, "cost": None}
-    runs = len(arms) * experiment.replicates
-    cost = [one_run.cost.low * runs, one_run.cost.high * runs] if one_run.cost else None
-    return {"calls": [one_run.calls.low, one_run.calls.high * runs], "cost": cost, "currency": currency()}
+    """Calls and cost, estimated from a trial run of the first arm of each model on random answers.
+
+    Runs share replies, so the fewest calls are those of one run, and the most are those of all runs.
+    """
+    unknown = {"calls": None, "cost": None, "currency": currency()}
+    calls, cost = [0.0, 0.0], [0.0, 0.0]
+    priced = True
+    paying = [arm for arm in arms if arm.decider == "model"]
+    for model in dict.fromkeys(arm.model for arm in paying):
+        mine = [arm for arm in paying if arm.model == model]
+        runs = len(mine) * experiment.replicates
+        try:
+            one_run = estimate(mine[0].build(), model=model, price=price_of(model), seeds=1)
+        except PopulaceError:
+            return unknown
+        calls = [calls[0] + one_run.calls.low, calls[1] + one_run.calls.high * runs]
+        if one_run.cost is None:
+            priced = False
+        else:
+            cost = [cost[0] + one_run.cost.low, cost[1] + one_run.cost.high * runs]
+    return unknown | {"calls": calls, "cost": cost if priced else None}
 
 
 def _show_design(experiment: Experiment, arms: list[Arm], design: dict[str, Any]) -> None:

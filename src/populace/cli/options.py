@@ -9,6 +9,7 @@ import click
 import pydantic
 
 from populace.base.errors import ParameterError, PopulaceError, ReplayMismatchError, RunNotFoundError
+from populace.base.foreign import for_terminal
 from populace.broker import CallSettings
 from populace.cli import ARGUMENTS, COMMANDS
 from populace.cli.output import AS_JSON
@@ -273,6 +274,9 @@ class ScenarioCommand(click.Command):
             taken = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
             ctx.meta[_PARAMETERS] = parameter_options(find_scenario(args[0]), taken)
         return super().parse_args(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:  # noqa: D102
+        return for_terminal(super().get_help(ctx))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:  # noqa: D102
         return [*super().get_params(ctx), *ctx.meta.get(_PARAMETERS, [])]

@@ -137,18 +137,41 @@ class Workspace:
         return name
 
     def open(self, name: str | Path) -> Journal:
-        """A run by its name, by the beginning of its name, or by its path.
+        """A run by its name, by the beginning of its name, or by its path; of an experiment as EXPERIMENT/RUN.
 
         `last` is the newest run that is not a fork: a what-if, a multiverse or a fork does not take its place. Where
         there are only forks, it is the newest of them.
         """
         if Journal.is_run(Path(name)):
             return Journal(Path(name))
+        experiment, slash, run = str(name).partition("/")
+        if slash and run and (folder := self._experiment(experiment)) is not None:
+            return self._open_in(folder, run)
         names = self.names()
         if str(name) == "last" and names:
             newest = sorted((self.runs / each for each in names), key=_last_written, reverse=True)
             return Journal(next((folder for folder in newest if not _is_fork(folder)), newest[0]))
         return Journal(find_folder(self.runs, str(name), names, "run", "`populace list` shows the runs."))
+
+    def _experiment(self, name: str) -> Path | None:
+        """The folder of the experiment of this name, or of the only one whose name begins so; None without one."""
+        folders = [each.parent for each in self.experiments.glob("*/manifest.json")]
+        fitting = [each for each in folders if each.name == name] or [
+            each for each in folders if name and each.name.startswith(name)
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+    @staticmethod
+    def _open_in(experiment: Path, run: str) -> Journal:
+        """A run that an experiment keeps."""
+        runs, names = experiment / "runs", _run_names(experiment / "runs")
+        if not names:
+            raise RunNotFoundError(
+                f"the experiment {experiment.name} keeps no run folders.",
+                "Run it again with --keep run: runs whose replies are in the call store cost nothing.",
+            )
+        hint = f"`populace experiment --runs {experiment.name}` shows them."
+        return Journal(find_folder(runs, run, names, "run", hint))
 
 
 def command_text(folder: Path, *words: str) -> str:

@@ -80,6 +80,7 @@ class OpenAICompatible(Model):
         self._client: openai.AsyncOpenAI | None = None
         self._limit_field = "max_tokens"
         self._lead_fields: dict[str, Any] = {}
+        self._spare_tokens = 0
         # Only the spacing of retries depends on this, never a result.
         self._jitter = random.Random()
 
@@ -104,7 +105,7 @@ class OpenAICompatible(Model):
         self.name = self.name or self._server.only_model()
         self.fingerprint = f"{self.base_url}#{self.name}"
         known = dict(facts or {})
-        if known.get("name") != self.name:
+        if known.get("name") != self.name or known.get("address", self.base_url) != self.base_url:
             known = await probe(self._ask_for_tokens, self._server, self.name)
         self.facts = known
         lacks = self.provider.lacks if self.provider is not None else ()
@@ -116,10 +117,14 @@ class OpenAICompatible(Model):
         )
         self._limit_field = known["limit_field"]
         self._lead_fields = known["lead_fields"]
+        self._spare_tokens = known.get("spare_tokens", 0)
         if not self.capabilities.top_tokens:
             self.notes = (
                 f"{self.name} gives no log-probabilities: every answer is a sample of one, not a distribution.",
             )
+        if self._spare_tokens:
+            tokens = f"up to {self._spare_tokens:,} tokens more than its answer needs"
+            self.notes = (*self.notes, f"{self.name} reasons before it answers: a call may write {tokens}.")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -253,7 +258,8 @@ class OpenAICompatible(Model):
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
-        body: dict[str, Any] = {"model": self.name, "messages": messages, self._limit_field: request.max_tokens}
+        limit = request.max_tokens + self._spare_tokens
+        body: dict[str, Any] = {"model": self.name, "messages": messages, self._limit_field: limit}
         if request.lead:
             messages.append({"role": "assistant", "content": request.lead})
             if self._lead_fields:

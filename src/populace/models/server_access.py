@@ -135,12 +135,15 @@ def unknown_model_error(
         hint = f"Check the name, and the address: most end in /v1, as in {longer}#{name}"
     else:
         hint = "Check the name."
+    if provider is not None and provider.fetch:
+        hint += f" To get this one: {provider.fetch} {name}"
     text = f"{base_url} does not know the model {name!r}.{said}"
     return UnknownModelError(text, hint, name=name, nearest=next(iter(close), None))
 
 
 def _near_names(name: str, known: Sequence[str]) -> list[str]:
     """Up to three names like this one: those that contain it, without regard to case, before those that resemble it."""
+    known = known[:5_000]
     word = name.casefold().removesuffix(":latest")
     containing = [each for each in known if word in each.casefold()]
     return list(dict.fromkeys([*containing, *difflib.get_close_matches(name, known, n=3, cutoff=0.5)]))[:3]

@@ -19,6 +19,8 @@ REJECTED = "the server rejected the request"
 """How the detail of a failure begins if the server understood the request and refused it."""
 _MOST_TOKENS = 20
 _LISTING_S = 20.0
+_SPARE_TOKENS = 2048
+"""How many tokens a model that reasons before it answers gets for that."""
 
 
 class Server(NamedTuple):
@@ -102,6 +104,7 @@ async def probe(
         name: The model's name on the server.
     """
     facts: dict[str, Any] = {"schema": True, "lead": False, "lead_fields": {}, "name": name}
+    facts["address"] = server.base_url
     owner = server.owner(name)
     if owner == "llamacpp":
         facts["lead"] = True
@@ -118,16 +121,23 @@ async def probe(
             top_tokens = top if outcome.tokens else 0
             return facts | {"limit_field": limit_field, "top_tokens": top_tokens, "seed": seeded}
         detail = outcome.detail
+        if "api key" in detail.casefold():  # Some services answer 400 to a wrong key.
+            raise rejected_key_error(server.base_url, server.key_variables, server.provider, detail)
         if not detail.startswith(REJECTED):
             raise ModelUnreachableError(f"{server.base_url} does not answer: {detail}.", "Try again later.")
     if server.listed and name not in server.listed:
         raise server.unknown_model(name, detail)
+    # A model that reasons first cannot answer within one token, which some services treat as a bad request.
+    outcome = await ask(_body(name, "max_completion_tokens", 0, seeded, _SPARE_TOKENS))
+    if isinstance(outcome, Reply):
+        able = {"limit_field": "max_completion_tokens", "top_tokens": 0, "seed": seeded}
+        return facts | able | {"spare_tokens": _SPARE_TOKENS}
     raise ModelError(f"{server.base_url} answers no request: {detail}.")
 
 
-def _body(name: str, limit_field: str, top: int, seeded: bool) -> dict[str, Any]:
+def _body(name: str, limit_field: str, top: int, seeded: bool, limit: int = 1) -> dict[str, Any]:
     body: dict[str, Any] = {"model": name, "messages": [{"role": "user", "content": "Answer yes or no."}]}
-    body |= {limit_field: 1}
+    body |= {limit_field: limit}
     body |= {"logprobs": True, "top_logprobs": top} if top else {}
     return body | ({"seed": 1} if seeded else {})
 

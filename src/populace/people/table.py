@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import PeopleError, UnknownNameError
+from populace.base.foreign import for_line
 from populace.base.formatting import plural
 from populace.base.templates import FEW
 from populace.people.columns import to_column
@@ -142,7 +143,7 @@ class People:
 
     def __repr__(self) -> str:
         kind = "selection of " if self._selected else ""
-        return f"<{kind}{plural(len(self), 'person', 'people')}: {', '.join(self.columns)}>"
+        return for_line(f"<{kind}{plural(len(self), 'person', 'people')}: {', '.join(self.columns)}>")
 
     def _repr_html_(self) -> str:
         return self._frame._repr_html_()
@@ -249,7 +250,8 @@ class People:
         if not matches.height and isinstance(who, str):
             if "name" in frame.columns:
                 matches = frame.filter(pl.col("name") == who)
-            if not matches.height and who.isdecimal() and self.ids.dtype.is_integer():
+            # An id has at most 18 digits: a longer number fits no column of whole numbers.
+            if not matches.height and who.isdecimal() and len(who) <= 18 and self.ids.dtype.is_integer():
                 matches = frame.filter(pl.col("id") == int(who))
         if not matches.height:
             known = frame["name"].to_list()[:500] if "name" in frame.columns else []
