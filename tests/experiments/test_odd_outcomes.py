@@ -111,7 +111,7 @@ def test_one_replicate_of_points_is_one_replicate(tmp_path: Path) -> None:
         ({"outcomes": None}, "line LINE: the experiment's outcomes = None: outcomes are a list"),
         ({"outcomes": []}, "line LINE: an experiment needs at least one outcome"),
         ({"outcomes": ["valu"]}, "Did you mean 'value'?"),
-        ({"interventions": "x"}, "'x' is no intervention"),
+        ({"interventions": "x"}, "'x' is not an intervention"),
         ({"stop": {"widht": 1}}, "Did you mean 'width'?"),
         ({"replicats": 3}, "line LINE: there is no key of an experiment named 'replicats'"),
     ],

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.server
 import json
 import logging
 import multiprocessing
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from populace import open_run, simulate
 from populace.base.errors import (
+    BudgetError,
     CallStoreError,
     EmbeddingError,
     ModelError,
@@ -23,10 +27,12 @@ from populace.base.errors import (
     ModelKeyError,
     ModelUnreachableError,
     UnknownNameError,
+    UsageError,
 )
 from populace.models import CachedEmbedder, Embedder, HashingEmbedder, MiniLM, OpenAIEmbedder, open_embedder
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 from populace.models.bert import read_safetensors
+from support.scenarios import Closeness
 
 KEY = "sk-secret-of-this-test"
 
@@ -162,6 +168,9 @@ class Server(http.server.ThreadingHTTPServer):
         self.keys: list[str] = []
         self.status = 200
         self.body: Any = None
+        self.headers: dict[str, str] = {}
+        self.drip_s = 0.0
+        self.failures_left = 0
 
     @property
     def url(self) -> str:
@@ -187,12 +196,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
             reply = self.server.body
         elif self.server.status != 200:
             reply = {"error": {"message": f"wrong: {self.headers['authorization']}", "type": "error", "code": None}}
-        raw = json.dumps(reply).encode()
-        self.send_response(self.server.status)
+        raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+        status = self.server.status
+        if self.server.failures_left:
+            self.server.failures_left -= 1
+            status = 503
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(raw)))
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(raw)
+        try:
+            for at in range(0, len(raw), 1 if self.server.drip_s else len(raw)):
+                self.wfile.write(raw[at : at + 1] if self.server.drip_s else raw)
+                time.sleep(self.server.drip_s)
+        except OSError:
+            pass  # The client went away.
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -279,6 +299,105 @@ def test_a_malformed_reply_is_told(server, client, body) -> None:
     server.body = body
     with pytest.raises(ModelError, match="malformed"):
         client.embed(["tea"])
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        [[float("nan")] * 2],
+        [[1e400, 1.0]],
+        [[1e39, 1.0]],
+        [["1.0", "2.0"]],
+        [[True, False]],
+        [[]],
+        [None],
+        ["text"],
+        [[[1.0]]],
+        [[1.0, 2.0], [1.0, 2.0]],
+    ],
+)
+def test_vectors_that_are_none_are_malformed(server, client, vectors) -> None:
+    server.body = {"data": [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]}
+    with pytest.raises(ModelError, match="malformed"):
+        client.embed(["tea"])
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": -3}, {"prompt_tokens": "3"}, {"prompt_tokens": 10**12}])
+def test_a_number_of_tokens_that_cannot_be_one_is_malformed(server, client, usage) -> None:
+    server.body = {"data": [{"index": 0, "embedding": [1.0, 2.0]}], "usage": usage}
+    with pytest.raises(ModelError, match="malformed: a number of tokens"):
+        client.embed(["tea"])
+
+
+def test_tokens_that_the_server_does_not_count_are_estimated(server) -> None:
+    counted: list[tuple[int, bool]] = []
+    embedder = OpenAIEmbedder("small", server.url, retries=0, on_tokens=lambda *counts: counted.append(counts))
+    embedder.embed(["tea"])
+    server.body = {"data": [{"index": 0, "embedding": [1.0] * 24}]}
+    embedder.embed(["tea and coffee"])
+    embedder.close()
+    assert counted == [(1, False), (7, True)]
+
+
+def test_embeddings_are_not_asked_for_at_another_address(server, client) -> None:
+    with Server() as other:
+        server.status, server.headers = 307, {"location": f"{other.url}/embeddings"}
+        with pytest.raises(ModelError, match="redirects to '127.0.0.1'"):
+            client.embed(["tea"])
+        assert other.keys == []
+
+
+def test_embeddings_that_are_packed_too_tightly_are_not_unpacked(server, client, monkeypatch) -> None:
+    monkeypatch.setattr("populace.models.bounded_http.MAX_VECTORS_BYTES", 1 << 20)
+    server.body, server.headers = gzip.compress(b" " * (64 << 20)), {"content-encoding": "gzip"}
+    with pytest.raises(ModelError, match="larger than 1 MiB"):
+        client.embed(["tea"])
+
+
+def test_embeddings_that_drip_are_broken_off(server, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    embedder = OpenAIEmbedder("small", server.url, retries=0, timeout_s=0.3)
+    server.drip_s = 0.02
+    start = time.monotonic()
+    with pytest.raises(ModelError, match=r"no embeddings within 0.3 s"):
+        embedder.embed(["tea"])
+    assert time.monotonic() - start < 3
+    server.drip_s = 0.0
+    embedder.close()
+
+
+def test_trouble_of_an_embedding_server_that_passes_is_tried_again(server, monkeypatch) -> None:
+    monkeypatch.setattr("populace.models.openai_embedder.time.sleep", lambda seconds: None)
+    server.failures_left = 2
+    embedder = OpenAIEmbedder("small", server.url, retries=2)
+    assert embedder.embed(["tea"]).shape == (1, 24)
+    assert len(server.requests) == 3
+    embedder.close()
+
+
+def test_a_run_whose_embedding_server_fails_can_be_resumed(server, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    undisturbed = simulate(Closeness(), model="scripted:uniform", workspace=tmp_path / "undisturbed")
+    server.status = 503
+    with pytest.raises(ModelError, match="answered 503"):
+        simulate(Closeness(), model="scripted:uniform", retries=0)
+    run = open_run("last")
+    assert run.manifest.status.state == "stopped"
+    assert run.manifest.status.stop is not None
+    assert run.manifest.status.stop.kind == "service"
+    server.status = 200
+    assert run.resume().digest == undisturbed.digest
+
+
+def test_a_budget_in_money_is_refused_where_an_embedder_has_no_price(server, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with pytest.raises(UsageError, match="no price is known for openai:small"):
+        simulate(Closeness(), model="scripted:uniform", max_money=1.0)
+    assert server.requests == []
+    (tmp_path / "prices.toml").write_text('["openai:*"]\nprompt = 1e6\ncompletion = 0\n')
+    monkeypatch.setenv("POPULACE_PRICES", str(tmp_path / "prices.toml"))
+    with pytest.raises(BudgetError, match="money"):
+        simulate(Closeness(), model="scripted:uniform", max_money=1.0)
 
 
 def test_a_server_that_changes_its_dimension_is_refused(server, client) -> None:

@@ -74,6 +74,24 @@ class Talk(Scenario):
         return float(self.people["mood"].mean() or 0)
 
 
+class Closeness(Scenario):
+    """People wait, and an embedder on a server says how close two words are."""
+
+    def setup(self) -> People:
+        return People.named(2, seed=self.rng)
+
+    def length(self) -> int:
+        return 2
+
+    async def step(self) -> None:
+        one, other = self.open_embedder("openai:small").embed([f"tea {self.now}", "coffee"])
+        self.closeness = float(one @ other)
+
+    @metric
+    def close(self) -> float:
+        return round(getattr(self, "closeness", 0.0), 6)
+
+
 class Forms(Scenario):
     """One question of every kind, for replays and journals."""
 

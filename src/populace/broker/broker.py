@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import operator
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from populace.broker.store import CallStore
 from populace.broker.usage import Usage
 from populace.journal import OnFailure
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
-from populace.models.reply_checks import estimate_usage, lacks_usage, verify_replies
+from populace.models.reply_checks import estimate_usage, verify_replies, without_usage
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
@@ -243,19 +244,19 @@ class Broker:
         """Check a batch of replies, store it and count it; only then may others use it."""
         model, batch = purchase.model, purchase.new_in(batch)
         outcomes = verify_replies([outcome for _, outcome in batch])
-        for at, reply in [(at, each) for at, each in enumerate(outcomes) if lacks_usage(each)]:
-            outcomes[at] = estimate_usage(reply, purchase.requests[batch[at][0]], model.count_tokens)
-        by_key = dict(zip([purchase.keys[index] for index, _ in batch], outcomes, strict=True))
-        self.under_way -= len(by_key)
-        replies = [(key, outcome) for key, outcome in by_key.items() if isinstance(outcome, Reply)]
-        earlier = self.store.put(model.spec, replies, seconds / len(batch)) if replies else {}
-        purchase.outcomes |= by_key
+        for place, reply in without_usage(outcomes):
+            outcomes[place] = estimate_usage(reply, purchase.requests[batch[place][0]], model.count_tokens)
+        keys = [purchase.keys[index] for index, _ in batch]
+        self.under_way -= len(keys)
+        replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
+        earlier = self.store.put(model.spec, list(replies.items()), seconds / len(batch)) if replies else {}
+        purchase.outcomes |= replies if len(replies) == len(keys) else zip(keys, outcomes, strict=True)
         purchase.outcomes |= earlier
         if replies:
-            new_replies = [reply for _, reply in replies]
+            new_replies = list(replies.values())
             price = self._prices.get(model.spec, FREE)
             self.usage.add_calls(new_replies, price.of(new_replies) if price != FREE else 0.0, purchase.purpose)
-        if len(replies) == len(by_key):
+        if len(replies) == len(keys):
             self._failure_streak = 0
         elif not model.halted:
             if purchase.on_failure == "stop" and (error := _service_error(model, outcomes)):
@@ -280,6 +281,9 @@ class Broker:
         self.settings.check(self.usage, time.monotonic() - self._start_time, calls=calls)
 
 
+_INDEX = operator.itemgetter(0)
+
+
 @dataclass
 class _Purchase:
     """Requests that are not in the store, and what the model replied so far."""
@@ -293,7 +297,7 @@ class _Purchase:
 
     def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
         """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""
-        indices = {index for index, _ in batch}
+        indices = set(map(_INDEX, batch))
         if indices and not (min(indices) >= 0 and max(indices) < len(self.keys)):
             raise ModelError(f"{self.model.spec} replied to a request that it did not get, number {max(indices)}.")
         known = {index for index in indices if self.keys[index] in self.outcomes} if self.outcomes else set()

