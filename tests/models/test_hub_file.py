@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 
 from populace import simulate
@@ -159,6 +161,23 @@ def test_without_a_network_the_message_says_what_to_do(cache, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     with pytest.raises(ModelUnreachableError, match=r"could not be fetched from http://127.0.0.1:1 .*HF_ENDPOINT"):
         HubFile.parse(NAME).fetch()
+
+
+def test_where_the_hub_may_not_be_reached_only_files_of_the_cache_are_used(hub, monkeypatch):
+    path = HubFile.parse(NAME).fetch()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    huggingface_hub.close_session()
+    assert HubFile.parse(NAME).fetch() == path
+    with pytest.raises(ModelUnreachableError, match="Unset HF_HUB_OFFLINE"):
+        HubFile.parse("acme/tiny-GGUF/big/tiny-q8.gguf").fetch()
+    huggingface_hub.close_session()
+
+
+def test_two_processes_at_once_fetch_a_file_only_once(hub):
+    with ThreadPoolExecutor(2) as pool:
+        paths = list(pool.map(lambda _: HubFile.parse(NAME).fetch(), range(2)))
+    assert paths[0] == paths[1]
+    assert len([path for verb, path, _ in hub.requests if verb == "GET" and path.startswith("/cdn/")]) == 1
 
 
 def test_a_disk_that_is_too_small_is_noticed_before_the_download(hub, monkeypatch):

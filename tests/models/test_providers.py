@@ -10,6 +10,7 @@ import pytest
 
 from populace import simulate
 from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError, UnknownModelError
+from populace.broker import Broker, CallStore
 from populace.models import PROVIDERS, Model, OpenAICompatible, Request, open_model
 from populace.scenarios.norms import Norms
 from support.fake_server import Act, FakeServer, Seen, failing
@@ -135,6 +136,23 @@ def test_a_model_that_ollama_does_not_have_is_answered_with_the_nearest(ollama):
     assert ollama.probes == 1
 
 
+def test_what_was_learned_of_one_server_is_not_believed_of_another_at_another_address(monkeypatch, tmp_path):
+    async def top_tokens() -> int:
+        broker = Broker(CallStore(tmp_path / "calls.sqlite"))
+        try:
+            return (await broker.model("ollama:llama3")).capabilities.top_tokens
+        finally:
+            await broker.close()
+
+    found = []
+    for offer in ("ignored", "given"):
+        with FakeServer(models={"llama3:latest": "library"}, aliases={"llama3"}, logprobs=offer) as server:
+            monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+            found += [asyncio.run(top_tokens()), asyncio.run(top_tokens())]
+            assert server.probes == 1
+    assert found == [0, 0, 20, 20]
+
+
 def test_a_local_server_that_is_down_is_answered_with_the_command_that_starts_it(monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
     with pytest.raises(ModelUnreachableError, match=r"`ollama serve`.*OLLAMA_HOST"):
@@ -172,6 +190,15 @@ def test_gemini_answers_below_its_own_path_and_lists_longer_names(monkeypatch):
         assert model.capabilities.top_tokens == 0
         with pytest.raises(UnknownModelError, match=r"Did you mean gemini:models/gemini-2.5-flash\?"):
             start("gemini:gemini-2.5-flsh")
+
+
+def test_gemini_answers_400_to_a_wrong_key(monkeypatch):
+    wrong = failing(400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT")
+    with FakeServer(listing=wrong, probing=lambda seen: wrong, path="/v1beta/openai") as server:
+        key_for("gemini", monkeypatch, server)
+        with pytest.raises(ModelKeyError, match=r"refuses the key.*GEMINI_API_KEY or GOOGLE_API_KEY"):
+            start("gemini:fake-1")
+        assert server.probes == 1
 
 
 def test_groq_refuses_log_probabilities_and_samples_instead(monkeypatch):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from populace import People, RemovePeople, Run, Scenario, Selection, simulate
 from populace.base.errors import DamagedRunError, UnknownNameError
+from populace.journal.table_rows import file_rows
 from populace.questions import Choice, Text
 from populace.runs.biography import (
     biography,
@@ -136,3 +138,35 @@ def test_a_table_that_was_edited_is_told_as_damage(shirts_run: Run) -> None:
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(DamagedRunError, match="cannot be read"):
         biography(Run.open(shirts_run.folder), "1")
+
+
+def test_a_longer_run_is_read_on_and_gives_the_same_biography(tmp_path: Path) -> None:
+    run = simulate(Norms(workers=4, days=6), model="scripted:uniform", seed=3, workspace=tmp_path)
+    whole = biography(Run.open(run.folder), "2")
+    for step in (5, 6):
+        (run.folder / "steps" / f"{step:05d}").rename(run.folder / f"later-{step}")
+    short = Run.open(run.folder)
+    short.record.check_end = lambda: None  # type: ignore[attr-defined]
+    earlier = biography(short, "2")
+    assert earlier.until == 4
+    for step in (5, 6):
+        (run.folder / f"later-{step}").rename(run.folder / "steps" / f"{step:05d}")
+    later = biography(Run.open(run.folder), "2", earlier)
+    assert later.states.equals(whole.states) and later.decisions.equals(whole.decisions)
+    assert (later.until, later.digest, later.steps) == (whole.until, whole.digest, whole.steps)
+
+
+def test_rows_of_steps_whose_columns_differ_are_put_together(tmp_path: Path) -> None:
+    files = {}
+    for step, table in enumerate([{"a": [1, 2]}, {"a": [1], "b": ["x"]}, {"a": [2.5]}]):
+        files[step] = tmp_path / f"{step}.parquet"
+        pl.DataFrame(table).write_parquet(files[step])
+    rows = file_rows(files, [pl.col("a") < 2.6], size=1)
+    assert rows.to_dict(as_series=False) == {
+        "step": [0, 0, 1, 2],
+        "a": [1.0, 2.0, 1.0, 2.5],
+        "b": [None, None, "x", None],
+    }
+    (tmp_path / "1.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DamagedRunError):
+        file_rows(files, [], size=1)

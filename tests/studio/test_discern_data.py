@@ -61,6 +61,9 @@ def test_two_windows_of_one_rater_answer_a_pair_once(place: Workspace, material:
 
 
 def test_files_outside_of_the_workspace_are_refused(place: Workspace, material: Material) -> None:
+    (place.folder / "feedback").mkdir(exist_ok=True)
+    (place.folder / "feedback" / "Ann.jsonl").write_text('{"rater": "Ann", "score": 3}\n')
+    (place.folder / "exported.jsonl").write_text('{"rater": "Ann", "score": 3}\n')
     assert real_files(place) == ["real.jsonl"]
     check_file(place, "real.jsonl")
     for given in ("../x.jsonl", "/etc/passwd", "nothing.jsonl"):

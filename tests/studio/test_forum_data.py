@@ -133,6 +133,15 @@ def test_a_whatif_stands_beside_the_original_from_where_it_differs(run: Run) -> 
     assert continuations([turned.manifest], original, post + 1) == []
 
 
+def test_a_reply_that_happens_to_be_the_same_is_still_a_reply_of_the_fork(run: Run) -> None:
+    post, step = run.history("posts").filter(pl.col("parent").is_not_null()).select("post", "step").row(0)
+    same = run.fork(step + 1, model=writer())
+    beside = thread_side(ForumView(same), ForumView(run), post)
+    assert [each.text for each in beside.posts] == [each.text for each in ForumView(run).thread(post)]
+    assert [each.post for each in beside.posts[: beside.shared]][-1] == post
+    assert len(beside.posts) > beside.shared > 0
+
+
 def test_a_multiverse_is_compared_with_the_original_first(run: Run) -> None:
     others = multiverse(run, 2, 1, model=writer())
     table = comparison(run, list(others), 1)

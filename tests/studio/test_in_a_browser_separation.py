@@ -66,6 +66,7 @@ def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
 def started(page: Any, home: str, workspace: Path) -> Journal:
     """A run that was started from the form and has some steps."""
     page.goto(home + ADDRESS)
+    page.click("[data-testid=trust]")
     page.click("[data-testid=start-run]")
     page.wait_for_url("**/run/**")
     journal = Workspace(workspace).open("last")

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from populace import Run
 from populace.engine.workspace import Workspace
+from populace.studio.catalogue import Catalogue
 from populace.tools.scaffold import scenario_file
 from support.studio import Visit, visiting
 
@@ -127,7 +128,12 @@ def test_a_scenario_of_a_file_is_offered_and_its_edits_are_seen(
     async def story(visit: Visit) -> None:
         await visit.open("/new")
         await visit.sees_marked("scenario-mine.py")
-        await visit.open("/new?scenario=mine.py&model=scripted:uniform")
+        address = "/new?scenario=mine.py&model=scripted:uniform"
+        await visit.open(address)
+        await visit.sees("Do you trust this file?")
+        assert "class Mine" in visit.texts()
+        visit.press("trust")
+        await visit.open(address)
         await visit.sees_marked("start-run", seconds=60)
         assert command(visit) == "populace run mine.py --model scripted:uniform"
         monkeypatch.setattr(ui.navigate, "to", lambda address: None)
@@ -135,8 +141,24 @@ def test_a_scenario_of_a_file_is_offered_and_its_edits_are_seen(
         await visit.until(lambda: bool(finished(tmp_path)), seconds=60)
         file.write_text("from populace import Scenario\n\n\nclass Mine(Scenario:\n    pass\n")
         await visit.open("/new?scenario=mine.py")
+        await visit.sees("was changed since it was trusted")
+        visit.press("trust")
+        await visit.open("/new?scenario=mine.py")
         await visit.sees("mine.py, line 4", seconds=60)
         await visit.sees_marked("scenario-norms")
+
+    visiting(tmp_path, story)
+
+
+def test_opening_an_address_never_runs_a_file_that_nobody_trusted(tmp_path: Path) -> None:
+    (tmp_path / "received.py").write_text("from populace import Scenario\nopen('acted', 'w')\n")
+
+    async def story(visit: Visit) -> None:
+        await visit.open("/new?scenario=received.py")
+        await visit.sees("Do you trust this file?")
+        answer = await visit.user.http_client.get("/api/scenarios/received.py")
+        assert answer.status_code == 400 and "was changed since it was trusted" in answer.json()["error"]
+        assert not list(tmp_path.rglob("acted"))
 
     visiting(tmp_path, story)
 
@@ -174,6 +196,7 @@ def test_scenarios_are_told_to_programs(tmp_path: Path) -> None:
         assert {"norms", "mine.py"} <= {each["name"] for each in listed}
         norms = (await visit.user.http_client.get("/api/scenarios/norms")).json()
         assert norms["parameters"][0]["name"] == "workers"
+        Catalogue(visit.studio.jobs).trust("mine.py")
         assert (await visit.user.http_client.get("/api/scenarios/mine.py")).json()["name"] == "mine.py"
         unknown = await visit.user.http_client.get("/api/scenarios/norm")
         assert "Did you mean 'norms'?" in unknown.json()["hint"]

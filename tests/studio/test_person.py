@@ -233,3 +233,30 @@ def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
         assert "<b>Tea</b>?" in visit.texts()
 
     visiting(tmp_path, story)
+
+
+def test_the_run_of_an_open_person_may_go_and_come_back(norms: Run, tmp_path: Path) -> None:
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/run/{norms.name}/person/2")
+        await visit.sees_marked("profile")
+        visit.studio.library.remove(norms.name)
+        await visit.sees_marked("gone")
+        visit.studio.workspace.restore(norms.name)
+        await visit.sees_marked("profile")
+        assert "This run was deleted" not in visit.texts()
+
+    visiting(tmp_path, story)
+
+
+def test_nothing_is_shown_as_the_machine_stores_it(party: Run) -> None:
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/run/{party.name}/person/1")
+        await visit.sees_marked("decisions")
+        seen = visit.texts()
+        assert "07:00" in seen and "25200" not in seen and "bed place" not in seen
+        assert '{"' not in seen and "{other}" not in seen and "{others}" not in seen
+        await visit.open(f"/run/{party.name}?tab=answers&step=91")
+        await visit.sees_marked("panel-answers")
+        assert "{other}" not in visit.texts() and '{"' not in visit.texts()
+
+    visiting(party.folder.parent.parent, story)

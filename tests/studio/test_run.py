@@ -23,6 +23,7 @@ from populace.engine.discovery import find_scenario
 from populace.models import Scripted
 from populace.studio.app import install
 from populace.studio.studio import Studio
+from populace.studio.widgets.charts import line_options
 from support.models import varied
 from support.scenarios import Shirts
 from support.studio import Visit, visiting
@@ -275,6 +276,59 @@ def test_a_run_that_is_deleted_while_open_is_told() -> None:
         shutil.move(run.folder, run.folder.parent.parent / "elsewhere")
         await visit.sees_marked("gone")
         await visit.sees("there is no run")
+        shutil.move(run.folder.parent.parent / "elsewhere", run.folder)
+        await visit.until(lambda: not _gone(visit))
+        assert visit.one("charts").visible and step_shown(visit) == 5
+
+    visiting(Path.cwd(), story)
+
+
+def _gone(visit: Visit) -> bool:
+    with visit.user:
+        return any("gone" in each._markers for each in visit.user._client.elements.values())  # type: ignore[union-attr]
+
+
+def test_an_unfinished_condition_hides_nobody() -> None:
+    run = shirts()
+
+    async def story(visit: Visit) -> None:
+        await opened(visit, f"/run/{run.name}")
+        everybody = visit.one("people-count").text
+        for text in ("shirt", "shirt =", "shirt = blue and id >"):
+            visit.enter("people-where", text)
+            await visit.until(lambda: "not complete yet" in visit.one("people-count").text)
+            assert visit.one("people-count").text.startswith(everybody)
+            assert visit.one("people").rows
+        visit.enter("people-where", "shirt = none")
+        await visit.until(lambda: visit.one("people-count").text == "0 people fit")
+
+    visiting(Path.cwd(), story)
+
+
+def test_what_a_browser_says_of_a_new_table_does_not_undo_the_number_of_rows() -> None:
+    run = shirts()
+
+    async def story(visit: Visit) -> None:
+        await opened(visit, f"/run/{run.name}")
+        table = visit.one("people")
+        count = table.pagination["rowsNumber"]
+        assert count > 0
+        visit.user.find(marker="people").trigger("update:pagination", table.pagination | {"rowsNumber": 0})
+        assert table.pagination["rowsNumber"] == count
+        assert table.props["hide-pagination"] == (count <= 25)
+
+    visiting(Path.cwd(), story)
+
+
+def test_a_complete_run_has_no_progress_bar_and_one_that_goes_on_an_axis_to_its_planned_end() -> None:
+    run = shirts()
+    points = run.metrics.select("step", run.metrics.columns[1]).head(1)
+    assert line_options(points, "step", [points.columns[1]], end=30)["xAxis"]["max"] == 30
+    assert line_options(points, "step", [points.columns[1]])["xAxis"]["max"] == "dataMax"
+
+    async def story(visit: Visit) -> None:
+        await opened(visit, f"/run/{run.name}")
+        await visit.user.should_not_see(kind=ui.linear_progress)
 
     visiting(Path.cwd(), story)
 

@@ -105,7 +105,7 @@ class OpenAICompatible(Model):
         self.name = self.name or self._server.only_model()
         self.fingerprint = f"{self.base_url}#{self.name}"
         known = dict(facts or {})
-        if known.get("name") != self.name:
+        if known.get("name") != self.name or known.get("address", self.base_url) != self.base_url:
             known = await probe(self._ask_for_tokens, self._server, self.name)
         self.facts = known
         lacks = self.provider.lacks if self.provider is not None else ()

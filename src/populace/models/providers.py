@@ -28,6 +28,7 @@ class Provider:
         key_page: Where a key can be got.
         local: Whether it runs on the user's machine.
         start: The command that starts a local server.
+        fetch: The command by which a local server gets the model whose name follows it.
         lacks: What its documentation says it does not do.
         lists: Whether it lists its models.
         models: How names of its models begin.
@@ -47,6 +48,7 @@ class Provider:
     key_page: str = ""
     local: bool = False
     start: str = ""
+    fetch: str = ""
     lacks: frozenset[Ability] = frozenset()
     lists: bool = True
     models: tuple[str, ...] = ()

@@ -135,6 +135,8 @@ def unknown_model_error(
         hint = f"Check the name, and the address: most end in /v1, as in {longer}#{name}"
     else:
         hint = "Check the name."
+    if provider is not None and provider.fetch:
+        hint += f" To get this one: {provider.fetch} {name}"
     text = f"{base_url} does not know the model {name!r}.{said}"
     return UnknownModelError(text, hint, name=name, nearest=next(iter(close), None))
 

@@ -104,6 +104,7 @@ async def probe(
         name: The model's name on the server.
     """
     facts: dict[str, Any] = {"schema": True, "lead": False, "lead_fields": {}, "name": name}
+    facts["address"] = server.base_url
     owner = server.owner(name)
     if owner == "llamacpp":
         facts["lead"] = True
@@ -120,6 +121,8 @@ async def probe(
             top_tokens = top if outcome.tokens else 0
             return facts | {"limit_field": limit_field, "top_tokens": top_tokens, "seed": seeded}
         detail = outcome.detail
+        if "api key" in detail.casefold():  # Some services answer 400 to a wrong key.
+            raise rejected_key_error(server.base_url, server.key_variables, server.provider, detail)
         if not detail.startswith(REJECTED):
             raise ModelUnreachableError(f"{server.base_url} does not answer: {detail}.", "Try again later.")
     if server.listed and name not in server.listed:

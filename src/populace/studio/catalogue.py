@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from populace.base.errors import PopulaceError, UnknownNameError
+from populace.base.errors import PopulaceError, UnknownNameError, UntrustedCodeError
+from populace.base.trust import Code, TrustFile, file_code
 from populace.engine.discovery import find_scenario, known_scenarios, scenario_files
 from populace.studio.jobs import Jobs
 from populace.tools.describe import describe_scenario
@@ -43,15 +44,42 @@ class Catalogue:
 
         Raises:
             UnknownNameError: The name is not offered; a file elsewhere is never loaded.
+            UntrustedCodeError: The file is not trusted; opening a page or an address never loads it.
             CommandError: The file cannot be loaded; the message has the line.
         """
         if name in known_scenarios():
             return _installed_description(name)
-        file, separator, class_name = name.partition(".py:")
-        path = self._offered_file(f"{file}.py" if separator else name)
-        full_name = f"{path}:{class_name}" if separator else path
+        path, class_name = self._parts(name)
+        full_name = f"{path}:{class_name}" if class_name else path
+        code = self._code(path)
+        if not self._trusted.allows(code):
+            raise UntrustedCodeError(
+                f"{path} is new in this workspace, or was changed since it was trusted. Loading it would run it.",
+                f"Read it first. Its page in Studio has a button that trusts it; so does: populace scenarios {path}",
+            )
         description: dict[str, Any] = await self._jobs.call("scenarios", full_name)
         return description | {"name": full_name}
+
+    def trust(self, name: str) -> None:
+        """Trust a file that is offered, as it is now."""
+        self._trusted.remember([self._code(self._parts(name)[0])])
+
+    def source(self, name: str) -> str:
+        """The text of a file that is offered."""
+        path = self._jobs.workspace.folder / self._parts(name)[0]
+        return path.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def _trusted(self) -> TrustFile:
+        return TrustFile(self._jobs.workspace.folder)
+
+    def _code(self, path: str) -> Code:
+        return file_code(path, self._jobs.workspace.folder / path)
+
+    def _parts(self, name: str) -> tuple[str, str]:
+        """The file that a name stands for, and the class in it."""
+        file, separator, class_name = name.partition(".py:")
+        return self._offered_file(f"{file}.py" if separator else name), class_name
 
     def _files(self) -> list[str]:
         folder = self._jobs.workspace.folder

@@ -12,7 +12,6 @@ from populace.studio.shell.frame import notify_errors, test_id
 from populace.studio.shell.text import display_text, prose
 
 ElementT = TypeVar("ElementT", bound=ui.element)
-TableT = TypeVar("TableT", bound=ui.table)
 
 QUIET = "soft small foreign"
 """The classes of a small grey text."""
@@ -98,22 +97,7 @@ def plain_table(
     pagination = size if len(cells) > size else None
     table = ui.table(columns=headings, rows=cells, row_key=key or next(iter(names)), pagination=pagination)
     table.props('flat dense wrap-cells no-data-label="Nothing to show."').classes("w-full")
-    return test_id(sortable_by_keyboard(table) if sortable else table, name)
-
-
-def sortable_by_keyboard(table: TableT) -> TableT:
-    """Let the headings of a table be reached with Tab and pressed with Enter or Space, and return the table."""
-    table.add_slot(
-        "header-cell",
-        """
-        <q-th :props="props" :tabindex="props.col.sortable ? 0 : undefined"
-              :aria-sort="!props.col.sortable ? undefined : props.col.__thClass.includes('sorted')
-                ? (props.col.__thClass.includes('sort-desc') ? 'descending' : 'ascending') : 'none'"
-              @keydown.enter.prevent="event => event.target.click()"
-              @keydown.space.prevent="event => event.target.click()">{{ props.col.label }}</q-th>
-        """,
-    )
-    return table
+    return test_id(table, name)
 
 
 def table_cells(rows: pl.DataFrame | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

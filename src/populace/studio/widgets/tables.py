@@ -9,7 +9,7 @@ from nicegui import events, ui
 
 from populace.studio.shell.frame import empty_state, notify_errors, test_id
 from populace.studio.shell.text import display_text
-from populace.studio.widgets.elements import sortable_by_keyboard, table_cells
+from populace.studio.widgets.elements import table_cells
 
 PAGE_SIZE = 25
 
@@ -125,7 +125,7 @@ class PagedTable:
             headings, pagination = self._headings(columns), self._pagination(0)
             self.table = _ServerTable(rows=[], columns=headings, row_key=key, pagination=pagination)
             self.table.props('flat dense wrap-cells binary-state-sort no-data-label="Nothing to show."')
-            sortable_by_keyboard(self.table.classes("w-full"))
+            self.table.classes("w-full")
             self.table.on("request", notify_errors(self._on_request))
             if link is not None:
                 self.table.add_slot(

@@ -4,10 +4,11 @@ from dataclasses import asdict
 from typing import Any
 
 from populace.runs import side_by_side as data
+from populace.studio.shell.parameters import StepNumber
 from populace.studio.studio import Studio
 
 
-def get_comparison(studio: Studio, runs: str, at: int | None = None) -> dict[str, Any]:
+def get_comparison(studio: Studio, runs: str, at: StepNumber = None) -> dict[str, Any]:
     """Runs by name with commas between them; the first is the reference."""
     library = studio.library
     side = data.side_by_side([name for name in runs.split(",") if name], library.run)

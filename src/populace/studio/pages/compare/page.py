@@ -13,12 +13,33 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.compare.differences import show_differences
-from populace.studio.shell.frame import Page, after_load, chip, empty_state, frame, page_at, run_link, section, test_id
+from populace.studio.shell.frame import (
+    Page,
+    after_load,
+    chip,
+    empty_state,
+    frame,
+    page_at,
+    parse_number,
+    run_link,
+    section,
+    test_id,
+)
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_chart, line_options
-from populace.studio.widgets.elements import action, grid, icon_button, note, outline, plain_table, refill, table_cells
+from populace.studio.widgets.elements import (
+    action,
+    grid,
+    icon_button,
+    note,
+    outline,
+    plain_table,
+    refill,
+    set_spoken_value,
+    table_cells,
+)
 from populace.studio.widgets.redraw import Redrawer
 
 _MAX_CHARTS = 12
@@ -30,12 +51,12 @@ def register(studio: Studio) -> None:
     """Add the page `/compare`."""
 
     @page_at("/compare")
-    async def compare(runs: str = "", at: int | None = None, bands: bool = True) -> None:
+    async def compare(runs: str = "", at: str = "", bands: str = "") -> None:
         names = [name for name in dict.fromkeys(runs.split(",")) if name]
         # One command for each run beside the reference.
         line = " ; ".join(command("compare", names[0], other) for other in names[1:]) or "populace list"
         with frame("Compare", command=line) as page:
-            await _ComparePage(studio, page, names, at, bands).build()
+            await _ComparePage(studio, page, names, parse_number(at, "step"), bands != "false").build()
 
 
 def _open(names: list[str]) -> None:
@@ -230,7 +251,9 @@ class _ComparePage:
         step = self._step()
         self.slider.props(f"max={self._slider_end()}")
         self.slider.set_value(step)
-        self.moment.set_text(next(step_time(run, step) for run in self.side.runs if step in run.steps))
+        moment = next(step_time(run, step) for run in self.side.runs if step in run.steps)
+        self.moment.set_text(moment)
+        set_spoken_value(self.slider, moment)
         differences = view.metric_differences(self.side, self.side.runs[0].name, step)
         self.table.rows = table_cells(map(_difference_row, differences.iter_rows(named=True)))
 

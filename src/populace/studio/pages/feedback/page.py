@@ -14,7 +14,17 @@ from populace.feedback.sources import read_sources
 from populace.studio.jobs import command
 from populace.studio.pages.feedback.rating import RatingPanel
 from populace.studio.pages.feedback.rating_session import RatingSession
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
+from populace.studio.shell.frame import (
+    Page,
+    empty_state,
+    frame,
+    notify_errors,
+    page_address,
+    page_at,
+    parse_number,
+    section,
+    test_id,
+)
 from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, outline, plain_table
@@ -36,20 +46,21 @@ def register(studio: Studio) -> None:
 
     @page_at("/feedback")
     async def feedback(
-        queue: str = "", seed: int = 0, rater: str = "", n: int | None = None, run: str = "", kind: str = "decision"
+        queue: str = "", seed: str = "", rater: str = "", n: str = "", run: str = "", kind: str = "decision"
     ) -> None:
         with frame("Feedback", command="populace feedback") as page:
+            draw, place = parse_number(seed, "seed") or 0, parse_number(n, "number")
             if queue and rater:
                 name = check_rater(rater)
-                session = await load(RatingSession.begin, studio.workspace, queue, seed, name)
-                if n is not None:
-                    session.go_to(n - 1)
+                session = await load(RatingSession.begin, studio.workspace, queue, draw, name)
+                if place is not None:
+                    session.go_to(place - 1)
                 RatingPanel(page, session).build()
             elif queue:
-                _show_rater_form(queue, seed)
+                _show_rater_form(queue, draw)
             else:
                 names = [name for name in run.split(",") if name]
-                _QueueForm(studio, page, names, kind if kind in KINDS else "decision", seed)
+                _QueueForm(studio, page, names, kind if kind in KINDS else "decision", draw)
                 await _show_counts(studio)
 
 

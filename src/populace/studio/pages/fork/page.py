@@ -27,7 +27,15 @@ from populace.studio.shell.frame import (
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, disable_during, icon_button, note, outline, refill
+from populace.studio.widgets.elements import (
+    action,
+    disable_during,
+    icon_button,
+    note,
+    outline,
+    refill,
+    set_spoken_value,
+)
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import infer_parameters, read_parameters
 from populace.studio.widgets.start_dialog import show_start
@@ -173,6 +181,7 @@ class _ForkPage:
         point, regime = self.point, self.point.regime
         with refill(self._summary):
             last = step_time(self._parent, point.at - 1)
+            set_spoken_value(self._slider, f"from step {point.at}, after {last}")
             ui.label(f"It shares {last} and all before, and goes its own way from step {point.at}.")
             with ui.row().classes("gap-6"):
                 figure(f"{point.people:,}", "people")

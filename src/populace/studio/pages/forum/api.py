@@ -6,6 +6,7 @@ from typing import Any
 from populace.base.errors import UsageError
 from populace.community.community import Sorting
 from populace.studio.pages.forum.data import ForumView, thread_facts
+from populace.studio.shell.parameters import Count, PostNumber, StepNumber
 from populace.studio.studio import Studio
 
 _MAX_THREADS = 1_000
@@ -15,11 +16,11 @@ def get_threads(
     studio: Studio,
     name: str,
     sort: Sorting | None = None,
-    at: int | None = None,
+    at: StepNumber = None,
     q: str = "",
     flagged: bool = False,
-    offset: int = 0,
-    limit: int = 100,
+    offset: Count = 0,
+    limit: Count = 100,
 ) -> dict[str, Any]:
     """A page of the threads of a forum, with its name, goal and rules."""
     if offset < 0 or not 0 < limit <= _MAX_THREADS:
@@ -37,14 +38,14 @@ def get_threads(
     }
 
 
-def get_thread(studio: Studio, name: str, post: int, at: int | None = None) -> dict[str, Any]:
+def get_thread(studio: Studio, name: str, post: PostNumber, at: StepNumber = None) -> dict[str, Any]:
     """One thread with all its posts."""
     thread = ForumView(studio.library.run(name), at).thread(post)
     posts = [asdict(each) | {"score": each.score} for each in thread]
     return {"run": name, "thread": thread[0].post, **thread_facts(thread), "posts": posts}
 
 
-def get_member(studio: Studio, name: str, who: str, at: int | None = None) -> dict[str, Any]:
+def get_member(studio: Studio, name: str, who: str, at: StepNumber = None) -> dict[str, Any]:
     """One member with the numbers of their posts."""
     member = ForumView(studio.library.run(name), at).member(who)
     return {"run": name, **vars(member), "wrote": member.wrote["post"].to_list()}

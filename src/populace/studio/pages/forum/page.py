@@ -28,7 +28,7 @@ from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, count_text, heading, note, outline, refill
+from populace.studio.widgets.elements import action, count_text, heading, note, outline, refill, set_spoken_value
 from populace.studio.widgets.redraw import Redrawer
 
 _SORTINGS = {"new": "New", "top": "Top", "hot": "Hot"}
@@ -150,6 +150,7 @@ class _ForumPage:
         query = self.query
         at = query.at if query.at is not None else self._last
         self.clock.set_text(f"As of {step_time(self.view.run, at)}")
+        set_spoken_value(self.slider, step_time(self.view.run, at))
         arguments: tuple[str, ...] = ()
         with refill(self.main):
             if query.member:

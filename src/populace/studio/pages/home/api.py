@@ -4,14 +4,15 @@ from dataclasses import asdict
 from typing import Any
 
 from populace.studio.catalogue import Catalogue
+from populace.studio.shell.parameters import PageNumber, PageSize
 from populace.studio.studio import Studio
 
 
-def get_runs(studio: Studio, search: str = "", page: int = 1, size: int = 50) -> dict[str, Any]:
+def get_runs(studio: Studio, search: str = "", page: PageNumber = 1, size: PageSize = 50) -> dict[str, Any]:
     """Runs, the newest first."""
     names = studio.library.matching(search)
-    first = (max(page, 1) - 1) * min(size, 200)
-    cards = [asdict(studio.library.card(name)) for name in names[first : first + min(size, 200)]]
+    first = (page - 1) * size
+    cards = [asdict(studio.library.card(name)) for name in names[first : first + size]]
     return {"count": len(names), "runs": cards}
 
 

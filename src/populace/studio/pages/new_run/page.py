@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from nicegui import background_tasks, context, ui
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, UntrustedCodeError, UsageError
 from populace.engine.discovery import known_scenarios
 from populace.models import MODEL_FORMS
 from populace.studio.catalogue import Catalogue, ScenarioOffer
@@ -27,7 +27,7 @@ from populace.tools.describe import Parameter
 _PAUSE_S = 0.7
 """How long after the last input an estimate begins."""
 
-_KNOWN_MODELS = ("embedded", "scripted:uniform", "scripted:first")
+_KNOWN_MODELS = ("embedded", "scripted:cast", "scripted:uniform", "scripted:first")
 
 
 def register(studio: Studio) -> None:
@@ -46,6 +46,9 @@ def register(studio: Studio) -> None:
             try:
                 description = await _description(catalogue, chosen)
                 form = RunForm.read(description["name"], read_parameters(description), query)
+            except UntrustedCodeError as error:
+                _show_trust(catalogue, chosen, error)
+                return
             except PopulaceError as error:
                 page.show_command(command("scenarios", chosen))
                 error_card(error)
@@ -53,6 +56,20 @@ def register(studio: Studio) -> None:
                 return
             models = await load(_models, studio)
             _NewRun(studio, page, form).show(description, models)
+
+
+def _show_trust(catalogue: Catalogue, name: str, error: UntrustedCodeError) -> None:
+    """The file of a scenario that is not trusted yet, and a button that trusts it."""
+
+    def trust() -> None:
+        catalogue.trust(name)
+        ui.navigate.reload()
+
+    with section("Do you trust this file?"):
+        prose(error.what)
+        with test_id(ui.column().classes("w-full"), "file-text"):
+            prose(catalogue.source(name), fixed=True)
+        action("Trust it and load it", trust, "trust", look="unelevated")
 
 
 async def _description(catalogue: Catalogue, name: str) -> dict[str, Any]:

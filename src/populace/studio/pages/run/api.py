@@ -1,9 +1,7 @@
 """One run as JSON, with its people and their decisions."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
-
-from fastapi import Query
+from typing import Any
 
 from populace.base.errors import JournalError, UsageError
 from populace.base.formatting import json_data
@@ -14,10 +12,8 @@ from populace.runs.decision_details import decision_details, details_document
 from populace.runs.overview import overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
+from populace.studio.shell.parameters import PageNumber, PageSize, StepNumber
 from populace.studio.studio import Studio
-
-Page = Annotated[int, Query(ge=1)]
-Size = Annotated[int, Query(ge=1, le=500)]
 
 
 def get_overview(studio: Studio, name: str) -> dict[str, Any]:
@@ -36,9 +32,9 @@ def get_metrics(studio: Studio, name: str) -> list[dict[str, Any]]:
 def get_people(
     studio: Studio,
     name: str,
-    step: int | None = None,
-    page: Page = 1,
-    size: Size = 25,
+    step: StepNumber = None,
+    page: PageNumber = 1,
+    size: PageSize = 25,
     sort: str = "",
     search: str = "",
     where: str = "",
@@ -55,13 +51,13 @@ def get_people(
 def get_events(
     studio: Studio,
     name: str,
-    step: int | None = None,
+    step: StepNumber = None,
     until: bool = False,
     kind: str = "",
     person: str = "",
     search: str = "",
-    page: Page = 1,
-    size: Size = 25,
+    page: PageNumber = 1,
+    size: PageSize = 25,
 ) -> dict[str, Any]:
     """A page of the events at a step, or with `until` up to it, newest first."""
     run = studio.library.run(name)
@@ -70,7 +66,7 @@ def get_events(
     return {"step": at, "count": rows.total, "events": rows.table.to_dicts()}
 
 
-def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
+def get_answers(studio: Studio, name: str, step: StepNumber = None) -> dict[str, Any]:
     """The answers at a step by question, and the invalid ones."""
     run = studio.library.run(name)
     at = step_of(run, step)
@@ -86,7 +82,7 @@ def get_answers(studio: Studio, name: str, step: int | None = None) -> dict[str,
     return {"step": at, "questions": questions, "invalid": invalid}
 
 
-def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, Any]:
+def get_usage(studio: Studio, name: str, step: StepNumber = None) -> dict[str, Any]:
     """Calls, tokens and cost up to a step, by purpose and by step."""
     run = studio.library.run(name)
     usage = run_usage.usage_until(run, step_of(run, step))
@@ -99,7 +95,7 @@ def get_usage(studio: Studio, name: str, step: int | None = None) -> dict[str, A
     }
 
 
-def get_person(studio: Studio, name: str, who: str, step: int | None = None) -> dict[str, Any]:
+def get_person(studio: Studio, name: str, who: str, step: StepNumber = None) -> dict[str, Any]:
     """One person, at a step or at the last in which they are there."""
     run = studio.library.run(name)
     person = biography(run, who)
@@ -107,7 +103,7 @@ def get_person(studio: Studio, name: str, who: str, step: int | None = None) -> 
     return json_data(biography_document(person, at, memory_stream(run, person, at)))  # type: ignore[no-any-return]
 
 
-def get_decisions(studio: Studio, name: str, person: str, step: int | None = None) -> list[dict[str, Any]]:
+def get_decisions(studio: Studio, name: str, person: str, step: StepNumber = None) -> list[dict[str, Any]]:
     """The decisions of a person in a step with all details; without a step, a list of all their decisions."""
     run = studio.library.run(name)
     who = person_id(run, person)

@@ -18,6 +18,7 @@ from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import Chart, line_chart, line_options
+from populace.studio.widgets.elements import heading
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.run_content import RunContent
 from populace.studio.widgets.tables import TableQuery
@@ -166,6 +167,7 @@ class MetricCharts:
         ui.add_head_html('<script src="/studio-static/run/run.js"></script>')
         with ui.column().classes("panel") as self.element:
             test_id(self.element, "charts")
+            heading("Metrics over the steps", classes="unseen")
             self._main = ui.row().classes("w-full gap-4")
             self._others = ui.row().classes("w-full gap-4")
             self._switch = ui.switch("Other metrics", on_change=lambda: self._show_others())

@@ -15,6 +15,7 @@ from populace.studio.residents import has_town, resident_texts
 from populace.studio.shell.frame import Page, run_address, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
+from populace.studio.widgets.elements import heading
 from populace.studio.widgets.tables import Columns, FrameTable, PagedTable, TableQuery
 
 _CELL_LENGTH = 60
@@ -44,6 +45,7 @@ class Panel:
         if not self._built:
             self._built = True
             with test_id(place, f"panel-{self.title.lower()}"):
+                heading(self.title, classes="unseen")
                 self._build()
         data = await load(self._load, run, step)
         self.step = step

@@ -7,6 +7,7 @@ from nicegui import events, ui
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
 from populace.studio.shell.frame import test_id
+from populace.studio.widgets.elements import set_spoken_value
 
 _PLAY_S = 0.6
 
@@ -63,8 +64,10 @@ class TimeSlider:
             self.step = last
         if self.slider.value != self.step:
             self.slider.set_value(self.step)
+        clock = time_text(run.record.facts(self.step)["now"])
         self.number.set_text(f"step {self.step} of {last}")
-        self.clock.set_text(time_text(run.record.facts(self.step)["now"]))
+        self.clock.set_text(clock)
+        set_spoken_value(self.slider, f"step {self.step} of {last}, {clock}")
 
     async def go(self, step: int) -> None:
         """Go to a step; other than the newest, it ends following."""

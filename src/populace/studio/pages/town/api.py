@@ -12,8 +12,8 @@ from populace.studio.pages.town.heat import heat, heat_data
 from populace.studio.pages.town.talk import follows_news, news, speech
 from populace.studio.studio import Studio
 
-From = Annotated[int | None, Query(alias="from", ge=0, description="The first step; the first of all by default.")]
-To = Annotated[int | None, Query(alias="to", ge=0, description="The last step, included.")]
+From = Annotated[int | None, Query(alias="from", ge=0, le=10**12, description="The first step.")]
+To = Annotated[int | None, Query(alias="to", ge=0, le=10**12, description="The last step, included.")]
 
 
 def get_town(studio: Studio, name: str) -> dict[str, Any]:

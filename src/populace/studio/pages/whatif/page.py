@@ -104,7 +104,7 @@ async def _show(
 def _job(studio: Studio, name: str, query: dict[str, str]) -> CommandJob | None:
     """The command that makes the forks, if this Studio started it and not one before it."""
     number, started = query.get("job", ""), studio.jobs.started
-    if not number.isdecimal() or int(number) >= len(started):
+    if not (number.isascii() and number.isdecimal() and len(number) < 9) or int(number) >= len(started):
         return None
     job = started[int(number)]
     return job if job.arguments[:2] == ("multiverse", name) else None

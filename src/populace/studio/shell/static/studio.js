@@ -26,3 +26,23 @@ window.populaceSave = async (id, kind, name) => {
 window.populaceKeep = (name, value) => {
   document.cookie = `${name}=${encodeURIComponent(value)}; path=/; max-age=31536000; samesite=strict`;
 };
+
+// Headings of tables are sorted with a click; here they can be reached with Tab and pressed with Enter or Space too.
+const populaceHeading = th => {
+  const order = th.classList.contains("sorted") ? (th.classList.contains("sort-desc") ? "descending" : "ascending") : "none";
+  if (th.tabIndex !== 0) th.tabIndex = 0;
+  if (th.getAttribute("aria-sort") !== order) th.setAttribute("aria-sort", order);
+};
+document.addEventListener("keydown", event => {
+  const th = event.target.closest?.("th.sortable");
+  if (!th || (event.key !== "Enter" && event.key !== " ")) return;
+  event.preventDefault();
+  th.click();
+});
+new MutationObserver(changes => {
+  for (const { target, addedNodes } of changes) {
+    if (target.matches?.("th.sortable")) populaceHeading(target);
+    for (const node of addedNodes) node.querySelectorAll?.("th.sortable").forEach(populaceHeading);
+    for (const node of addedNodes) if (node.matches?.("th.sortable")) populaceHeading(node);
+  }
+}).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["class"] });

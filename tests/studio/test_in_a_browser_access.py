@@ -1,0 +1,136 @@
+"""In a real browser: every page can be read and used without a mouse, without eyes, and with weak eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from populace import simulate
+from populace.experiments import Experiment
+from populace.scenarios.forum import Forum
+from populace.scenarios.norms import Norms
+from populace.scenarios.party import Party
+from support.studies import studied
+from support.studio import browsing, served
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+SHOTS = Path(__file__).parents[2] / ".artefacts" / "studio" / "modes"
+PROBLEMS = (Path(__file__).parents[1] / "support" / "access.js").read_text()
+FOCUS = """() => {
+  const focused = document.activeElement, style = getComputedStyle(focused);
+  const parts = [focused, ...focused.querySelectorAll("*"), focused.parentElement, focused.closest(".q-field")].filter(Boolean);
+  return parts.some(each => {
+    const own = getComputedStyle(each), after = getComputedStyle(each, "::after"), before = getComputedStyle(each, "::before");
+    return own.outlineStyle !== "none" && parseFloat(own.outlineWidth) > 0 || parseFloat(own.opacity) > 0 &&
+      each.matches(".q-focus-helper, .q-field--focused, .q-field--highlighted");
+  });
+}"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("access")
+    norms = simulate(Norms(workers=30, days=3), model="scripted:uniform", seed=2, workspace=folder)
+    norms.fork(2, seed=9)
+    town = Party(residents=8, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
+    simulate(town, model="scripted:uniform", seed=3, workspace=folder)
+    simulate(Forum(expand=False), model="scripted:cast", seed=1, workspace=folder)
+    plan: dict[str, Any] = {"name": "shirts", "question": "Do groups matter?", "scenario": "norms", "replicates": 2}
+    plan |= {"factors": {"workers": [3, 4]}, "model": "scripted:uniform", "outcomes": ["share_blue"]}
+    Experiment(**plan).run(workers=1, workspace=folder)
+    studied(folder)
+    broken = folder / "runs" / "broken"
+    broken.mkdir()
+    (broken / "manifest.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    with browsing() as made:
+        made.set_default_timeout(20_000)
+        yield made
+
+
+def addresses(workspace: Path) -> dict[str, str]:
+    """Every kind of page, with what it looks like when it is full."""
+    runs = sorted(path.name for path in (workspace / "runs").iterdir())
+    norms, fork, town, forum = (
+        *[name for name in runs if name.startswith("norms")],
+        next(name for name in runs if name.startswith("party")),
+        next(name for name in runs if name.startswith("forum")),
+    )
+    experiment = next((workspace / "experiments").iterdir()).name
+    return {
+        "home": "",
+        "new": "new?scenario=norms&model=scripted:uniform",
+        **{f"run-{tab}": f"run/{norms}?tab={tab}" for tab in ("people", "answers", "usage", "settings", "metrics")},
+        "run-events": f"run/{town}?tab=events&step=60",
+        "person": f"run/{norms}/person/1",
+        "resident": f"run/{town}/person/1",
+        "decision": f"run/{norms}/decision?step=2&person=1",
+        "fork": f"run/{norms}/fork?at=2",
+        "compare": f"compare?runs={norms},{fork}",
+        "experiment": f"experiment/{experiment}",
+        "town": f"town/{town}?time=43200",
+        "town-news": f"town/{town}?time=72000&layer=news",
+        "town-heat": f"town/{town}?time=72000&layer=heat",
+        "forum": f"forum/{forum}",
+        "thread": f"forum/{forum}?thread=1",
+        "what-if": f"forum/{forum}/whatif?post=1",
+        "discern": "discern",
+        "feedback": "feedback",
+        "judging": f"feedback?run={norms}",
+        "missing": "nowhere",
+        "gone": "run/none",
+    }
+
+
+def test_every_page_is_readable_in_light_and_in_dark(workspace: Path, page: Any) -> None:
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    problems: dict[str, list[str]] = {}
+    with served(workspace) as (home, _):
+        for name, address in addresses(workspace).items():
+            for mode in ("light", "dark"):
+                page.emulate_media(color_scheme=mode, reduced_motion="reduce")
+                if mode == "light":
+                    page.goto(home + address)
+                    page.wait_for_selector("main .page-title")
+                    page.wait_for_load_state("networkidle")
+                page.wait_for_function(
+                    f"document.body.classList.contains('body--dark') === {str(mode == 'dark').lower()}"
+                )
+                seen = page.evaluate(PROBLEMS)
+                assert seen["texts"] > 5, name
+                if seen["problems"]:
+                    problems[f"{name}, {mode}"] = seen["problems"]
+                page.screenshot(path=SHOTS / f"{name}-{mode}.png", full_page=True)
+    assert problems == {}, "\n".join(f"{name}: {each}" for name, found in problems.items() for each in found)
+
+
+def test_a_table_is_sorted_and_a_page_is_walked_by_keyboard(workspace: Path, page: Any) -> None:
+    norms = addresses(workspace)["run-people"]
+    with served(workspace) as (home, _):
+        page.goto(home + norms)
+        heading = page.locator("[data-testid=people] th", has_text="name")
+        heading.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function("new URLSearchParams(location.search).get('sort') === 'name'")
+        assert heading.get_attribute("aria-sort") == "ascending"
+        page.keyboard.press("Space")
+        page.wait_for_function("new URLSearchParams(location.search).get('sort') === '-name'")
+        slider = page.locator("[data-testid=slider]")
+        before = slider.get_attribute("aria-valuetext")
+        assert "step 3" in before
+        slider.focus()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("document.querySelector('[data-testid=slider]').ariaValueText.includes('step 2')")
+        page.goto(home)
+        page.wait_for_selector("main .panel")
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            assert page.evaluate(FOCUS), page.evaluate("document.activeElement.outerHTML.slice(0, 300)")
