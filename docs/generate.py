@@ -19,7 +19,8 @@ def reference() -> str:
         "This page lists every command of `populace` with its options, as `populace COMMAND --help` prints them. "
         "`make docs` writes it from the code.",
         "",
-        "Where a command takes a run, give its name, the beginning of its name, or `last` for the newest run.",
+        "Where a command takes a run, give its name, the beginning of its name, or `last` for the newest run "
+        "that is not a fork.",
         "",
     ]
     parts += [

@@ -47,6 +47,8 @@ def test_every_code_block_of_a_page_runs(page: Path) -> None:
             name = re.match(r"# (\w+\.yaml)$", code, re.MULTILINE)
             assert name, f"{name_of(page)} has a YAML block without a line that names its file"
             Path(name[1]).write_text(code)
+        elif code.startswith("$ populace "):
+            check_output(code)
         else:
             assert language == "text", f"{name_of(page)} has a block of {language!r}, which nobody runs"
 
@@ -60,6 +62,16 @@ def run_lines(code: str) -> None:
         else:
             raise AssertionError(f"{line!r} is neither make nor populace")
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def check_output(code: str) -> None:
+    """The lines after `$ command` stand in what the command prints, in this order."""
+    command, *lines = code.strip().splitlines()
+    done = populace(*shlex.split(command)[2:])
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    printed = iter([line.rstrip() for line in done.stdout.splitlines()])
+    for line in lines:
+        assert line.rstrip() in printed, f"{command} does not print this line, or not here:\n{line}\n\n{done.stdout}"
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:

@@ -26,6 +26,7 @@ from populace import Run, simulate
 from populace.base.foreign import for_line, for_prompt, for_terminal, from_cell
 from populace.cli import output
 from populace.engine.discovery import find_scenario, known_scenarios
+from populace.experiments.validation import validity
 from populace.models import Request, Scripted
 from populace.people import names
 from support.commands import populace as command
@@ -374,6 +375,13 @@ def test_no_prompt_of_a_shipped_scenario_holds_a_control_token(name: str, monkey
     assert [text for text in messages if control_tokens_in(text)] == []
 
 
+def test_objects_in_a_notebook_hold_text_alone(run: Run) -> None:
+    people = run.people(1)
+    shown = [repr(run), repr(people), run._repr_html_(), str(validity(run)), validity(run)._repr_html_()]
+    assert [text for text in shown if acting_parts(text)] == []
+    assert Elements(people._repr_html_()).found == Elements(pl.DataFrame({"a": [1]})._repr_html_()).found
+
+
 def test_the_record_holds_the_prompt_that_was_sent(run: Run) -> None:
     texts = run.prompts()
     sent = [*texts["system"].to_list(), *texts["user"].to_list()]
@@ -396,7 +404,7 @@ def test_there_is_one_way_to_print() -> None:
     for file in sorted(SOURCE.rglob("*.py")):
         where, code = file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8")
         suspect = where.startswith("cli/") or re.search(
-            r"\bprint\(|echo\(|Console\(|from_markup|TextColumn|write_csv", code
+            r"\bprint\(|echo\(|Console\(|from_markup|TextColumn|write_csv|html.escape", code
         )
         for node in ast.walk(ast.parse(code)) if suspect else ():
             if isinstance(node, ast.Call):
@@ -415,6 +423,8 @@ def test_there_is_one_way_to_print() -> None:
                     strange.append(f"{where}:{node.lineno} calls {name}")
                 if name == "TextColumn" and not any(word.arg == "markup" for word in node.keywords):
                     strange.append(f"{where}:{node.lineno} shows markup in a progress bar")
+                if ast.unparse(called) == "html.escape" and where != "base/foreign.py":
+                    strange.append(f"{where}:{node.lineno} escapes HTML in a way of its own")
                 if name == "write_csv" and "csv_table" not in ast.unparse(called):
                     strange.append(f"{where}:{node.lineno} writes cells that are not made for a spreadsheet")
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -11,6 +11,7 @@ import pytest
 from populace import Choice, Form, Number, People, Rating, Run, Scenario, Text, Utterance, simulate
 from populace.models import Request, Scripted, open_model
 from populace.models.cast import Cast
+from populace.questions import Allocation
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.forum import Forum
 from populace.scenarios.party import Party
@@ -57,6 +58,7 @@ QUESTIONS: dict[str, Any] = {
         },
     ),
     "schema": Form("About your household.", model=Household),
+    "points": Allocation("Divide the budget.", options=("schools", "roads", "parks"), total=10),
 }
 
 

@@ -30,7 +30,7 @@ def acquire(file: IO[str]) -> None:
 @contextmanager
 def hold(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock of a file, and hold it for the length of a `with` block."""
-    with path.open("a") as file:
+    with path.open("a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -39,9 +39,11 @@ def is_locked(path: Path) -> bool:
     """Whether some process holds the lock of a file now."""
     if not path.is_file():
         return False
-    with path.open() as file:
-        try:
+    try:
+        with path.open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except BlockingIOError:
+        return True
+    except PermissionError:  # A lock that cannot even be read is not held by a process of this user.
+        return False
     return False

@@ -59,9 +59,9 @@ class SharedDatabase:
             message = str(error)
             if "locked" in message or "busy" in message:
                 raise CallStoreError(f"{self._name} is locked by another process.", self._if_locked) from error
-            if "full" in message:
+            if "full" in message or "disk I/O" in message:
                 raise StorageError(
-                    f"the disk is full: {self._name} cannot grow.", "Free some space and resume."
+                    f"the disk is full or does not work: {self._name} cannot grow.", "Free some space and resume."
                 ) from error
             raise CallStoreError(f"{self._name} cannot be used: {message}.") from error
         except sqlite3.DatabaseError as error:

@@ -57,7 +57,7 @@ class RunDisplay(Observer):
     def on_start(self, simulation: Simulation) -> None:
         """Begin to show."""
         self.run_name = simulation.record.name
-        self._began = self._first_step = time.monotonic()
+        self._began = self._first_step = self._last_line = time.monotonic()
         if self._console.is_terminal:
             self._bar = new_bar("setting up", self._console)
             self._live = Live(self._bar, console=self._console, transient=True)

@@ -33,7 +33,7 @@ from populace.runs.biography import Biography, biography, has_memories
 from populace.runs.caveats import caveats
 from populace.runs.compare import compare
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
-from populace.runs.overview import overview
+from populace.runs.overview import RunOverview, overview
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import value_text
 from populace.runs.step_events import event_text
@@ -46,13 +46,19 @@ def list_command() -> None:
     report_rows(place.names(), lambda name: _row(RunReader(place.open(name))), empty, newest="created")
 
 
+def _steps_text(summary: RunOverview) -> str:
+    """How many steps are done; of how many, while more may come."""
+    more = summary.planned if summary.state != "complete" else None
+    return f"{summary.steps} of {more}" if more else str(summary.steps)
+
+
 def _row(run: RunReader) -> dict[str, Any]:
     summary, metrics = overview(run), run.metrics
     numeric = [n for n in metrics.columns if n != "step" and metrics[n].dtype.is_numeric()]
     return {
         "run": run.name,
         "state": summary.state,
-        "steps": f"{summary.steps} of {summary.planned}" if summary.planned else str(summary.steps),
+        "steps": _steps_text(summary),
         "model": summary.decided_by,
         "seed": summary.regime.seed,
         "invalid": percent(summary.invalid_share),

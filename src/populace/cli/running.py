@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from populace.base.errors import ModelError, StoppedError, UsageError
+from populace.base.errors import CallStoreError, ModelError, StoppedError, StorageError, UsageError
 from populace.base.formatting import plural
 from populace.cli.options import (
     ScenarioCommand,
@@ -114,9 +114,9 @@ def _resumable_run() -> Iterator[RunDisplay]:
     display = RunDisplay()
     try:
         yield display
-    except (StoppedError, ModelError, UsageError) as error:
+    except (StoppedError, ModelError, UsageError, StorageError, CallStoreError) as error:
         if display.run_name:
-            advice = f"{error.hint} " if isinstance(error, (ModelError, UsageError)) and error.hint else ""
+            advice = f"{error.hint} " if error.hint and not isinstance(error, StoppedError) else ""
             again = command_line("resume", display.run_name)
             error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
         raise

@@ -151,11 +151,21 @@ def show_finished_run(run: Run, chart: bool) -> None:
         out.print_line("  ", dim("chart"), f"  {picture}")
     for path in more:
         out.print_line("  ", dim(path.stem), f"  {path}")
-    people = run.people()
-    who = people["name"][0] if "name" in people else people.ids[0]
-    if run.steps[-1]:
-        example = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", "1", "--person", str(who))
+    decision = _first_decision(run)
+    if decision is not None:
+        step, who = decision
+        example = command_text(Workspace.of(run.journal).folder, "show", run.name, "--step", str(step), "--person", who)
         out.print_line("  ", dim("open a decision:"), f"  {example}")
+
+
+def _first_decision(run: RunReader) -> tuple[int, str] | None:
+    """The first step after the beginning in which somebody decided, and the name of that person."""
+    for step in run.steps[1:]:
+        answers = run.record.table(step, "answers")
+        if answers is not None and answers.height:
+            people, who = run.people(step), answers["person"][0]
+            return step, str(people.person(who).name if "name" in people else who)
+    return None
 
 
 def _pictures(run: Run) -> tuple[Path | None, list[Path], list[str]]:

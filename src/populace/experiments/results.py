@@ -9,7 +9,7 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.base.foreign import for_html
+from populace.base.foreign import for_html, for_line
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
@@ -73,7 +73,7 @@ class Results:
 
     def __repr__(self) -> str:
         size = f"{plural(self.runs.height, 'run')} of {plural(len(self._arms), 'arm')}"
-        return f"<experiment {self.name}: {self.state}, {size}>"
+        return for_line(f"<experiment {self.name}: {self.state}, {size}>")
 
     def _repr_html_(self) -> str:
         return f"<p>{for_html(repr(self))}</p>{self.arms._repr_html_()}"

@@ -90,8 +90,8 @@ def abandoned_spending(folder: Path) -> dict[RunKey, Spending]:
     """What runs spent that have no row yet, or had to be begun again; runs under way are among them."""
     totals: dict[RunKey, Spending] = {}
     for file in sorted((folder / _FOLDER).glob("*")):
-        for line in file.read_text(errors="replace").splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 record = json.loads(line) if line.strip() else None
                 if record is not None:
                     key = (int(record["arm"]), int(record["replicate"]))

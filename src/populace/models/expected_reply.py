@@ -22,6 +22,7 @@ _FORMAT = (
 )
 _NUMBER = re.compile(rf"Answer with {_FORMAT}(?: \([^)]*\))?, nothing else\.")
 _FIELD = re.compile(rf'^- "(?P<name>[^"]+)": .*\({_FORMAT}(?: \([^)]*\))?\)$', re.MULTILINE)
+_TOTAL = re.compile(r"whole numbers that add up to (\d+)\.")
 _TITLED = "Write a short title on the first line"
 _POST = "Write only your own words"
 _THINK = "First think aloud about it"
@@ -59,6 +60,7 @@ class ExpectedReply:
         bounds: The bounds of a number.
         schema: The JSON schema of an object.
         fields: The bounds of those fields of an object that are numbers with bounds.
+        total: What the fields of an object must add up to, where it divides points.
 
     Example:
         >>> ask = "How much?\\nAnswer with a whole number from 1 to 6, nothing else."
@@ -70,6 +72,7 @@ class ExpectedReply:
     bounds: NumberBounds = NumberBounds()
     schema: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, NumberBounds] = field(default_factory=dict)
+    total: int | None = None
 
     @classmethod
     def of(cls, request: Request) -> "ExpectedReply":
@@ -79,7 +82,9 @@ class ExpectedReply:
         texts = [text for role, text in request.messages if role == "user"]
         if request.schema:
             fields = {match["name"]: _bounds(match) for text in texts for match in _FIELD.finditer(text)}
-            return cls("object", schema=pydantic_core.from_json(request.schema), fields=fields)
+            totals = [match[1] for text in texts for match in _TOTAL.finditer(text)]
+            total = int(totals[-1]) if totals else None
+            return cls("object", schema=pydantic_core.from_json(request.schema), fields=fields, total=total)
         for text in reversed(texts):
             numbers = list(_NUMBER.finditer(text))
             if numbers:

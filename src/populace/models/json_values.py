@@ -53,6 +53,7 @@ class JsonValues:
         chance: Chooses among what is allowed.
         words: Writes the texts.
         bounds: Bounds of numbers that stand in the question and not in the schema, by the name of the field.
+        total: What the fields must add up to, where the object divides points.
 
     Example:
         >>> schema = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 18, "maximum": 20}}}
@@ -64,10 +65,20 @@ class JsonValues:
     chance: Chance
     words: Words
     bounds: Mapping[str, NumberBounds] = field(default_factory=dict)
+    total: int | None = None
 
     def value(self) -> Any:
         """A value that satisfies the schema, as far as it is covered."""
+        if self.total is not None:
+            return self._points(list(self.schema.get("properties", {})), self.total)
         return self._value(self.schema, "", 0)
+
+    def _points(self, names: list[str], total: int) -> dict[str, int]:
+        """Points for each field, which add up; what rounding leaves over goes to the first."""
+        weights = [0.1 + self.chance(name) for name in names]
+        points = {name: int(total * weight / sum(weights)) for name, weight in zip(names, weights, strict=True)}
+        points[names[0]] += total - sum(points.values())
+        return points
 
     def _value(self, schema: Schema, place: str, depth: int) -> Any:
         schema = self._resolve(schema)

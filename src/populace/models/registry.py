@@ -165,7 +165,7 @@ _FORMS = {
         _open_address,
     ),
     "scripted:NAME": _Form(
-        "a function in place of a model: `uniform`, `first`, `slow`, or `module:function`",
+        "a function in place of a model: `cast` (writes like people), `uniform`, `first`, `slow`, or `module:function`",
         Scripted.traits,
         _open_scripted,
     ),

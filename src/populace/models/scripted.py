@@ -226,7 +226,8 @@ def _fitting_text(request: Request, chance: Chance, words: Words) -> str:
     """A reply of the kind that the request expects: a number, a form, or words."""
     expected = ExpectedReply.of(request)
     if expected.kind == "object":
-        return json.dumps(JsonValues(expected.schema, chance, words, expected.fields).value(), ensure_ascii=False)
+        values = JsonValues(expected.schema, chance, words, expected.fields, expected.total)
+        return json.dumps(values.value(), ensure_ascii=False)
     return str(expected.bounds.at(chance("number"))) if expected.kind == "number" else words("")
 
 

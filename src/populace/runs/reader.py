@@ -13,7 +13,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, JournalError, UsageError
-from populace.base.foreign import for_html
+from populace.base.foreign import for_html, for_line
 from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
@@ -51,7 +51,7 @@ class RunReader:
 
     def __repr__(self) -> str:
         status = self.manifest.status
-        return f"<run {self.name}: {status.state}, {plural(status.steps, 'step')}>"
+        return for_line(f"<run {self.name}: {status.state}, {plural(status.steps, 'step')}>")
 
     def _repr_html_(self) -> str:
         return f"<p>{for_html(repr(self))}</p>{self.metrics._repr_html_()}"

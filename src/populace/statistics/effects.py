@@ -1,6 +1,5 @@
 """The difference between two arms, and the correction for many comparisons made at once."""
 
-import html
 import math
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.foreign import for_html
 from populace.base.randomness import stream
 from populace.statistics.intervals import Estimate, bca, t_quantile, t_tail
 from populace.statistics.values import (
@@ -80,7 +80,7 @@ class Effect:
 
     def _repr_html_(self) -> str:
         means = f"{self.mean_a:.3g} against {self.mean_b:.3g}, {self.estimate.method}"
-        return f"<p><b>{html.escape(str(self))}</b> <small>{html.escape(means)}</small></p>"
+        return f"<p><b>{for_html(str(self))}</b> <small>{for_html(means)}</small></p>"
 
 
 def p_text(p: float | None, *, equals: str = "") -> str:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.foreign import for_html
 from populace.base.randomness import stream
 from populace.statistics.values import Numbers, Values, check_count, check_level, constant, library, numbers
 
@@ -67,7 +68,8 @@ class Estimate:
         return f"{_rounded_text(self.value, self.width)} [{ends}], n = {self.n}{missing}"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{self}</b> <small>{round(self.level * 100)} % interval, {self.method or 'as given'}</small></p>"
+        method = for_html(self.method or "as given")
+        return f"<p><b>{for_html(self)}</b> <small>{round(self.level * 100)} % interval, {method}</small></p>"
 
 
 def estimates_table(estimates: list[Estimate], **leading: list[Any]) -> pl.DataFrame:

@@ -74,7 +74,7 @@ class CommandJob:
     def output(self) -> str:
         """What it has written to standard error: its progress, or the paragraph of its error."""
         try:
-            return self.log.read_text(errors="replace").strip()
+            return self.log.read_text(encoding="utf-8", errors="replace").strip()
         except FileNotFoundError:
             return ""
 
@@ -152,7 +152,7 @@ class Jobs:
     def _job(self, arguments: tuple[str, ...], number: object) -> CommandJob:
         folder = self.workspace.folder / ".studio"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n")
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         return CommandJob(arguments, self.workspace, folder / f"{arguments[0]}-{os.getpid()}-{number}.log")
 
     def resume(self, run: Run, *options: str) -> CommandJob | None:

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from populace.base.documents import read_text
 from populace.base.errors import PopulaceError
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.runs.reader import RunReader
+
+_MAX_SOURCE = 1_000_000
 
 
 class MetricInfo(NamedTuple):
@@ -92,8 +95,8 @@ def _shipped(scenario: str) -> MetricInfo:
 @cache
 def _parsed(path: Path, class_name: str, _changed: int) -> MetricInfo:
     try:
-        tree = ast.parse(path.read_text())
-    except (OSError, ValueError, SyntaxError):
+        tree = ast.parse(read_text(path, most=_MAX_SOURCE))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return MetricInfo()
     chart: tuple[str, ...] = ()
     summaries: dict[str, str] = {}

@@ -113,7 +113,7 @@ def suspects(scenario: type[Scenario]) -> list[Suspect]:
     """Lines in the file of a scenario that use the clock, other randomness than `self.rng`, or an undefined order."""
     try:
         path = inspect.getsourcefile(scenario)
-        source = Path(path).read_text() if path else ""
+        source = Path(path).read_text(encoding="utf-8") if path else ""
         tree = ast.parse(source)
     except (OSError, SyntaxError, TypeError):
         return []

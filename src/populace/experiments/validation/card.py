@@ -1,10 +1,11 @@
 """A validity card and the checks that it lists."""
 
-import html
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
+
+from populace.base.foreign import for_html
 
 CheckVerdict = Literal["pass", "fail", "inform", "not measured"]
 MARKS: dict[CheckVerdict, str] = {"pass": "✓", "fail": "✗", "inform": "·", "not measured": "?"}
@@ -95,13 +96,13 @@ class ValidityCard:
     def _repr_html_(self) -> str:
         cells = [(MARKS[c.verdict] + " " + c.verdict, c.name, c.shown, c.threshold, c.reason) for c in self.checks]
         rows = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td style='text-align:left'>{for_html(cell)}</td>" for cell in row) + "</tr>"
             for row in cells
         )
-        warnings = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
+        warnings = "".join(f"<li>{for_html(text)}</li>" for text in self.warnings)
         head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("", "check", "found", "bar", "meaning"))
         return (
-            f"<p><b>Validity of {html.escape(self.title)}</b>: {html.escape(self.verdict)}</p>"
+            f"<p><b>Validity of {for_html(self.title)}</b>: {for_html(self.verdict)}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             + (f"<ul>{warnings}</ul>" if warnings else "")
         )

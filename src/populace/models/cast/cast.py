@@ -1,5 +1,6 @@
 """The script of the cast: one reply to any request, valid wherever a valid one is possible."""
 
+import functools
 import json
 import math
 import re
@@ -99,7 +100,9 @@ def _object(scene: Scene) -> Any:
         return {"insights": [{"insight": scene.pick(lines, "insight"), "because": [number]}]}
     if keys == {"questions"}:
         return {"questions": [scene.pick(data("town")["questions"], "question")]}
-    return JsonValues(schema, scene.chance, lambda place: _field_text(scene, place), scene.expected.fields).value()
+    expected = scene.expected
+    words = functools.partial(_field_text, scene)
+    return JsonValues(schema, scene.chance, words, expected.fields, expected.total).value()
 
 
 def _field_text(scene: Scene, place: str) -> str:

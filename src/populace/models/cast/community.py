@@ -46,7 +46,7 @@ def judgement(scene: Scene) -> dict[str, float] | None:
             return _spread(options, {"remove": 0.6, "warn": 0.3})
         return _spread(options, {"nothing": 0.985})
     if "Which rule does" in scene.user:
-        return _spread(options, {_broken_rule(scene, match["post"], kind): 0.9})
+        return _spread(options, {_broken_rule(scene, match["post"], kind): 0.97})
     return None
 
 
@@ -116,7 +116,8 @@ def _chosen_subject(scene: Scene, topic: dict[str, Any]) -> dict[str, Any]:
     subjects: list[dict[str, Any]] = topic["subject"]
     named = [subject for subject in subjects if holds_word(_persona(scene), tuple(subject["words"]))]
     fresh = [subject for subject in subjects if subject["title"] not in scene.text]
-    among = [subject for subject in named if subject in fresh] or fresh or subjects
+    own = [subject for subject in named if subject in fresh] if scene.chance("own") < 0.6 else []
+    among = own or fresh or subjects
     return among[int(scene.chance("subject") * len(among))]
 
 

@@ -134,7 +134,7 @@ class _ExperimentPage:
         async def resume() -> None:
             path = self.studio.workspace.folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(overview.file)
+            path.write_text(overview.file, encoding="utf-8")
             job = self.studio.jobs.start(*arguments)
             ui.notify("It goes on by itself: this page may be closed.")
             await asyncio.sleep(2)

@@ -142,7 +142,7 @@ def _change(point: ForkPoint, parameters: tuple[Parameter, ...]) -> FormReader:
 
 def _swap(point: ForkPoint) -> FormReader:
     model = outline(ui.input("Model", placeholder=point.regime.model), "swap-model")
-    model.set_autocomplete(["embedded", "scripted:uniform", "scripted:first"])
+    model.set_autocomplete(["embedded", "scripted:cast", "scripted:uniform", "scripted:first"])
     note(MODEL_SUMMARY)
     target = _PeopleForm(point, "For whom?")
 

@@ -27,7 +27,7 @@ from populace.tools.describe import Parameter
 _PAUSE_S = 0.7
 """How long after the last input an estimate begins."""
 
-_KNOWN_MODELS = ("embedded", "scripted:uniform", "scripted:first")
+_KNOWN_MODELS = ("embedded", "scripted:cast", "scripted:uniform", "scripted:first")
 
 
 def register(studio: Studio) -> None:
