@@ -515,6 +515,8 @@ def test_a_scale_to_ten_is_shown_in_numbers() -> None:
             "Write: answers.values.mean"),
         ("(await self.ask(self.people, HELP)) == 'yes'", "the answers of 3 people were compared with 'yes'. Write "
             "answers.values == … for each of them, answers.one == … for one person, or answers.share(…)."),
+        ("(await self.ask(self.people, HELP)).text", "answers have no 'text'. "
+            "The values are answers.values, or answers.one if one person was asked."),
         ("assert list(await self.ask(self.people, HELP)) == 1", "AssertionError"),
     ],
 )  # fmt: skip
@@ -528,3 +530,11 @@ def test_settings_that_belong_to_the_scenario_are_not_passed_to_simulate() -> No
     assert str(raised.value) == "weeks is a parameter of Garden, not of simulate. Write: simulate(Garden(weeks=…), …)"
     with pytest.raises(PopulaceError, match="Write in the class: steps: int = 3, or def length"):
         simulate(Garden(), steps=3)  # type: ignore[call-arg]
+
+
+def test_answers_of_one_person_at_a_time_are_put_together_in_a_column() -> None:
+    class OneByOne(Garden):
+        async def step(self) -> None:
+            self.people["helped"] = [await self.ask(person, HELP) for person in self.people]
+
+    assert set(run(OneByOne()).people()["helped"]) <= {"yes", "no"}

@@ -111,7 +111,7 @@ def test_one_replicate_of_points_is_one_replicate(tmp_path: Path) -> None:
         ({"outcomes": None}, "line LINE: the experiment's outcomes = None: outcomes are a list"),
         ({"outcomes": []}, "line LINE: an experiment needs at least one outcome"),
         ({"outcomes": ["valu"]}, "Did you mean 'value'?"),
-        ({"interventions": "x"}, "'x' is no intervention"),
+        ({"interventions": "x"}, "'x' is not an intervention"),
         ({"stop": {"widht": 1}}, "Did you mean 'width'?"),
         ({"replicats": 3}, "line LINE: there is no key of an experiment named 'replicats'"),
     ],
@@ -131,3 +131,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         done = populace("experiment", file)
         assert done.returncode == 2, done.stderr
         assert "cannot be read" in done.stderr
+
+
+def test_a_level_that_cannot_be_read_is_named() -> None:
+    done = populace("structure", "norms", "--vary", "initial_share=[,0.8", "--outcome", "share_blue", "--dry-run")
+    assert done.returncode == 2
+    assert "'[' is no value" in done.stderr

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from populace.base.errors import ModelError, PopulaceError, UnknownNameError
+from populace.base.errors import ModelError, ModelFileError, PopulaceError, UnknownNameError
 from populace.models import (
     MODEL_FORMS,
     SMOLLM2,
@@ -156,6 +156,17 @@ def test_what_names_no_model_is_refused(spec):
 def test_an_address_that_is_none_is_refused_in_words(spec):
     with pytest.raises(PopulaceError):
         asyncio.run(open_model(spec, timeout_s=1.0).start())
+
+
+def test_a_path_may_begin_with_the_home_folder(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert str(open_model("embedded:~/models/x.gguf").path) == "/home/ann/models/x.gguf"
+
+
+def test_a_missing_file_is_answered_with_the_one_beside_it_that_was_probably_meant(tmp_path):
+    (tmp_path / "qwen-1.5b.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ModelFileError, match=r"Did you mean embedded:.*/qwen-1\.5b\.gguf\?"):
+        asyncio.run(open_model(f"embedded:{tmp_path}/qwen-1.5.gguf").start())
 
 
 def test_an_embedded_model_takes_threads_and_context():

@@ -241,7 +241,7 @@ def test_assigning_answers_is_the_same_as_writing_each_valid_one_by_hand(
 def test_assigning_to_a_selection_is_refused_with_the_way_to_do_it(office: People) -> None:
     with pytest.raises(PeopleError, match="selection") as raised:
         office.where(age=30)["shirt"] = "green"
-    assert "self.people[column] = answers" in (raised.value.hint or "")
+    assert 'self.people["shirt"] = answers' in (raised.value.hint or "")
     assert office["shirt"].to_list() == ["blue", "blue", "green", "blue"]
 
 

@@ -66,7 +66,7 @@ def test_the_answer_of_one_person_is_found_by_id(shirts: Answers) -> None:
 
 @pytest.mark.parametrize("who", [99, "mary"])
 def test_somebody_who_was_not_asked_is_named(shirts: Answers, who: int | str) -> None:
-    with pytest.raises(UnknownNameError, match=str(who)):
+    with pytest.raises(QuestionError, match=str(who)):
         shirts.of(who)
 
 

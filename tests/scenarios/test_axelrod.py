@@ -166,7 +166,7 @@ def test_a_strategy_that_reads_minds_is_turned_away() -> None:
 
 
 def test_payoffs_that_are_no_dilemma_are_turned_away() -> None:
-    with pytest.raises(ParameterError, match="no prisoner's dilemma"):
+    with pytest.raises(ParameterError, match="not a prisoner's dilemma"):
         by_rule(reward=6.0)
 
 

@@ -224,7 +224,7 @@ def _profiles(profiles: pl.DataFrame | None, people: Sequence[str]) -> pl.DataFr
 def _read_table(path: Path) -> pl.DataFrame:
     endings: Mapping[str, bool] = {".csv": True, ".gz": True, ".parquet": False}
     if path.suffix.lower() not in endings or not path.is_file():
-        raise HumanDataError(f"{path} is no CSV or Parquet file.", "Name one with person, item and answer.")
+        raise HumanDataError(f"{path} is not a CSV or Parquet file.", "Name one with person, item and answer.")
     try:
         if endings[path.suffix.lower()]:
             return pl.read_csv(path, infer_schema_length=0, null_values=["", "NA"])

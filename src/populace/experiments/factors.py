@@ -72,7 +72,7 @@ class Factor(pydantic.BaseModel):
     @classmethod
     def _range(cls, name: str, low: float, high: float) -> Factor:
         if not low < high:
-            raise UsageError(f"the factor {name} goes from {low:g} to {high:g}, which is no range.")
+            raise UsageError(f"the factor {name} goes from {low:g} to {high:g}, so there is nothing between them.")
         return cls(name=name, low=low, high=high)
 
     @property
@@ -146,7 +146,7 @@ def _check_setting(name: str, value: Any) -> None:
     if name == "decider" and value not in DECIDERS:
         raise UnknownNameError("decider", str(value), DECIDERS)
     if name == "temperature" and not (_number(value) and value >= 0):
-        raise UsageError(f"the temperature {value!r} is no number of 0 or above.")
+        raise UsageError(f"the temperature {value!r} is not a number of at least 0.")
 
 
 def plain_interventions(interventions: Any) -> list[dict[str, Any]]:
@@ -157,7 +157,8 @@ def plain_interventions(interventions: Any) -> list[dict[str, Any]]:
     wrong = next((each for each in items if not isinstance(each, Mapping | Intervention)), None)
     if wrong is not None:
         raise InterventionError(
-            f"{wrong!r} is no intervention.", 'Write it as data, such as {kind: announce, at: 2, text: "A notice."}.'
+            f"{wrong!r} is not an intervention.",
+            'Write it as data, such as {kind: announce, at: 2, text: "News."}.',
         )
     plain = [each if isinstance(each, Mapping) else each.model_dump(mode="json") for each in items]
     return [each.model_dump(mode="json") for each in read_interventions(plain)]

@@ -102,7 +102,7 @@ class ExperimentFolder:
                 )
             return cls(path, ExperimentManifest.model_validate(data))
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise RunNotFoundError(f"{path} is no experiment: it holds no manifest.json.") from error
+            raise RunNotFoundError(f"{path} is not an experiment: it holds no manifest.json.") from error
         except (OSError, DocumentError, pydantic.ValidationError, RecursionError) as error:
             what = f": {error}" if isinstance(error, (OSError, DocumentError)) else ""
             raise DamagedRunError(f"{path}/manifest.json cannot be read{what}.", "Restore it from a copy.") from error

@@ -143,5 +143,5 @@ class Outcome(pydantic.BaseModel):
         except (ImportError, AttributeError) as error:
             raise ScenarioError(f"the outcome {self.measure!r} could not be loaded: {error}.") from error
         if not callable(function):
-            raise ScenarioError(f"the outcome {self.measure!r} is no function.")
+            raise ScenarioError(f"the outcome {self.measure!r} is not a function.")
         return function  # type: ignore[no-any-return]

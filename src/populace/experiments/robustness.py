@@ -148,7 +148,7 @@ def repetition(study: Results | RunReader, *, seeds: int = 12) -> Experiment:
     manifest = study.manifest
     if len(manifest.regimes) > 1:
         raise UsageError(
-            f"{study.name} is a fork, whose settings change on the way.", "Repeat the run that it grew from."
+            f"{study.name} is a fork, whose settings change on the way.", "Check the run that it was forked from."
         )
     regime = manifest.regime
     if regime.decider != "model":
@@ -212,7 +212,7 @@ def _robust_experiment(
         for outcome, before in effects.items():
             rows += _conclusion_rows(study, results, outcome, before, name, level)
     if not rows:
-        raise UsageError(f"{study.name} has no effect to look at again.", "It needs an outcome that is a number.")
+        raise UsageError(f"{study.name} has no effect that could be checked.", "It needs an outcome that is a number.")
     replicates = int(study.runs["replicate"].n_unique())
     conclusions, empty = pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame()
     return Robustness(study.name, "experiment", conclusions, empty, effective, tuple(left_out), replicates, level)

@@ -78,7 +78,7 @@ class FeedbackStore:
     def score(self, item: Item, rater: str, score: int, *, queue: str = "", seed: int = 0) -> None:
         """Store a score from 1 (does not fit at all) to 5 (fits fully)."""
         if score not in SCORES:
-            raise UsageError(f"{score} is no score.", "A score is 1, 2, 3, 4 or 5.")
+            raise UsageError(f"{score} is not a score.", "A score is 1, 2, 3, 4 or 5.")
         self._append(item, rater, "scored", queue, seed, score=score)
 
     def rewrite(self, item: Item, rater: str, text: str, *, queue: str = "", seed: int = 0) -> None:
@@ -198,7 +198,7 @@ class FeedbackStore:
                 unreadable += 1
                 continue
             if not isinstance(line, dict) or not isinstance(line.get("schema"), int) or "item" not in line:
-                raise UsageError(f"{path}, line {number}: this is no feedback.", "Put the file aside.")
+                raise UsageError(f"{path}, line {number}: this is not feedback.", "Move the file away.")
             if line["schema"] > SCHEMA:
                 raise UsageError(f"{path}, line {number} was written by a newer Populace.", "Upgrade Populace.")
             lines.append(line)

@@ -43,7 +43,7 @@ def _number(item: Item, reply: str) -> str:
     high = math.inf if question["high"] is None else question["high"]
     number = Number("How many?", low=low, high=high, whole=question["whole"], unit=question["unit"])
     if number.parse(reply).status != "ok":
-        raise UsageError(f"{reply!r} is no such number.", number.instruction())
+        raise UsageError(f"{reply!r} is not a number that the question takes.", number.instruction())
     return reply
 
 

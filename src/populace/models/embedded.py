@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from populace.base.control_tokens import neutralise_tokens, token_pattern
-from populace.base.errors import ModelFileError
+from populace.base.errors import ModelFileError, nearest
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
@@ -68,7 +68,7 @@ class EmbeddedModel(Model):
     ) -> None:
         name = f"hf:{hub_file.name}" if hub_file else path
         self.spec = spec or (f"embedded:{name}" if name else "embedded")
-        self.path = Path(path) if path else None
+        self.path = Path(os.path.expanduser(path)) if path else None
         self.hub_file = hub_file
         self.traits = ModelTraits(local=True, hub_file=hub_file) if name else PINNED
         self.threads = threads or _processor_count()
@@ -239,7 +239,12 @@ class EmbeddedModel(Model):
 def _check_file(path: Path) -> None:
     """Raise ModelFileError if a file is missing or not a GGUF file, before the engine opens it."""
     if not path.is_file():
-        raise ModelFileError(f"there is no model file {path}.", "Name a GGUF file, or use --model embedded.")
+        others = sorted(path.parent.glob("*.gguf")) if path.parent.is_dir() else []
+        guess = nearest(path.name, [each.name for each in others])
+        hint = (
+            f"Did you mean embedded:{path.with_name(guess)}?" if guess else "Name a GGUF file, or use --model embedded."
+        )
+        raise ModelFileError(f"there is no model file {path}.", hint)
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise ModelFileError(f"{path} is not a GGUF file.", "Convert the model to GGUF, or name another file.")

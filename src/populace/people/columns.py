@@ -38,11 +38,13 @@ def to_column(name: str, values: Any, ids: pl.Series, place: str, error: type[Us
         return plain_value(values, place, error)
     if isinstance(values, pl.Series):
         return _sized(values.alias(name), ids.len(), place, error)
+    if isinstance(values, (list, tuple)) and values and _is_answers(values[0]):
+        values = [answers.one for answers in values]
     if isinstance(values, (list, tuple, range)):
         return _sized(_series(name, values, place, error), ids.len(), place, error)
     if hasattr(values, "__await__") or isinstance(values, type) or not _holds_values(values):
         return plain_value(values, place, error)
-    if hasattr(values, "ids") and isinstance(getattr(values, "values", None), pl.Series):
+    if _is_answers(values):
         return _by_id(name, values.ids, values.values, ids, place, error)
     if isinstance(values, np.ndarray):
         return _array(name, values, ids.len(), place, error)
@@ -71,6 +73,11 @@ def from_pandas(name: str, values: Any) -> pl.Series:
     if isinstance(values.dtype, np.dtype) and kind in "biufmM":
         return pl.Series(name, values.to_numpy(), nan_to_null=True)
     return pl.Series(name, values.astype(object).where(values.notna(), None).tolist(), strict=False)
+
+
+def _is_answers(values: Any) -> bool:
+    """Whether these are answers, with the ids of those who gave them."""
+    return not hasattr(values, "__await__") and hasattr(values, "ids") and isinstance(values.values, pl.Series)
 
 
 def _holds_values(values: Any) -> bool:

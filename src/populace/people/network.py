@@ -5,6 +5,7 @@ from typing import Any, Self
 import polars as pl
 
 from populace.base.errors import PeopleError
+from populace.base.formatting import plural
 from populace.people.selection import filter_expression
 from populace.people.table import Id, People
 from populace.people.tables import to_frame
@@ -93,7 +94,7 @@ class Network:
         if unknown.len():
             raise PeopleError(
                 f"the network ties {unknown[0]!r}, and nobody has that id.",
-                f"{unknown.len()} such ids in all. To leave their ties out, write: network.within(people)",
+                f"{plural(unknown.len(), 'such id')} in all. To leave their ties out, write: network.within(people)",
             )
 
     def within(self, people: People) -> Self:

@@ -76,7 +76,7 @@ class People:
     def named(cls, count: int, *, seed: int | np.random.Generator = 0) -> Self:
         """`count` people with distinct names and the sex that each name suggests."""
         if count < 1:
-            raise PeopleError(f"a population needs at least one person, not {count}.")
+            raise PeopleError(f"a population needs at least one person, not {count}.", "Write: People.named(10)")
         rng = np.random.default_rng(seed)
         return cls(draw_names(count, rng))
 
@@ -91,10 +91,11 @@ class People:
         path = Path(path)
         if path.suffix.lower() not in (".csv", ".parquet"):
             raise PeopleError(
-                f"{path} is neither .csv nor .parquet.", "Convert it, or pass a polars DataFrame to People."
+                f"{path} is neither .csv nor .parquet.",
+                "Convert it, or read it with pandas: People(table).",
             )
         if not path.is_file():
-            raise PeopleError(f"there is no file {path}.")
+            raise PeopleError(f"there is no file {path}.", f"The current folder is {Path.cwd()}.")
         try:
             frame = pl.read_csv(path) if path.suffix.lower() == ".csv" else pl.read_parquet(path)
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -174,7 +175,7 @@ class People:
         if self._selected:
             raise PeopleError(
                 f"column {column!r} was assigned to a selection, which would not reach the population.",
-                "Assign to the whole population; answers are matched by id: self.people[column] = answers.",
+                f'Assign to the whole population, where answers are matched by id: self.people["{column}"] = answers.',
             )
         self._refuse_outside_step()
         if column == "id":
@@ -217,6 +218,11 @@ class People:
         invalid = [who for who in values if not _fits(who, self.ids.dtype)] if isinstance(values, list) else []
         if invalid:
             raise PeopleError(f"there is no person with id {invalid[0]!r}.")
+        if len(values) == 1:
+            row = self.ids.index_of(values[0])
+            if row is None:
+                raise PeopleError(f"there is no person with id {values[0]!r}.")
+            return self._select(self._frame[row : row + 1])
         id_column = pl.Series("id", values, dtype=self.ids.dtype)
         if id_column.n_unique() != id_column.len():
             raise PeopleError(f"id {id_column.filter(id_column.is_duplicated())[0]!r} was taken twice.")
@@ -277,7 +283,7 @@ class People:
         """Add people with ids of their own; columns that they do not have are null for them."""
         self._refuse_selection("added to")
         if people.ids.dtype != self.ids.dtype:
-            raise PeopleError(f"column 'id' holds {self.ids.dtype}, the newcomers' {people.ids.dtype}.")
+            raise PeopleError(f"ids here are of type {self.ids.dtype}, those of the new people {people.ids.dtype}.")
         self._frame = with_valid_ids(pl.concat([self._frame, people.frame], how="diagonal_relaxed"))
         self._rows_changed = True
 
@@ -359,7 +365,10 @@ class People:
             try:
                 old, new = _common_dtype(old, new)
             except pl.exceptions.SchemaError as error:
-                raise PeopleError(f"column {column!r} holds {old.dtype}, the answers {new.dtype}.") from error
+                raise PeopleError(
+                    f"column {column!r} holds {old.dtype}, and the answers are {new.dtype}.",
+                    "Put the answers into a column of their own.",
+                ) from error
         return old.zip_with(new.is_null(), new).alias(column)
 
 

@@ -80,7 +80,10 @@ class Answers:
                 raise _NoAttributeError(
                     f"answers have no {name!r}; their values have.", f"Write: answers.values.{name}"
                 )
-            raise AttributeError(f"'Answers' object has no attribute {name!r}")
+            if name.startswith("_"):
+                raise AttributeError(name)
+            hint = "The values are answers.values, or answers.one if one person was asked."
+            raise _NoAttributeError(f"answers have no {name!r}.", hint)
 
     def __repr__(self) -> str:
         return f"<{plural(len(self), 'answer')} to {self.question.text!r}: {self.valid.sum()} valid>"
@@ -102,14 +105,17 @@ class Answers:
     def one(self) -> Any:
         """The value if one person was asked; None if it is invalid."""
         if len(self) != 1:
-            raise QuestionError(f"{len(self)} people were asked, so there is not one answer.")
+            raise QuestionError(
+                f"{len(self)} people were asked, so there is not one answer.",
+                "Write answers.values for all of them, or answers.of(id) for one.",
+            )
         return self.values[0]
 
     def of(self, who: Id) -> Any:
         """The value of one person; None if it is invalid."""
         row = self.ids.index_of(who) if isinstance(who, str) != self.ids.dtype.is_integer() else None
         if row is None:
-            raise UnknownNameError("person asked", str(who), [])
+            raise QuestionError(f"the person {who!r} was not asked.", "Name the id of somebody who was: answers.ids.")
         return self.values[row]
 
     def count(self, value: Any) -> int:
@@ -154,7 +160,10 @@ class Answers:
     def distribution(self) -> pl.DataFrame:
         """The probability of every option for each person, before temperature; null where there is none."""
         if not isinstance(self.question, Finite) or self.probabilities is None:
-            raise QuestionError(f"{self.question.text!r} was not answered with a distribution.")
+            raise QuestionError(
+                f"{self.question.text!r} was not answered with a distribution.",
+                "Only a Choice or a Rating that a model with log-probabilities answers has one.",
+            )
         known = self.prompt >= 0
         rows = np.where(known[:, None], self.probabilities[np.where(known, self.prompt, 0)], np.nan)
         columns = {str(value): rows[:, i] for i, value in enumerate(self.question.values)}

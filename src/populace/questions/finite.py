@@ -59,7 +59,7 @@ class Finite(Question):
         word_of: dict[str, str] = {}
         for word in words:
             if not normal_form(word):
-                raise QuestionError(f"{self.text!r} has an empty option.")
+                raise QuestionError(f"{self.text!r} has an empty option.", "Leave it out.")
             if normal_form(word) in word_of:
                 raise QuestionError(
                     f"{self.text!r}: the options {word_of[normal_form(word)]!r} and {word!r} cannot be told apart.",
@@ -203,7 +203,7 @@ class Choice(Finite):
         object.__setattr__(self, "options", self._plain_options())
         unknown = [option for option in self.wordings if option not in self.options]
         if unknown:
-            raise QuestionError(f"{self.text!r}: {unknown[0]!r} has a wording and is not an option.")
+            raise QuestionError(f"{self.text!r}: {unknown[0]!r} has a wording but is no option.", "Add it to options.")
         super().__post_init__()
 
     def _plain_options(self) -> tuple[str, ...]:

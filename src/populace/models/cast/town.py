@@ -59,8 +59,10 @@ def starts_conversation(scene: Scene) -> dict[str, float]:
 
 def changes_plans(scene: Scene) -> dict[str, float]:
     """The probability that a resident plans the day anew after something heard: likely if it is about today."""
-    now, heard = _NOW.search(scene.user), scene.user.partition("You just heard this.")[2]
-    event = _EVENT.search(heard)
+    plan_text, _, heard = scene.user.partition("You just heard this.")
+    now, event = _NOW.search(scene.user), _EVENT.search(heard)
+    if "go to the party" in plan_text or "my party" in plan_text:
+        return {"yes": 0.02, "no": 0.98}
     is_today = bool(now and event and now["date"] == f"{event['day']} {event['month']}")
     return {"yes": 0.9, "no": 0.1} if is_today else {"yes": 0.05, "no": 0.95}
 

@@ -62,7 +62,8 @@ class Axelrod(Scenario):
         """Seats for everybody against everybody else; the move before the first round is random."""
         if not self.sucker < self.punishment < self.reward < self.temptation:
             raise ParameterError(
-                "axelrod: this is no prisoner's dilemma.", "It must be: sucker < punishment < reward < temptation."
+                "axelrod: these payoffs are not a prisoner's dilemma.",
+                "It must be: sucker < punishment < reward < temptation.",
             )
         players = _distinct([MODEL] * self.model_players + list(self.strategies))
         strategies = [self.twin] * self.model_players + list(self.strategies)
