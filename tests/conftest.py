@@ -28,6 +28,19 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group(file))
 
 
+def _longest_first(items: list[pytest.Item]) -> None:
+    """Put groups and slow tests first, so that no process ends with a long group while the others have nothing left."""
+    slow: dict[str, bool] = {}
+    for item in items:
+        slow[_group(item)] = slow.get(_group(item), False) or item.get_closest_marker("slow") is not None
+    items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, not slow[_group(item)]))
+
+
+def _group(item: pytest.Item) -> str:
+    group = item.get_closest_marker("xdist_group")
+    return str(group.args[0]) if group else item.nodeid
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give tests the group in their id by which `--dist loadgroup` keeps them in one process.
@@ -36,6 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if not hasattr(config, "workerinput") or not config.getvalue("loadgroup"):
         return
+    _longest_first(items)
     for item in items:
         group = item.get_closest_marker("xdist_group")
         if group and hasattr(item, "_id") and not item.nodeid.endswith(f"@{group.args[0]}"):

@@ -131,3 +131,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         done = populace("experiment", file)
         assert done.returncode == 2, done.stderr
         assert "cannot be read" in done.stderr
+
+
+def test_a_level_that_cannot_be_read_is_named() -> None:
+    done = populace("structure", "norms", "--vary", "initial_share=[,0.8", "--outcome", "share_blue", "--dry-run")
+    assert done.returncode == 2
+    assert "'[' is no value" in done.stderr

@@ -52,11 +52,12 @@ def test_when_the_service_fails_the_experiment_stops_and_goes_on_to_the_same_tab
 ) -> None:
     whole = run(tmp_path / "whole", keep=keep, **changes)
     calls = int(whole.runs["calls"].sum())
-    for more in (0, 5, calls // 2):
-        allow(more)
+    for more, end in ((0, "outage"), (5, "failure"), (calls // 2, "outage")):
+        allow(more, end)
         stopped = run(keep=keep, **changes)
         assert stopped.state == "stopped"
-        assert "no server answers" in stopped.reason
+        assert stopped.folder.manifest.stop == "service"
+        assert ("no server answers" if end == "outage" else "overloaded") in stopped.reason
         assert set(stopped.runs["status"]) <= {"complete"}
         same = whole.runs.join(stopped.runs, on=["arm", "replicate"], how="semi", maintain_order="left")
         assert stopped.runs.equals(same.select(stopped.runs.columns))

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from populace.base.errors import UsageError
-from populace.statistics import Estimate, bootstrap, mean, proportion
+from populace.statistics import Estimate, bootstrap, difference, mean, mean_share, p_text, proportion
 from populace.statistics import values as reading
+from populace.statistics.intervals import mean_band, t_tail
 
 numbers = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=2, max_size=30)
 
@@ -141,3 +142,51 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch: pytest.M
     monkeypatch.setattr(reading.importlib, "import_module", absent)
     with pytest.raises(UsageError, match=r"needs scipy.*populace\[analysis\]"):
         mean([1.0, 2.0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=12), st.sampled_from([0.5, 0.9, 0.99]))
+def test_the_interval_of_a_mean_of_shares_holds_the_mean_and_stays_between_0_and_1(
+    values: list[float], level: float
+) -> None:
+    estimate = mean_share(values, level)
+    assert 0 <= estimate.low <= estimate.value + 1e-12
+    assert estimate.value - 1e-12 <= estimate.high <= 1
+
+
+def test_the_interval_of_a_mean_of_shares_is_wilsons_for_0_and_1_and_that_of_t_far_from_them() -> None:
+    wilson, ours = proportion(30, 100), mean_share([1.0] * 30 + [0.0] * 70)
+    assert ours.low == pytest.approx(wilson.low, abs=0.005)
+    assert ours.high == pytest.approx(wilson.high, abs=0.005)
+    values = 0.5 + 0.01 * np.random.default_rng(1).standard_normal(40)
+    assert mean_share(values).low == pytest.approx(mean(values).low, abs=1e-4)
+    assert mean_share([0.0] * 20).high == proportion(0, 20).high
+    assert mean_share([0.3] * 5).width == 0
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        mean_share([0.5, 1.2])
+
+
+def test_the_interval_of_a_mean_of_shares_covers_the_mean_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(7)
+    covered = [mean_share(rng.beta(0.5, 9.5, 20)).contains(0.05) for _ in range(600)]
+    assert 0.9 < np.mean(covered) < 0.99
+
+
+def test_bands_of_shares_stay_between_0_and_1() -> None:
+    band = mean_band([[[0, 1, 2], [0.0, 0.0, 0.4]], [[0, 1, 2], [0.0, 0.1, 0.6]]])
+    assert band["low"].min() >= 0  # type: ignore[operator]
+    assert band["high"].max() <= 1  # type: ignore[operator]
+    assert band["high"][0] > 0
+    wide = mean_band([[[0], [-3.0]], [[0], [5.0]]])
+    assert wide["low"][0] < -3
+
+
+def test_a_p_value_is_never_0_and_a_missing_one_is_a_dash() -> None:
+    assert 0 < t_tail(1e9, 1000) < 1e-300
+    assert [p_text(p) for p in (None, math.nan, 1e-300, 0.05)] == ["–", "–", "< 0.001", "0.050"]
+    assert "no p value" in str(difference([1.0, 1.0], [0.0, 0.0], paired=True))
+
+
+def test_numbers_whose_square_overflows_are_refused() -> None:
+    with pytest.raises(UsageError, match="too large"):
+        mean([1e200, 2e200])

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from populace.base.errors import ModelUnreachableError
-from populace.models import Request
+from populace.models import Failure, Request
 from support.models import varied
 
 
-def answer(request: Request) -> Mapping[str, float] | str:
+def answer(request: Request) -> Mapping[str, float] | str | Failure:
     """The answer of `varied`, if the file `calls_left` in the current folder allows another call."""
     file = Path("calls_left")
     if file.is_file():
@@ -20,6 +20,8 @@ def answer(request: Request) -> Mapping[str, float] | str:
         if int(left) <= 0:
             if end == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if end == "failure":
+                return Failure("unanswered", "the service is overloaded")
             raise ModelUnreachableError("no server answers at http://127.0.0.1:9.", "Start it.")
         file.write_text(f"{int(left) - 1} {end}")
     return varied(request)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 
+from populace.base.documents import DocumentError, parse_yaml
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.base.formatting import plural
 from populace.cli.experiment import ExperimentDisplay, print_validity
@@ -161,8 +161,8 @@ def structure_command(
     dry_run: bool,
     **settings: Any,
 ) -> int:
-    structure = {key: [yaml.safe_load(part) for part in value.split(",")] for key, value in map(_pair, vary)}
-    parameters = {key: yaml.safe_load(value) for key, value in map(_pair, fixed)}
+    structure = {key: [_value(part) for part in value.split(",")] for key, value in map(_pair, vary)}
+    parameters = {key: _value(value) for key, value in map(_pair, fixed)}
     settings = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
     design = design_structure(
         StructureSettings(scenario, structure=structure, parameters=parameters, calls=max_calls, **settings)
@@ -228,3 +228,10 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value.strip():
         raise UsageError(f"{text!r} is not NAME=VALUE.")
     return name.strip(), value
+
+
+def _value(text: str) -> Any:
+    try:
+        return parse_yaml(text)
+    except DocumentError as error:
+        raise UsageError(f"{text.strip()!r} is no value: {error}.", "Write a number, yes, no or a text.") from error
