@@ -11,6 +11,7 @@ import pytest
 
 from populace import simulate
 from populace.scenarios.norms import Norms
+from support.hostile import acting_parts
 from support.hostile_run import SCRIPT, hostile_run
 from support.studio import browsing, served
 
@@ -42,7 +43,7 @@ def test_hostile_text_is_shown_as_text_on_every_page_and_nothing_leaves_the_mach
         "",
         "new?scenario=norms",
         *(f"run/{run.name}?tab={tab}" for tab in ("metrics", "people", "events", "answers", "invalid", "usage")),
-        f"run/{run.name}/person/{person}",
+        *(f"run/{run.name}/person/{each}" for each in (person, *run.people().ids[7:60:13])),
         f"run/{run.name}/decision?step=1&person={person}",
         f"run/{run.name}/fork?at=1",
         f"compare?runs={run.name},{other.name}",
@@ -57,9 +58,11 @@ def test_hostile_text_is_shown_as_text_on_every_page_and_nothing_leaves_the_mach
         for address in addresses:
             page.goto(home + address)
             page.wait_for_selector("main")
-            page.wait_for_timeout(350)
+            page.wait_for_load_state("networkidle")
             assert page.evaluate("window.acted") is None, address
-            seen += page.inner_text("body")
+            text = page.inner_text("body") + page.title()
+            assert acting_parts(text) == [], address
+            seen += text
         assert SCRIPT in seen
         assert "\u202e" not in seen
         assert "\x00" not in seen

@@ -8,6 +8,7 @@ import polars as pl
 
 from populace import Choice, People, Run, Scenario, Text, simulate
 from populace.models import Request, Scripted
+from support.hostile import foreign_strings
 
 ACTS = "window.acted=(window.acted||0)+1"
 SCRIPT = f"<script>{ACTS}</script>"
@@ -17,7 +18,7 @@ LINK = f"[here](javascript:{ACTS}) <a href='javascript:{ACTS}'>here</a> http://o
 TURNED = "\u202egnihtyreve\u202c \u2066\u200f"
 ZEROS = "zero\x00byte \x1b[31m \x07"
 LONG = "x" * 1_000_000 + SCRIPT
-ALL = (SCRIPT, PICTURE, TEMPLATE, LINK, TURNED, ZEROS, LONG)
+ALL = (SCRIPT, PICTURE, TEMPLATE, LINK, TURNED, ZEROS, LONG, *foreign_strings(60, seed=5))
 
 
 class Hostile(Scenario):

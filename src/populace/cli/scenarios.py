@@ -175,8 +175,9 @@ def new_command(name: str, community: bool) -> None:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.", hint) from error
     report_json({"file": str(path)})
     out.print_line(f"Wrote {path}: {what}. Next:")
+    width = max(map(len, steps))
     for line, why in steps.items():
-        out.print_line(f"  {line:<52} ", dim(why))
+        out.print_line(f"  {line:<{width}}  ", dim(why))
 
 
 @command("probe", cls=ScenarioCommand)

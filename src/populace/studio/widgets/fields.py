@@ -44,7 +44,8 @@ def add_form_style() -> None:
 
 
 def _element(parameter: Parameter, value: str, on_input: OnInput) -> ui.element:
-    name, label = parameter.name, display_text(parameter.name, 80) + (" *" if parameter.required else "")
+    label = display_text(parameter.name.replace("_", " "), 80) + (" *" if parameter.required else "")
+    name = parameter.name
 
     def check(text: str | None) -> str | None:
         return input_error(parameter, text or "") or None

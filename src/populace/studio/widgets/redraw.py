@@ -2,9 +2,28 @@
 
 from collections.abc import Awaitable, Callable
 
-from nicegui import Client, context
+from nicegui import Client, context, ui
 
 from populace.studio.shell.frame import error_notification
+
+
+class ChangingParts:
+    """Containers that are drawn again only where what they show is another.
+
+    Drawing a part again closes its menus and loses the click on a button that is just being replaced.
+    """
+
+    def __init__(self) -> None:
+        self._contents: dict[int, object] = {}
+
+    def show(self, place: ui.element, content: object, draw: Callable[[], object]) -> None:
+        """Draw into a container, unless it shows this content already."""
+        if place.id in self._contents and self._contents[place.id] == content:
+            return
+        self._contents[place.id] = content
+        place.clear()
+        with place:
+            draw()
 
 
 class Redrawer:

@@ -40,7 +40,7 @@ from populace.studio.widgets.elements import (
     set_spoken_value,
     table_cells,
 )
-from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.redraw import ChangingParts, Redrawer
 
 _MAX_CHARTS = 12
 _MAX_OFFERED = 1_000
@@ -70,6 +70,8 @@ class _ComparePage:
         self.studio, self.page, self.names, self.at, self.bands = studio, page, names, at, bands
         self.charts: dict[str, Chart] = {}
         self.all_differ = False
+        self.parts = ChangingParts()
+        self.progress: dict[str, tuple[ui.row, ui.label]] = {}
         self.slider: ui.slider | None = None
         self.side: view.SideBySide
 
@@ -115,36 +117,49 @@ class _ComparePage:
             await self.show_differences()
 
     def show_list(self) -> None:
-        """The runs, which of them is the reference, and what to mind."""
-        with refill(self.list):
-            for run in self.side.runs:
-                self._show_run(run)
-            for missing in self.side.missing:
-                row = ui.row().classes("w-full items-center gap-2").props("role=alert")
-                with test_id(row, f"missing-{missing.name}"):
-                    ui.label(display_text(missing.name, 80)).style("font-weight: 600")
-                    note(f"{missing.what} {missing.hint}", 400, classes="small foreign", colour="bad")
-                    self._remove_button(missing.name)
-            for relation in view.fork_relations(self.side.runs):
-                where = "" if relation.here else " (not on this page)"
-                text = f"{relation.child} is a fork of {relation.parent}{where}, its own from step {relation.at} on."
-                note(text, 300, classes="small foreign")
-            for remark in view.remarks(self.side):
-                note(remark, classes="small foreign", colour="warn")
-            if not self.names:
-                ui.label("Choose two or more runs to see them side by side.").classes("soft")
-            elif len(self.side.runs) == 1:
-                ui.label("Add another run to compare it with.").classes("soft")
+        """The runs, which of them is the reference, and what to mind; buttons stay where only numbers change."""
+        remarks, relations = view.remarks(self.side), view.fork_relations(self.side.runs)
+        names = [(run.name, self._colour(run.name)) for run in self.side.runs]
+        self.parts.show(self.list, (names, self.side.missing, relations, remarks), self._show_list)
+        for run in self.side.runs:
+            self._show_progress(run)
+
+    def _show_list(self) -> None:
+        self.progress.clear()
+        for run in self.side.runs:
+            self._show_run(run)
+        for missing in self.side.missing:
+            row = ui.row().classes("w-full items-center gap-2").props("role=alert")
+            with test_id(row, f"missing-{missing.name}"):
+                ui.label(display_text(missing.name, 80)).style("font-weight: 600")
+                note(f"{missing.what} {missing.hint}", 400, classes="small foreign", colour="bad")
+                self._remove_button(missing.name)
+        for relation in view.fork_relations(self.side.runs):
+            where = "" if relation.here else " (not on this page)"
+            text = f"{relation.child} is a fork of {relation.parent}{where}, its own from step {relation.at} on."
+            note(text, 300, classes="small foreign")
+        for remark in view.remarks(self.side):
+            note(remark, classes="small foreign", colour="warn")
+        if not self.names:
+            ui.label("Choose two or more runs to see them side by side.").classes("soft")
+        elif len(self.side.runs) == 1:
+            ui.label("Add another run to compare it with.").classes("soft")
+
+    def _show_progress(self, run: RunReader) -> None:
+        place, label = self.progress[run.name]
+        regime, status = run.manifest.regime, run.manifest.status
+        state = run_state(self.studio.library.run(run.name).record)
+        self.parts.show(place, state, lambda: chip(state))
+        planned = f" of {status.planned}" if status.planned is not None else ""
+        decider = decider_text(regime.decider, regime.model)
+        label.set_text(display_text(f"{decider} · seed {regime.seed} · {status.steps}{planned} steps", 200))
 
     def _show_run(self, run: RunReader) -> None:
-        name, regime, status = run.name, run.manifest.regime, run.manifest.status
+        name = run.name
         with test_id(ui.row().classes("w-full items-center gap-2"), f"compared-{name}"):
             ui.icon("circle", size="12px").style(f"color: {self._colour(name)}").props("aria-hidden=true")
             run_link(name).style("font-weight: 600")
-            chip(run_state(self.studio.library.run(name).record))
-            planned = f" of {status.planned}" if status.planned is not None else ""
-            decider = decider_text(regime.decider, regime.model)
-            note(f"{decider} · seed {regime.seed} · {status.steps}{planned} steps", 200)
+            self.progress[name] = ui.row(), note("")
             if run is self.side.runs[0]:
                 ui.label("reference").classes("chip soft")
             else:

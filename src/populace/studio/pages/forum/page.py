@@ -15,6 +15,7 @@ from populace.studio.jobs import command
 from populace.studio.pages.forum.data import ForumView, thread_facts
 from populace.studio.pages.forum.panels import (
     JudgePanel,
+    figures,
     show_figures,
     show_masthead,
     show_member,
@@ -28,8 +29,8 @@ from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, count_text, heading, note, outline, refill, set_spoken_value
-from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.elements import action, count_text, heading, note, outline, set_spoken_value
+from populace.studio.widgets.redraw import ChangingParts, Redrawer
 
 _SORTINGS = {"new": "New", "top": "Top", "hot": "Hot"}
 _THREADS = 30
@@ -90,6 +91,7 @@ class _ForumPage:
         self.view: ForumView
         self.last_step: list[int] | None = None
         self.threads_shown, self.posts_shown = _THREADS, _POSTS
+        self.parts = ChangingParts()
 
     async def build(self) -> None:
         self.refresh = Redrawer(self._redraw)
@@ -152,23 +154,42 @@ class _ForumPage:
         self.clock.set_text(f"As of {step_time(self.view.run, at)}")
         set_spoken_value(self.slider, step_time(self.view.run, at))
         arguments: tuple[str, ...] = ()
-        with refill(self.main):
-            if query.member:
-                arguments = ("--step", str(at), "--person", query.member)
-                self._show_back_link()
-                show_member(self.view, self.context, query.member)
-            elif query.thread is not None:
-                arguments = ("--thread", str(query.thread))
-                self._show_thread(query.thread)
-            else:
-                self._show_list()
+        if query.member:
+            arguments = ("--step", str(at), "--person", query.member)
+        elif query.thread is not None:
+            arguments = ("--thread", str(query.thread))
         self.page.show_command(command("show", self.name, *arguments))
-        with refill(self.facts):
-            show_rules(self.view)
-            show_figures(self.view)
-        self.judges.show(self.view)
-        with refill(self.people):
-            show_members(self.view, self.context)
+        view, context = self.view, self.context
+        self.parts.show(self.main, self._main_content(), self._show_main)
+        self.parts.show(self.facts, (view.rules().rows(), figures(view)), self._show_facts)
+        self.judges.show(view)
+        members = view.members().rows()
+        self.parts.show(self.people, (members, dict(context.query)), lambda: show_members(view, context))
+
+    def _main_content(self) -> object:
+        """What the main part shows: where it is the same, the part is not drawn again."""
+        query, view = self.query, self.view
+        address = (query.member, query.thread, query.sort, query.search, query.flagged, dict(self.context.query))
+        shown = (self.threads_shown, self.posts_shown, dict(self.context.continuations))
+        if query.member:
+            return address, shown, view.member(query.member).wrote.rows()
+        if query.thread is not None:
+            return address, shown, view.thread(query.thread)
+        state = view.run.manifest.status.state
+        return address, shown, state, view.threads(query.sort, search=query.search, flagged=query.flagged).rows()
+
+    def _show_main(self) -> None:
+        if self.query.member:
+            self._show_back_link()
+            show_member(self.view, self.context, self.query.member)
+        elif self.query.thread is not None:
+            self._show_thread(self.query.thread)
+        else:
+            self._show_list()
+
+    def _show_facts(self) -> None:
+        show_rules(self.view)
+        show_figures(self.view)
 
     def _show_back_link(self) -> None:
         flagged = "yes" if self.query.flagged else ""

@@ -46,10 +46,10 @@ def show_rules(view: ForumView) -> None:
                         ui.label(f"broken by {count_text(broken, 'post')}").classes("found")
 
 
-def show_figures(view: ForumView) -> None:
+def figures(view: ForumView) -> dict[str, object]:
     """The size of the community, its model and its seed."""
     regime, posts = view.run.manifest.regime, view.posts
-    facts = {
+    return {
         "people": len(view.community.people),
         "threads": posts["thread"].n_unique(),
         "posts": posts.height,
@@ -58,8 +58,12 @@ def show_figures(view: ForumView) -> None:
         "model": decider_text(regime.decider, regime.model),
         "seed": regime.seed,
     }
+
+
+def show_figures(view: ForumView) -> None:
+    """The size of the community, its model and its seed, as a panel."""
     with section("Figures"), ui.element("div").classes("facts"):
-        for name, value in facts.items():
+        for name, value in figures(view).items():
             ui.label(name).classes("soft")
             ui.label(display_text(value, 120))
 

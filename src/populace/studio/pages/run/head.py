@@ -15,7 +15,8 @@ from populace.studio.jobs import CommandError, CommandJob, command
 from populace.studio.shell.frame import chip, error_card, run_address, run_link, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import action, note, refill
+from populace.studio.widgets.elements import action, note
+from populace.studio.widgets.redraw import ChangingParts
 
 _POLLS_A_SECOND = 10
 _STATE_TEXTS = {
@@ -45,7 +46,7 @@ class RunHead:
         self, studio: Studio, name: str, step: Callable[[], int], changed: Callable[[], Awaitable[None]]
     ) -> None:
         self._studio, self._name, self._step, self._changed = studio, name, step, changed
-        self._drawn: dict[int, object] = {}
+        self._parts = ChangingParts()
         with test_id(ui.column().classes("panel"), "head"):
             with ui.row().classes("w-full items-center gap-3"):
                 self._chip_place = ui.row().classes("items-center gap-2")
@@ -108,10 +109,7 @@ class RunHead:
             (self._links, (facts.last is None, facts.tables), self._show_links),
         ]
         for place, content, draw in parts:
-            if self._drawn.get(place.id) != content:
-                self._drawn[place.id] = content
-                with refill(place):
-                    draw(facts)
+            self._parts.show(place, content, partial(draw, facts))
 
     def _show_chip(self, facts: RunOverview) -> None:
         test_id(chip(facts.state), "state")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 from nicegui import ui
@@ -44,8 +45,8 @@ from populace.studio.shell.frame import (
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import count_text, heading, note, plain_table, refill
-from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.elements import count_text, heading, note, plain_table
+from populace.studio.widgets.redraw import ChangingParts, Redrawer
 
 _ACTIVE = ("starting", "running")
 _COLUMNS = {
@@ -132,6 +133,7 @@ class _ThreadComparison:
         self.studio, self.page, self.name, self.post = studio, page, name, post
         self.names, self.draws, self.job = names, draws, job
         self.followed: set[str] = set()
+        self.parts = ChangingParts()
 
     async def build(self) -> None:
         """Draw everything, and again whenever a fork goes on."""
@@ -188,23 +190,26 @@ class _ThreadComparison:
                 self.studio.changes.listen(name, self.refresh)
             sides, runs, table = await load(self._sides, forks)
         except PopulaceError as error:
-            with refill(self.place):
-                error_card(error)
+            self.parts.show(self.place, str(error), partial(error_card, error))
             return
         if self.refresh.gone:
             return
         if self.job is not None and sides[1:]:
             self.page.update_address(runs=",".join(each.run for each in sides[1:]))
-        with refill(self.place):
-            self._show_head(sides)
-            if table is None:
-                others = "There is no other continuation of this post yet. The buttons above make one."
-                empty_state("The first continuation is being started." if self._active else others)
-                return
-            with ui.element("div").classes("sides").props('tabindex=0 aria-label="Threads side by side"'):
-                for each in sides:
-                    self._show_side(each, sides)
-            _show_comparison(table, runs)
+        job = self.job.state if self.job is not None else ""
+        content = (job, sides, None if table is None else table.rows())
+        self.parts.show(self.place, content, lambda: self._show(sides, runs, table))
+
+    def _show(self, sides: list[ThreadSide], runs: list[Run], table: pl.DataFrame | None) -> None:
+        self._show_head(sides)
+        if table is None:
+            others = "There is no other continuation of this post yet. The buttons above make one."
+            empty_state("The first continuation is being started." if self._active else others)
+            return
+        with ui.element("div").classes("sides").props('tabindex=0 role=group aria-label="Threads side by side"'):
+            for each in sides:
+                self._show_side(each, sides)
+        _show_comparison(table, runs)
 
     def _show_head(self, sides: Sequence[ThreadSide]) -> None:
         post = next(each for each in sides[0].posts if each.post == self.post)
