@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from populace.base.errors import ParameterError, ScenarioError
+from populace import simulate
+from populace.base.errors import ParameterError, ScenarioError, StorageError, UsageError
 from populace.cli import cli
-from populace.engine.discovery import SHIPPED
+from populace.engine.discovery import SHIPPED, find_scenario
 from populace.tools.scaffold import scenario_file
 
 
@@ -71,3 +72,22 @@ def test_a_fork_may_change_a_parameter_with_parts(tmp_path: Path) -> None:
     assert json.loads(forked.stdout)["data"]["parameters"]["said"] == ["b", "c"]
     with pytest.raises(ParameterError, match="not JSON"):
         CliRunner().invoke(cli, ["fork", name, "--at", "2", "--set", "said=b", *place], catch_exceptions=False)
+
+
+def test_a_new_scenario_runs_as_it_is_written_and_shows_neighbours_parameters_and_a_metric(tmp_path: Path) -> None:
+    file = tmp_path / "rainy_town.py"
+    file.write_text(scenario_file("rainy_town"))
+    run = simulate(find_scenario(str(file))(days=2), model="scripted:uniform", keep="nothing")
+    assert "of your 2 neighbours carried one." in run.prompts()["user"][0]
+    assert run.prompts()["system"][0].endswith(" person in Bergen.")
+    assert run.metrics.columns == ["step", "share_carrying"] and run.invalid_share == 0
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_by_new(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"missing/town.py cannot be written.*populace new FOLDER/town.py"):
+        CliRunner().invoke(cli, ["new", str(tmp_path / "missing" / "town")], catch_exceptions=False)
+
+
+def test_a_name_that_no_class_can_have_is_answered_with_one_that_it_can() -> None:
+    with pytest.raises(UsageError, match="populace new nd_town"):
+        CliRunner().invoke(cli, ["new", "2nd town"], catch_exceptions=False)

@@ -21,8 +21,8 @@ from populace.models.reply_checks import (
     ROUNDING,
     estimate_tokens,
     read_completion,
-    read_json,
     read_vectors,
+    reply_object,
     verify_replies,
 )
 from populace.questions import Choice, score
@@ -144,7 +144,7 @@ def test_any_json_is_a_reply_or_malformed(value: Any, place: str) -> None:
     content = json.dumps(said).encode()
     for request in (REQUEST, REQUEST._replace(top=0)):
         try:
-            reply = read_completion(read_json(content), request)
+            reply = read_completion(reply_object(content), request)
         except ValueError:
             continue
         assert_proper(reply)
@@ -155,7 +155,7 @@ def test_any_json_is_a_reply_or_malformed(value: Any, place: str) -> None:
 def test_any_json_is_a_vector_for_each_text_or_malformed(value: Any, count: int) -> None:
     for data in ({"data": value}, {"data": [{"index": 0, "embedding": value}] * count}, value):
         try:
-            vectors = read_vectors(read_json(json.dumps(data).encode()), count)
+            vectors = read_vectors(reply_object(json.dumps(data).encode()), count)
         except ValueError:
             continue
         assert vectors.shape[0] == count
@@ -209,4 +209,4 @@ def test_an_estimate_of_tokens_is_not_below_what_a_tokeniser_counts(text: str) -
 def test_deep_or_broken_json_is_malformed() -> None:
     for content in (b"[" * 100_000, b'{"a": ' * 100_000, b"", b"\xff", b"nul", b"[1]", b"{} {}", b'"text"'):
         with pytest.raises(ValueError, match="it is not JSON|nested too deeply|is no JSON object"):
-            read_json(content)
+            reply_object(content)

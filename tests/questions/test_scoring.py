@@ -85,7 +85,11 @@ def test_no_tokens_at_all_are_no_mass() -> None:
 
 
 def test_the_mass_never_exceeds_one() -> None:
-    assert score(SHIRT, (0, 1), "words", log(blue=0.8, _blue=0.4)).mass == 1.0
+    assert score(SHIRT, (0, 1), "words", log(blue=0.8, _blue=0.21)).mass == 1.0
+
+
+def test_probabilities_that_add_up_to_more_than_rounding_explains_are_no_answer():
+    assert score(SHIRT, (0, 1), "words", log(blue=0.8, _blue=0.4)) == ((0.0, 0.0), 0.0)
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_a_portrait_becomes_plain_data(shirts_run: Run) -> None:
 def test_a_table_that_was_edited_is_told_as_damage(shirts_run: Run) -> None:
     path = shirts_run.folder / "steps" / "00002" / "answers.parquet"
     path.write_bytes(b"x" * path.stat().st_size)
-    with pytest.raises(DamagedRunError, match="cannot be read"):
+    with pytest.raises(DamagedRunError, match="was edited after it was committed"):
         biography(Run.open(shirts_run.folder), "1")
 
 

@@ -17,7 +17,8 @@ def start_rounds(home: str, rounds: int, barrier: Barrier, outcomes: Queue[tuple
         place = Path(home) / str(number)
         barrier.wait(60)
         try:
-            run = simulate(Norms(workers=2, days=1), model="scripted:uniform", seed=1, workspace=place)
+            decider = "model" if number % 2 else "rule"
+            run = simulate(Norms(workers=2, days=1), model="scripted:uniform", decider=decider, seed=1, workspace=place)
             outcomes.put((number, run.name, run.digest))
         except BaseException:  # noqa: BLE001 - whatever happened is what the test is about
             outcomes.put((number, "", traceback.format_exc()))

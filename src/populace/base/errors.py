@@ -234,7 +234,7 @@ class ServiceError(StoppedError, code="P302"):
     """The service behind a model failed; the step under way was abandoned, so that no failure counts as an answer."""
 
     def __init__(self, what: str, hint: str | None = None) -> None:
-        advice = "Nothing that was paid for is lost: when the service works again, resume the run."
+        advice = "Nothing that was paid for is lost: when the service works again, resume the run or ask again."
         super().__init__(what, hint or advice)
 
 

@@ -226,10 +226,18 @@ def _is_fork(folder: Path) -> bool:
         return False
 
 
-def _run_names(folder: Path) -> list[str]:
-    """Everything in a folder of runs that is not hidden, readable or not."""
+def _is_empty(folder: Path) -> bool:
     try:
-        return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+        return folder.is_dir() and not any(folder.iterdir())
+    except OSError:
+        return False
+
+
+def _run_names(folder: Path) -> list[str]:
+    """Everything in a folder of runs that is neither hidden nor an empty folder, readable or not."""
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+        return [name for name in names if Journal.is_run(folder / name) or not _is_empty(folder / name)]
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -35,3 +35,7 @@ class SharedModel(Model):
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
         """The first token of each text, by the model's tokeniser."""
         return self._model.first_tokens(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> Sequence[int] | None:
+        """The number of tokens of each text, by the model's tokeniser."""
+        return self._model.count_tokens(texts)

@@ -55,14 +55,14 @@ def sync_client(limit: int) -> Any:
     )
 
 
-def refusal(error: openai.APIConnectionError) -> RefusedResponseError | None:
+def response_problem(error: openai.APIConnectionError) -> RefusedResponseError | None:
     """Why a response was refused, where that is what broke the connection."""
     return next((each for each in (error, error.__cause__) if isinstance(each, RefusedResponseError)), None)
 
 
 def redirect_error(address: str, error: openai.APIConnectionError) -> ModelError | None:
     """The error to raise where a server wants requests to go elsewhere."""
-    cause = refusal(error)
+    cause = response_problem(error)
     return ModelError(f"{address}: {cause}.") if isinstance(cause, RefusedRedirectError) else None
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from populace.base.errors import ModelError
 from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 from populace.models.providers import Provider
-from populace.models.reply_checks import first_token_alternatives, read_completion, read_json
+from populace.models.reply_checks import first_token_alternatives, read_completion, reply_object
 from populace.models.server_access import base_address, check_address, check_key, read_key, rejected_key_error
 from populace.models.server_probe import REJECTED, Server, list_models, probe
 
@@ -209,12 +209,12 @@ class OpenAICompatible(Model):
         """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
         import openai
 
-        from populace.models.bounded_http import redirect_error, refusal
+        from populace.models.bounded_http import redirect_error, response_problem
 
         try:
             async with asyncio.timeout(self.timeout_s):
                 response = await self.client.chat.completions.with_raw_response.create(**body)
-            return parse(read_json(response.content)), None
+            return parse(reply_object(response.content)), None
         except (TimeoutError, openai.APITimeoutError):
             return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
@@ -232,7 +232,7 @@ class OpenAICompatible(Model):
         except openai.APIConnectionError as error:
             if redirect := redirect_error(self.base_url, error):
                 raise redirect from None
-            return Failure("unanswered", str(refusal(error) or "the connection broke")), 0.0
+            return Failure("unanswered", str(response_problem(error) or "the connection broke")), 0.0
         except ValueError as error:
             return Failure("unanswered", f"the server's reply is malformed: {self._without_key(str(error))}"), 0.0
 

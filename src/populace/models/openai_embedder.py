@@ -12,7 +12,7 @@ import numpy as np
 from populace.base.errors import EmbeddingError, ModelError, ModelUnreachableError
 from populace.models.embedders import Vectors, unit_vectors
 from populace.models.providers import PROVIDERS, Provider
-from populace.models.reply_checks import estimate_tokens, read_json, read_vectors, token_count
+from populace.models.reply_checks import estimate_tokens, read_vectors, reply_object, token_count
 from populace.models.server_access import (
     base_address,
     check_address,
@@ -112,10 +112,10 @@ class OpenAIEmbedder:
         """Send one request once: vectors, tokens and whether these are estimated, or an error that may pass."""
         import openai
 
-        from populace.models.bounded_http import redirect_error, refusal
+        from populace.models.bounded_http import redirect_error, response_problem
 
         try:
-            data = read_json(self._within_time(body))
+            data = reply_object(self._within_time(body))
             usage = data.get("usage")
             tokens = token_count((usage.get("prompt_tokens") if isinstance(usage, dict) else None) or 0)
             texts = body["input"]
@@ -127,7 +127,7 @@ class OpenAIEmbedder:
         except openai.APIConnectionError as error:
             if redirect := redirect_error(self.base_url, error):
                 raise redirect from None
-            refused = refusal(error)
+            refused = response_problem(error)
             return ModelError(f"{self.base_url}: {refused}.") if refused else unreachable_error(self.base_url)
         except openai.APIStatusError as error:
             failed = ModelError(f"{self.base_url} answered {error.status_code} to embeddings.", "Try again later.")

@@ -145,7 +145,7 @@ def _plain_text(text: Any) -> str:
     return str(text)
 
 
-def read_json(content: bytes) -> dict[str, Any]:
+def reply_object(content: bytes) -> dict[str, Any]:
     """The JSON object that a server sent; ValueError if it sent something else."""
     try:
         data = json.loads(content)

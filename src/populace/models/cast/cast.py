@@ -86,9 +86,9 @@ def _object(scene: Scene) -> Any:
     schema = scene.expected.schema
     keys = set(schema.get("properties", {}))
     if keys == {"say", "end"} and town.is_conversation(scene):
-        return town.utterance(scene)
+        return town.conversation_line(scene)
     if keys == {"say", "stance"} and debate.topic(scene):
-        return debate.utterance(scene)
+        return debate.contribution(scene)
     if keys == {"plan"} and "Stroke" in schema.get("$defs", {}):
         return {"plan": town.plan(scene, schema)}
     if keys == {"people"} and schema["properties"]["people"].get("items", {}).get("type") == "string":

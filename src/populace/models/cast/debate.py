@@ -16,7 +16,7 @@ def topic(scene: Scene) -> str:
     return match["topic"] if match else ""
 
 
-def utterance(scene: Scene) -> dict[str, str]:
+def contribution(scene: Scene) -> dict[str, str]:
     """What somebody says, and where they stand."""
     lines, stance = data("discussion"), "for" if _leaning(scene) > 0 else "against"
     match = _LATELY.search(scene.user)

@@ -24,7 +24,7 @@ def is_conversation(scene: Scene) -> bool:
     return "You talk with " in scene.user and '"say"' in scene.user
 
 
-def utterance(scene: Scene) -> dict[str, str]:
+def conversation_line(scene: Scene) -> dict[str, str]:
     """What a resident says, and whether it ends the conversation."""
     lines = data("town")
     match = re.search(r"You talk with (?P<partner>.+)\.", scene.user)
@@ -32,7 +32,7 @@ def utterance(scene: Scene) -> dict[str, str]:
     said_match = _SAID.search(scene.user)
     said = [] if said_match is None or said_match["said"].startswith("(") else said_match["said"].split("\n")
     turn = len(said)
-    own_news = news(scene)
+    own_news = news_in_mind(scene)
     heard = _news_in("\n".join(said))
     if said and not said[-1].startswith("I: ") and _news_in(said[-1]):
         text = scene.pick(lines["known"] if own_news else lines["received"], "received")
@@ -53,7 +53,7 @@ def utterance(scene: Scene) -> dict[str, str]:
 
 def starts_conversation(scene: Scene) -> dict[str, float]:
     """The probability that a resident speaks to somebody who is there."""
-    likely = 0.85 if news(scene) else 0.6 if " know each other" in scene.user else 0.35
+    likely = 0.85 if news_in_mind(scene) else 0.6 if " know each other" in scene.user else 0.35
     return {"yes": likely, "no": 1 - likely}
 
 
@@ -67,7 +67,7 @@ def changes_plans(scene: Scene) -> dict[str, float]:
     return {"yes": 0.9, "no": 0.1} if is_today else {"yes": 0.05, "no": 0.95}
 
 
-def news(scene: Scene) -> str:
+def news_in_mind(scene: Scene) -> str:
     """The news that somebody remembers or was told, as they would pass it on; nothing where there is none."""
     announced = scene.user.partition("What comes to your mind:")[0]
     candidates = [memory for memory in _memories(scene) if not _EVERYDAY.match(memory)]

@@ -171,11 +171,12 @@ class UsagePanel(Panel):
         total, step = usage.total, usage.step
         priced = any(price not in (None, FREE) for price in prices)
         unit = f" List prices are in {currency() or 'a currency that the price table does not name'}." if priced else ""
+        estimates = f" The tokens of {total.estimated:,} calls are estimated." if total.estimated else ""
         self._summary.set_text(
             f"Up to this step: {total.calls:,} calls, {total.reused:,} reused replies, {total.tokens:,} tokens, "
             f"{cost_text(total.cost, *prices)}, {total.failures:,} failures, {usage.seconds:,.1f} s. In this step: "
             f"{step.calls:,} calls, {step.reused:,} reused, {step.tokens:,} tokens, {cost_text(step.cost, *prices)}."
-            f"{unit}"
+            f"{unit}{estimates}"
         )
         self._table.element.set_visibility(usage.purposes.height > 0)
         self._table.show(usage.purposes)
