@@ -1,7 +1,7 @@
 """20,000 hostile requests to Studio: none fails inside, none writes, none hangs.
 
 The requests are given to the application in this process, as an ASGI server would give them, with no network between.
-19,850 go to addresses below `/api`; 150 go to pages and to addresses that do not exist, which take some thirty times as
+19,900 go to addresses below `/api`; 100 go to pages and to addresses that do not exist, which take some thirty times as
 long to answer. Every route and every page gets some. Names and numbers in addresses, the parts of the query, the
 method, the headers and the body are drawn from lists of what has broken web applications; the draws are seeded.
 """
@@ -29,7 +29,7 @@ from populace.studio.app import install
 from populace.studio.shell.guard import Guard
 from support.studio import visit
 
-REQUESTS, TO_PAGES = 20_000, 150
+REQUESTS, TO_PAGES = 20_000, 100
 SLOW_S = 20.0
 NUMBERS = [
     "0", "1", "2", "-1", "9" * 20, "9" * 400, "9" * 5000, "1e3", "1.5", "NaN", "inf", "-inf", "0x10", "1_0", "٣", "²", "",
