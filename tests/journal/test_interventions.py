@@ -98,6 +98,12 @@ def test_a_fork_with_an_intervention_differs_only_from_there(shirts_run: Run) ->
     assert announcements(forked, 3) == {"Wear blue!"}
 
 
+def test_a_single_intervention_needs_no_brackets(shirts_run: Run) -> None:
+    one = Announce(at=3, text="Wear blue!")
+    forked = shirts_run.fork(3, interventions=one, model=Counting())
+    assert announcements(forked, 3) == {"Wear blue!"}
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -112,6 +118,11 @@ def test_a_fork_with_an_intervention_differs_only_from_there(shirts_run: Run) ->
 def test_an_intervention_that_cannot_be_read_says_why(text: str, says: str) -> None:
     with pytest.raises(InterventionError, match=says):
         read_interventions(text)
+
+
+def test_an_intervention_that_cannot_be_read_is_answered_with_an_example() -> None:
+    with pytest.raises(InterventionError, match=r'^intervention 2 .*\{"kind": "announce", "at": 3'):
+        read_interventions('[{"kind": "announce", "at": 1, "text": "a"}, {"kind": "announce", "at": 1}]')
 
 
 def test_interventions_are_read_from_a_file(tmp_path: Path) -> None:

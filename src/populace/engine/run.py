@@ -44,7 +44,7 @@ from populace.prompting import Variation
 from populace.runs.reader import RunReader
 
 Keep = Literal["run", "calls", "nothing"]
-Interventions = Sequence[Intervention | Mapping[str, Any]]
+Interventions = Intervention | Sequence[Intervention | Mapping[str, Any]]
 
 
 class Run(RunReader):
@@ -140,7 +140,7 @@ class Run(RunReader):
         last = self.steps[-1] if self.steps else -1
         if not 1 <= at <= last + 1:
             raise UsageError(f"{self.name} cannot be forked at step {at}.", f"It can be forked at 1 to {last + 1}.")
-        further = read_interventions(list(interventions))
+        further = read_interventions(_several(interventions))
         early = next((each for each in further if each.at < at), None)
         if early is not None:
             raise UsageError(f"an intervention at step {early.at} lies before the fork at {at}.")
@@ -206,6 +206,11 @@ def open_run(name: str | Path = "last", workspace: str | Path | Workspace | None
     return Run((workspace if isinstance(workspace, Workspace) else Workspace(workspace)).open(name))
 
 
+def _several(interventions: Interventions) -> list[Intervention | Mapping[str, Any]]:
+    """Interventions as a list; a single one is often passed without brackets."""
+    return [interventions] if isinstance(interventions, Intervention) else list(interventions)
+
+
 @takes_settings(RunSettings, CallSettings)
 def simulate(
     scenario: Scenario,
@@ -255,7 +260,7 @@ def simulate(
         scenario=reference(type(scenario)),
         scenario_hash=type(scenario).source_hash(),
         regimes=[Regime(**run_settings.model_dump(), parameters=scenario.parameters)],
-        interventions=read_interventions(list(interventions)),
+        interventions=read_interventions(_several(interventions)),
         recording=str(recording.folder.resolve()) if recording is not None else None,
         environment=environment(),
         created=now(),

@@ -206,6 +206,10 @@ def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: 
     if matches:
         raise RunNotFoundError(f"{name!r} fits several {kind}s: {', '.join(matches[:8])}.", "Write the full name.")
     guess = nearest(name, names)
+    if not names:
+        hint = (
+            f"There is none at all: go to the folder where you started it, or name that folder with --workspace. {hint}"
+        )
     raise RunNotFoundError(
         f"there is no {kind} {name!r} in {parent}.", (f"Did you mean {guess!r}? " if guess else "") + hint
     )

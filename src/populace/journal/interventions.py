@@ -319,6 +319,9 @@ AnyIntervention = Annotated[
 _LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[AnyIntervention])
 
 
+_EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
+
+
 def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any]]) -> list[AnyIntervention]:
     """Interventions from JSON text, a JSON file or plain data; a single one may stand without brackets.
 
@@ -336,14 +339,16 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
             raise InterventionError(f"the interventions in {text} cannot be read: {error.strerror}.") from error
         except DocumentError as error:
             raise InterventionError(
-                f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}."
+                f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}.",
+                _EXAMPLE,
             ) from error
     try:
         return _LIST.validate_python(data if isinstance(data, list) else [data])
     except pydantic.ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InterventionError(f"the intervention at {where or 'the top'}: {first['msg']}.") from error
+        number, *inside = first["loc"] or (0,)
+        where = f" ({'.'.join(map(str, inside))})" if inside else ""
+        raise InterventionError(f"intervention {int(number) + 1}{where}: {first['msg']}.", _EXAMPLE) from error
 
 
 def _mask(selected: People, people: People) -> pl.Series:
