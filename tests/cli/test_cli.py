@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,6 +57,15 @@ def test_run_ends_with_a_result_and_the_paths_of_run_and_chart(tmp_path: Path) -
     assert chart and Path(chart.group(1)).is_file()
     assert "share blue" in done.stdout
     assert "8: 8 ok" in done.stdout
+
+
+def test_a_complete_run_that_lost_its_last_step_is_not_called_complete() -> None:
+    name = reported("run", "norms", "--workers", "2", "--days", "1", "--model", "scripted:uniform")["run"]
+    shutil.rmtree(Path("runs") / name / "steps" / "00001")
+    assert f"{name}  damaged: its folder is not as its manifest says" in populace("show", name).stdout
+    resumed = populace("resume", name)
+    assert resumed.returncode == 4
+    assert "its last step is missing" in resumed.stderr
 
 
 def test_run_reports_one_json_document() -> None:

@@ -256,3 +256,17 @@ def test_missing_values_of_a_column_of_numbers_do_not_reach_a_prompt() -> None:
 
     with pytest.raises(TemplateError, match=r"\{x\} is nan for person 1, which marks a missing value"):
         run(Missing())
+
+
+def test_a_scenario_without_an_end_does_not_start() -> None:
+    class Endless(Scenario):
+        """Neither length nor stop."""
+
+        def setup(self) -> People:
+            return People.named(2)
+
+        async def step(self) -> None:
+            pass
+
+    with pytest.raises(ScenarioError, match="Endless has no end"):
+        simulate(Endless(), model="scripted:first", keep="nothing")

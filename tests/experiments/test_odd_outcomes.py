@@ -96,7 +96,7 @@ def test_one_replicate_of_points_is_one_replicate(tmp_path: Path) -> None:
     changes: dict[str, Any] = {"design": "latin-hypercube", "replicates": 1}
     done = populace("experiment", written(tmp_path, "any", "one", **changes), "--workers", "1", "--no-check")
     assert done.returncode == 0, done.stderr
-    assert "done: 1 replicate of 16 arms" in done.stdout
+    assert "complete: 1 replicate of 16 arms" in done.stdout
     assert "1 replicates" not in done.stdout
 
 

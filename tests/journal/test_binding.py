@@ -52,7 +52,7 @@ def test_a_missing_last_step_is_noticed_by_replay_and_show(run: Run) -> None:
 def test_an_added_last_step_is_noticed(run: Run) -> None:
     number, journal = run.steps[-1] + 1, Journal(run.folder)
     journal.commit(number, {"metrics": run.metrics}, run.record.facts(number - 1), {})
-    with pytest.raises(DamagedRunError, match="1 of its steps were added after its end"):
+    with pytest.raises(DamagedRunError, match="1 step was added after its end"):
         check_end(Journal(run.folder))
 
 

@@ -68,6 +68,23 @@ def test_a_crosstab_has_the_shares_of_each_group(results: pc.SurveyResults) -> N
         results.crosstab("tea", "sxe")
 
 
+def test_every_group_of_a_crosstab_lists_the_values_that_anybody_gave(tmp_path: Path) -> None:
+    def places(request: Any) -> dict[str, float]:
+        best = "home" if "sex: f" in request.messages[0][1] else "work"
+        value = best if best in request.options else request.options[0]
+        return {option: float(option == value) for option in request.options}
+
+    item = {"id": "place", "type": "ranking", "text": "Where?", "options": ["home", "work"]}
+    survey = pc.Survey.read({"items": [item]})
+    results = survey.ask(PEOPLE, model=pc.Scripted(places), workspace=tmp_path, keep="nothing")
+    assert results.crosstab("place_1", "sex").select("sex", "value", "n").rows() == [
+        ("f", "1", 3),
+        ("f", "2", 0),
+        ("m", "1", 0),
+        ("m", "2", 1),
+    ]
+
+
 def test_raking_meets_the_margins() -> None:
     rng = np.random.default_rng(1)
     people = pl.DataFrame({"sex": rng.choice(["f", "m"], 500, p=[0.7, 0.3]), "old": rng.choice(["y", "n"], 500)})

@@ -36,7 +36,7 @@ def test_a_server_that_can_do_everything_is_asked_four_times():
         "log-probabilities",
         "JSON schema",
         "seed",
-        "led replies",
+        "begun replies",
     }
     assert checks["price"].state == checks["context"].state == "unknown"
 
@@ -52,8 +52,8 @@ def test_what_a_server_lacks_is_said_with_what_it_means_for_a_run():
     with FakeServer(treat, logprobs="refused") as server:
         checks = abilities(server)
     assert {
-        name: checks[name].state for name in ("log-probabilities", "JSON schema", "seed", "led replies")
-    } == dict.fromkeys(("log-probabilities", "JSON schema", "seed", "led replies"), "no")
+        name: checks[name].state for name in ("log-probabilities", "JSON schema", "seed", "begun replies")
+    } == dict.fromkeys(("log-probabilities", "JSON schema", "seed", "begun replies"), "no")
     assert "one sample, not a distribution" in checks["log-probabilities"].meaning
     assert "response_format is not supported" in checks["JSON schema"].result
     assert checks["seed"].result == "two replies to one call differ"

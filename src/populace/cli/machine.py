@@ -190,8 +190,8 @@ def _show_diagnosis(name: str, diagnosis: Diagnosis) -> None:
     if diagnosis.deterministic:
         out.print_line(
             (f"{name} is deterministic", "bold green"),
-            f": two runs in separate processes, with 1 and 64 calls at once, other hash seeds and time zones, wrote "
-            f"one journal (digest {diagnosis.digests[0][:12]}).",
+            f": two runs in separate processes, with 1 and 64 calls at once, different hash seeds and time zones, "
+            f"recorded exactly the same (digest {diagnosis.digests[0][:12]}).",
         )
     else:
         out.print_line((f"{name} is not deterministic", "bold red"), ": two runs of it differ.")

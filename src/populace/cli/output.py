@@ -132,6 +132,8 @@ def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
             Text(for_line(name.replace("_", " "))),
             justify="right" if dtype.is_numeric() else "left",
             overflow="fold",
+            # The name of a run is copied into the next command, so it stays in one piece.
+            no_wrap=name == "run",
         )
     rows = list(frame.iter_rows()) if frame.height <= limit else [*frame.head(limit // 2).iter_rows(), None]
     rows += [] if frame.height <= limit else list(frame.tail(limit // 2).iter_rows())

@@ -59,6 +59,7 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
 @chart_option
 def resume_command(run: Run, chart: bool, **options: Any) -> None:
     if run.manifest.status.state == "complete":
+        check_end(run.journal)
         err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
     elif run.journal.busy() and run.journal.paused():
         go_on(run.journal)

@@ -50,7 +50,8 @@ def show_run(run: RunReader) -> None:
     """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario."""
     summary = overview(run)
     out.print_line()
-    reason = summary.reason or f"{plural(summary.steps, 'step')} so far"
+    reason = "its folder is not as its manifest says" if summary.damage else summary.reason
+    reason = reason or f"{plural(summary.steps, 'step')} so far"
     out.print_line(bold(run.name), f"  {summary.state}: {reason}")
     facts(_rows(run, summary))
     warn(*([summary.damage] if summary.damage else []), *summary.caveats)

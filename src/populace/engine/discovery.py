@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from populace.base import trust
-from populace.base.errors import ScenarioError, UnknownNameError, line_in, nearest
+from populace.base.errors import PopulaceError, ScenarioError, UnknownNameError, line_in, nearest
 from populace.base.modules import import_file, import_module, split_reference
 from populace.engine.scenario import Scenario
 
@@ -161,6 +161,8 @@ def _load_file(path: Path) -> ModuleType:
     except Exception as error:
         line = line_in(error, str(path.resolve()))
         where = f", line {line}" if line else ""
+        if isinstance(error, PopulaceError):
+            raise ScenarioError(f"{path}{where}: {error.what}", error.hint) from error
         raise ScenarioError(f"{path}{where}: {type(error).__name__}: {error}.") from error
 
 

@@ -83,6 +83,13 @@ def check_step(scenario: Scenario, result: Any) -> None:
 
 def check_length(scenario: Scenario, result: Any) -> int | None:
     """The number of steps, where it is one."""
+    cls, base = type(scenario), Scenario
+    if result is None and cls.length is base.length and cls.stop is base.stop:
+        raise ScenarioError(
+            f"{cls.__name__} has no end: it defines neither length nor stop.",
+            "Write: def length(self): return 10, or a parameter steps: int = Field(10). "
+            "A length of None goes on until somebody stops the run.",
+        )
     if result is None or (isinstance(result, int) and not isinstance(result, bool)):
         return result
     if callable(result):

@@ -100,7 +100,7 @@ class ReplicateRounds:
             if early_stop is not None:
                 return early_stop
             if stop.width is None:
-                return Ending("complete", f"done: {plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}")
+                return Ending("complete", f"{plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}")
             widest = self._widest()
             if widest <= stop.width:
                 return Ending(

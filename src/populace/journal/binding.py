@@ -8,6 +8,7 @@ import hashlib
 
 from populace.base.documents import DocumentError, read_bytes, read_json
 from populace.base.errors import DamagedRunError, PopulaceError
+from populace.base.formatting import plural
 from populace.journal.journal import Journal
 from populace.journal.manifest import End, Manifest, settings_digest
 
@@ -54,13 +55,14 @@ def _steps_problem(journal: Journal, end: End) -> str:
         last = steps[-1] if steps else "none"
         recorded = journal.manifest.status.steps
         return (
-            f"its last step is missing or was changed: the manifest records {recorded} steps and the digest "
+            f"its last step is missing or was changed: the manifest records {plural(recorded, 'step')} and the digest "
             f"{end.digest[:12]}, and the last step that is there is {last}."
         )
     added = len(digests) - 1 - digests.index(end.digest)
     if added == 1 and journal.manifest.status.state == "running":
         return ""
-    return f"{added} of its steps were added after its end, which is step {steps[-1] - added}."
+    verb = "was" if added == 1 else "were"
+    return f"{plural(added, 'step')} {verb} added after its end, which is step {steps[-1] - added}."
 
 
 def _usage_problem(journal: Journal, end: End) -> str:

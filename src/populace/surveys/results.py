@@ -17,7 +17,7 @@ from populace.surveys.weights import effective_size
 
 MARGINALS_NOTE = (
     "Shares of valid answers with 95 % intervals. The intervals say how far other respondents like these would differ; "
-    "they say nothing about how like people the model answers."
+    "they do not say how similar the answers of the model are to those of people."
 )
 _MANY_VALUES = 12
 """A column of numbers with more values than this is summed up by its mean in place of a row for each value."""
@@ -86,8 +86,8 @@ class SurveyResults:
     def marginals(self, *names: str) -> pl.DataFrame:
         """The share of each answer with its 95 % interval; a mean for numbers.
 
-        Intervals say how far the shares of other respondents like these would differ. They say nothing about how like
-        people the model answers.
+        Intervals say how far the shares of other respondents like these would differ. They do not say how
+        similar the answers of the model are to those of people.
 
         Args:
             names: Items or variables; all by default, but open answers.
@@ -149,14 +149,16 @@ class SurveyResults:
         return weights
 
     def _summary(self, variable: Variable, table: pl.DataFrame) -> pl.DataFrame:
+        """One variable over some rows; all groups list the same values, those that anybody gave."""
+        everybody = self.table[variable.name].drop_nulls()
         rows = table.filter(pl.col(variable.name).is_not_null())
         column, weights = rows[variable.name], self._weights(rows)
         total, size = float(weights.sum()), effective_size(weights)
         values: list[tuple[str, int, float, float, float]] = []
-        if variable.dtype.is_numeric() and (not column.dtype.is_integer() or column.n_unique() > _MANY_VALUES):
+        if variable.dtype.is_numeric() and (not everybody.dtype.is_integer() or everybody.n_unique() > _MANY_VALUES):
             values = [_mean_row(column.cast(pl.Float64).to_numpy(), weights)] if rows.height else []
         else:
-            for value, text in _values(variable, column):
+            for value, text in _values(variable, everybody):
                 mask = (column == value).to_numpy()
                 share = float(weights[mask].sum()) / total if total else float("nan")
                 low, high = wilson(share, size) if size else (float("nan"), float("nan"))

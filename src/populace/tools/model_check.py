@@ -119,9 +119,9 @@ async def _seed(model: Model) -> AbilityCheck:
 
 def _lead(model: Model) -> AbilityCheck:
     if model.capabilities.lead:
-        return AbilityCheck("led replies", "yes", "a reply goes on from words that it is given")
+        return AbilityCheck("begun replies", "yes", "the model continues a reply whose first words Populace wrote")
     meaning = "a reply cannot be made to begin with `Answer:`; more of the probability may fall on no option."
-    return AbilityCheck("led replies", "no", "not known of this server", meaning)
+    return AbilityCheck("begun replies", "no", "not known of this server", meaning)
 
 
 def _limits(model: Model) -> list[AbilityCheck]:

@@ -85,7 +85,8 @@ def attendance_report(run: RunReader, scenario: "type[Party]", came: set[Id]) ->
         other = read_attendance(twin, scenario) if twin is not None else None
         if twin is None or other is None:
             note += (
-                " For the same town with nobody told, run it with --no-told and otherwise alike, and show this again."
+                " To compare, run the same command with --no-told as well, so that nobody is told of the party;"
+                " then `populace show` of this run has a third row."
             )
         else:
             rows.append((f"the same day with nobody told ({twin.name})", len(other.party), 0))
