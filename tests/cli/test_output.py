@@ -40,6 +40,14 @@ def test_a_thread_of_one_post_has_one_post_and_one_person(tmp_path: Path) -> Non
     assert "1 post, 1 person" in populace("show", run.name, "--thread", "1").stdout
 
 
+def test_a_run_that_stopped_is_shown_with_the_command_that_continues_it(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError):
+        small_run(tmp_path, max_calls=1)
+    shown = populace("show", "last", "--workspace", str(tmp_path)).stdout
+    assert "continue it:  populace resume norms-" in shown
+    assert "continue it" not in populace("show", small_run(tmp_path).name, "--workspace", str(tmp_path)).stdout
+
+
 def test_the_digest_of_a_journal_has_one_name(tmp_path: Path) -> None:
     run = small_run(tmp_path)
     for words in (("show", run.name), ("resume", run.name, "--no-chart"), ("replay", run.name)):

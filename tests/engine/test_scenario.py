@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from populace import Field, People, Scenario, metric, simulate
-from populace.base.errors import ParameterError, ScenarioError, ScopeError, TemplateError, UnknownNameError
+from populace.base.errors import ParameterError, PeopleError, ScenarioError, ScopeError, TemplateError, UnknownNameError
 from support.models import Counting
 from support.scenarios import SHIRTS, Shirts
 
@@ -270,3 +270,23 @@ def test_a_scenario_without_an_end_does_not_start() -> None:
 
     with pytest.raises(ScenarioError, match="Endless has no end"):
         simulate(Endless(), model="scripted:first", keep="nothing")
+
+
+def test_a_profile_that_is_a_text_is_answered_with_the_method_to_write() -> None:
+    class Plain(Minimal):
+        profile = "You are {name}."  # type: ignore[assignment]
+
+    with pytest.raises(
+        ScenarioError, match=r"Plain.profile is the text .* Write: def profile\(self\): return 'You are"
+    ):
+        simulate(Plain(), model="scripted:first", keep="nothing")
+
+
+def test_an_unknown_value_of_keep_is_refused_before_anything_is_lost() -> None:
+    with pytest.raises(UnknownNameError, match="no value of keep named 'all'.*run"):
+        simulate(Minimal(), model="scripted:first", keep="all")  # type: ignore[arg-type]
+
+
+def test_a_number_of_people_that_is_a_text_is_refused() -> None:
+    with pytest.raises(PeopleError, match="not a whole number"):
+        People.named("4")  # type: ignore[arg-type]

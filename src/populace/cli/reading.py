@@ -109,6 +109,8 @@ def show_command(run: RunReader, step: int | None, person: str | None, thread: i
     else:
         show_run(run)
         out.print_line("\n  ", dim("run"), f"  {run.folder}   ", dim("digest"), f" {run.digest[:12]}")
+        if overview(run).state in ("died", "stopped", "failed", "paused"):
+            out.print_line("  ", dim("continue it:"), f"  {command_line('resume', run.name)}")
         for note in untrusted_notes(run):
             warn(note)
             out.print_line("  ", dim("show that too:"), f"  {trust_command()}")

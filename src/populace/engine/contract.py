@@ -67,6 +67,11 @@ def _check_class(cls: type[Scenario]) -> None:
         _check_definition(cls, name)
     for name in ("setup", *_PLAIN, *cls.metrics()):
         method = inspect.unwrap(getattr(cls, name))
+        if not callable(method):
+            raise ScenarioError(
+                f"{cls.__name__}.{name} is {_described(method)}, not a method.",
+                f"Write: def {name}(self): return {method!r}",
+            )
         if name != "setup" and (inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)):
             raise ScenarioError(f"{cls.__name__}.{name} is asynchronous.", f"Write: def {name}(self):")
         _check_parameters(cls, name)

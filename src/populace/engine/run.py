@@ -9,9 +9,9 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from populace.base.errors import JournalError, PopulaceError, UsageError
+from populace.base.errors import JournalError, PopulaceError, UnknownNameError, UsageError
 from populace.broker import CallSettings
 from populace.engine.contract import check_scenario
 from populace.engine.discovery import reference, source_code
@@ -247,6 +247,8 @@ def simulate(
             f"Write in the class: steps: int = {settings['steps']!r}, or def length(self).",
         )
     refuse_unknown(settings, simulate)
+    if keep not in get_args(Keep):
+        raise UnknownNameError("value of keep", str(keep), get_args(Keep))
     workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     manifest = Manifest(
         run="",

@@ -75,6 +75,8 @@ class People:
     @classmethod
     def named(cls, count: int, *, seed: int | np.random.Generator = 0) -> Self:
         """`count` people with distinct names and the sex that each name suggests."""
+        if not isinstance(count, int | np.integer):
+            raise PeopleError(f"the number of people is {count!r}, not a whole number.", "Write: People.named(10)")
         if count < 1:
             raise PeopleError(f"a population needs at least one person, not {count}.", "Write: People.named(10)")
         rng = np.random.default_rng(seed)
