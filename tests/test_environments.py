@@ -82,7 +82,7 @@ def test_on_a_full_disk_one_paragraph_says_so_and_what_was_paid_for_is_not_lost(
     codes, text = several(["run", "norms", *SMALL], limits={"RLIMIT_FSIZE": 64 * 1024}, HOME=str(tmp_path))
     assert codes == [4], text
     assert "Traceback" not in text and "P000" not in text
-    hint = re.search(r"Continue with: populace (resume \S+)", text)
+    hint = re.search(r"[Cc]ontinue with: populace (resume \S+)", text)
     assert hint is not None, text
     before = open_run()
     asked = sum(line["calls"] for line in before.record.usage())

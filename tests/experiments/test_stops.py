@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 import yaml
 
+from populace.base.errors import StoppedError
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results
 from populace.experiments.budget import ExperimentBudget
 from populace.experiments.plan import StoppingRule
+from populace.experiments.robustness import check_robustness
 from populace.experiments.spending import Spending, SpendingWriter, abandoned_spending
 from support.commands import populace
 from support.outages import allow
@@ -163,3 +165,14 @@ def test_rows_of_failed_runs_say_what_they_spent(tmp_path: Path) -> None:
     failed = run(**changes).runs.filter(pl.col("status") == "failed")
     assert failed.height == 3
     assert failed["calls"].null_count() == 0
+
+
+def test_nothing_is_concluded_about_robustness_while_the_service_is_down(tmp_path: Path) -> None:
+    allow(None)
+    study = run(tmp_path)
+    allow(2, "outage")
+    with pytest.raises(StoppedError, match="no server answers"):
+        check_robustness(study, variations={"order": {"order": "reversed"}}, workspace=tmp_path, workers=1)
+    allow(None)
+    table = check_robustness(study, variations={"order": {"order": "reversed"}}, workspace=tmp_path, workers=1).table()
+    assert table.height == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from populace.base.errors import ModelFileError, ModelKeyError, UnknownNameError
+from populace.base.errors import ModelFileError, ModelKeyError
 from populace.models import SMOLLM2, EmbeddedModel, Failure, Model, OpenAICompatible, Reply, ReplyOrFailure, Request
 from populace.models.base import Capabilities
 
@@ -118,6 +118,9 @@ def test_a_wrong_key_is_named_by_its_variable(address, monkeypatch):
         ask(served(address), SHIRT)
 
 
-def test_a_model_that_is_not_served_is_refused(address):
-    with pytest.raises(UnknownNameError):
-        ask(served(address, "another-model"), SHIRT)
+def test_a_server_that_answers_to_any_name_is_not_taken_for_the_model_that_was_named(address):
+    model = served(address, "another-model")
+    (outcome,) = ask(model, SHIRT)
+    assert isinstance(outcome, Failure)
+    assert "another model answered" in outcome.detail
+    assert any("does not list another-model" in note for note in model.notes)

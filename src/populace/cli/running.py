@@ -48,7 +48,7 @@ def run_command(scenario: str, chart: bool, recording: str | None, **options: An
     fetch_missing_models(options["model"] if options["decider"] == "model" else "")
     workspace = current_workspace()
     source = Run(workspace.open(recording)) if recording else None
-    with _resumable_run() as display:
+    with resumable_run() as display:
         run = simulate(settings, recording=source, workspace=workspace, observer=display, **options)
     show_finished_run(run, chart)
 
@@ -68,7 +68,7 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
         return
     else:
         fetch_missing_models(recorded_model(run))
-        with _resumable_run() as display:
+        with resumable_run() as display:
             run.resume(observer=display, **options)
     show_finished_run(run, chart)
 
@@ -104,13 +104,13 @@ def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **opt
     decider = options["decider"] or regime.decider
     if decider == "model":
         fetch_missing_models(recorded_model(run, options["model"]))
-    with _resumable_run() as display:
+    with resumable_run() as display:
         forked = run.fork(at, parameters=parameters, observer=display, **options)
     show_finished_run(forked, chart)
 
 
 @contextmanager
-def _resumable_run() -> Iterator[RunDisplay]:
+def resumable_run() -> Iterator[RunDisplay]:
     """Show the progress of a run; where it stops after it began, the error says how to resume it."""
     display = RunDisplay()
     try:
@@ -119,7 +119,8 @@ def _resumable_run() -> Iterator[RunDisplay]:
         if display.run_name:
             advice = f"{error.hint} " if error.hint and not isinstance(error, StoppedError) else ""
             again = command_line("resume", display.run_name)
-            error.hint = f"{advice}Nothing that was paid for is lost. Continue with: {again}"
+            go_on_text = "Then continue with" if advice else "Continue with"
+            error.hint = f"{advice}Nothing that was paid for is lost. {go_on_text}: {again}"
         raise
 
 

@@ -7,10 +7,11 @@ import click
 import polars as pl
 import yaml
 
-from populace.base.errors import QuestionnaireError, StoppedError
+from populace.base.errors import QuestionnaireError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
-from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.cli.progress import fetch_missing_models
+from populace.cli.running import resumable_run
 from populace.cli.scenarios import report_estimate
 from populace.cli.summary import show_run
 from populace.engine.run import simulate
@@ -56,13 +57,8 @@ def survey_command(
         report_estimate(scenario, options["model"])
         return
     fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-    display = RunDisplay()
-    try:
+    with resumable_run() as display:
         run = simulate(scenario, workspace=workspace, observer=display, **options)
-    except StoppedError as error:
-        if display.run_name:
-            error.hint = f"Nothing that was paid for is lost. Continue with: populace resume {display.run_name}"
-        raise
     results = SurveyResults(run)
     crosstabs = {column: [results.crosstab(item.id, column) for item in _closed(results)] for column in by}
     files = [write_results(results, target) for target in targets]

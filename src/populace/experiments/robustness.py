@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError, StoppedError, UsageError
 from populace.base.formatting import plural
 from populace.engine.replay import scenario_class
 from populace.engine.workspace import Workspace, trusted_for
@@ -208,7 +208,7 @@ def _robust_experiment(
             "variation": {**experiment.variation, **data},
             "stop": stop.model_dump(),
         }
-        results = Experiment(**(experiment.data() | changes)).run(check=False, **run_options)
+        results = _complete(Experiment(**(experiment.data() | changes)), run_options)
         for outcome, before in effects.items():
             rows += _conclusion_rows(study, results, outcome, before, name, level)
     if not rows:
@@ -216,6 +216,18 @@ def _robust_experiment(
     replicates = int(study.runs["replicate"].n_unique())
     conclusions, empty = pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame()
     return Robustness(study.name, "experiment", conclusions, empty, effective, tuple(left_out), replicates, level)
+
+
+def _complete(experiment: Experiment, run_options: dict[str, Any]) -> Results:
+    """Run an experiment to its end or its limit of calls; nothing is concluded from one whose service failed."""
+    results = experiment.run(check=False, **run_options)
+    manifest = results.folder.manifest
+    if manifest.state == "stopped" and manifest.stop not in (None, "budget"):
+        raise StoppedError(
+            f"{results.name} stopped before its end: {manifest.reason}.",
+            "Nothing that was paid for is lost. Give the same command again to go on.",
+        )
+    return results
 
 
 def _effects(results: Results, outcome: str, level: float) -> pl.DataFrame | None:
@@ -296,7 +308,7 @@ def _robust_run(
     effective, left_out = _effective_variations(experiment, changing)
     data = experiment.data()
     data["factors"] = {"variation": {AS_WRITTEN: base} | {name: {**base, **each} for name, each in effective.items()}}
-    results = Experiment(**(data | {"stop": stop.model_dump()})).run(check=False, **run_options)
+    results = _complete(Experiment(**(data | {"stop": stop.model_dump()})), run_options)
     ends = run.metrics.tail(1)
     rows: list[dict[str, Any]] = []
     spread: list[dict[str, Any]] = []

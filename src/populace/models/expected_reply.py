@@ -34,7 +34,7 @@ class NumberBounds:
 
     Example:
         >>> NumberBounds(0, 10, whole=True).at(0.5), NumberBounds(low=5).at(0.0)
-        (5, 5.0)
+        (5, 5)
     """
 
     low: float = -math.inf

@@ -125,6 +125,12 @@ class OpenAICompatible(Model):
         if self._spare_tokens:
             tokens = f"up to {self._spare_tokens:,} tokens more than its answer needs"
             self.notes = (*self.notes, f"{self.name} reasons before it answers: a call may write {tokens}.")
+        if self._server.listed and self.name not in self._server.listed:
+            served = ", ".join(sorted(self._server.listed)[:3])
+            self.notes = (
+                *self.notes,
+                f"the server does not list {self.name}, but answers to it: this may be an alias, or simply {served}.",
+            )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -159,7 +159,7 @@ def mean_share(values: Values, level: float = 0.95) -> Estimate:
 
     Example:
         >>> print(mean_share([0.0, 0.0, 0.1, 0.05, 0.0]))
-        0.03 [0.00, 0.18], n = 5
+        0.03 [0.01, 0.14], n = 5
     """
     present, dropped = numbers(values)
     check_count(len(present), 2, "the mean", "an interval")
