@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -194,3 +195,12 @@ def test_a_journal_reads_its_parents_steps_where_they_are(shirts_run: Run) -> No
     assert journal.holder(1).folder == shirts_run.folder
     assert journal.holder(2).folder == forked.folder
     assert sorted(path.name for path in (forked.folder / "steps").iterdir()) == ["00002", "00003", "00004"]
+
+
+def test_a_step_that_is_committed_while_the_folder_is_listed_is_no_damage(
+    shirts_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, isfile = [str(segment(shirts_run, 2) / "COMMIT")], os.path.isfile
+    monkeypatch.setattr(os.path, "isfile", lambda path: isfile(path) if str(path) not in late else bool(late.clear()))
+    assert list(Journal(shirts_run.folder).steps()) == [0, 1]
+    assert late == []

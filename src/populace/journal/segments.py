@@ -104,6 +104,10 @@ def committed_steps(steps: Path) -> list[int]:
     numbers.sort()
     for before, after in itertools.pairwise(numbers):
         if after != before + 1:
+            missing = f"{steps}/{before + 1:05d}"
+            if os.path.isfile(f"{missing}/{COMMIT}") and not os.path.islink(missing):
+                # A run in progress committed it while the folder was listed.
+                return numbers[: numbers.index(after)]
             raise DamagedRunError(
                 f"{steps.parent.name}: step {before + 1} is missing, and step {after} is there.", _RESTORE
             )
