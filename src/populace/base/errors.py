@@ -246,10 +246,10 @@ class StorageError(PopulaceError, code="P400", exit_code=4):
     """The disk is full or not writable."""
 
     @classmethod
-    def not_writable(cls, what: object, error: OSError) -> Self:
+    def not_writable(cls, what: object, error: Exception) -> Self:
         """The error for a folder or file that the system does not let us write to."""
         return cls(
-            f"{what} cannot be written: {error.strerror or error}.",
+            f"{what} cannot be written: {getattr(error, 'strerror', None) or error}.",
             'Choose another folder: --workspace FOLDER on the command line, workspace="FOLDER" in Python.',
         )
 

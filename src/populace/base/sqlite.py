@@ -63,6 +63,8 @@ class SharedDatabase:
                 raise StorageError(
                     f"the disk is full or does not work: {self._name} cannot grow.", "Free some space and resume."
                 ) from error
+            if "unable to open" in message or "readonly" in message:
+                raise StorageError.not_writable(self._name, error) from error
             raise CallStoreError(f"{self._name} cannot be used: {message}.") from error
         except sqlite3.DatabaseError as error:
             raise CallStoreError(f"{self._name} is damaged: {error}.", self._if_damaged) from error
