@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
 
 
 def test_a_folder_in_place_of_the_file_is_reported(tmp_path):
-    with pytest.raises(CallStoreError, match="cannot be used"):
+    with pytest.raises(StorageError, match="cannot be written"):
         CallStore(tmp_path)
 
 
