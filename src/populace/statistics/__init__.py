@@ -6,9 +6,10 @@ from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
-from populace.statistics.intervals import Estimate, bootstrap, mean, mean_share, proportion
+from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
+from populace.statistics.resampling import bootstrap
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
 
 __all__ = [

@@ -11,7 +11,8 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.statistics.factorial import FactorGrid, FactorialFit
-from populace.statistics.intervals import Estimate, estimates_table, percentile, t_quantile
+from populace.statistics.intervals import Estimate, estimates_table, t_quantile
+from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_choice, check_level, complete_rows, constant, numeric
 
 CHANCE = "chance"

@@ -9,7 +9,8 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.statistics.intervals import Estimate, draw_within_groups, estimates_table, percentile, proportion
+from populace.statistics.intervals import Estimate, estimates_table, proportion
+from populace.statistics.resampling import draw_within_groups, percentile
 from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, numeric
 
 

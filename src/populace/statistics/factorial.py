@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.statistics.intervals import draw_within_groups
+from populace.statistics.resampling import draw_within_groups
 from populace.statistics.values import Numbers
 
 Places = npt.NDArray[np.int64]

@@ -9,7 +9,8 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import path_key, stream
-from populace.statistics.intervals import Estimate, estimates_table, percentile
+from populace.statistics.intervals import Estimate, estimates_table
+from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, library, numeric
 
 BLOCK = "block"
