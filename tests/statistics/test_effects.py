@@ -95,7 +95,7 @@ def test_where_nothing_varies_no_precision_is_claimed(method: str, paired: bool)
     assert math.isinf(same.estimate.width) and math.isinf(apart.estimate.width)
     assert apart.p == pytest.approx(2 / 32 if paired else 2 / 252) and "nothing varies" in apart.warning
     shares = difference([0.3] * 5, [0.1] * 5, paired=paired, method=method)
-    assert shares.estimate.low < 0 < shares.estimate.high
+    assert shares.estimate.low < 0 < shares.estimate.high and shares.estimate.width > 0.5
 
 
 def test_two_seeds_that_agree_decide_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
+from populace.statistics.contrasts import contrast, marginal_weights
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
@@ -27,11 +28,13 @@ __all__ = [
     "adjust",
     "agreement",
     "bootstrap",
+    "contrast",
     "decompose",
     "difference",
     "equivalence",
     "fit_mixed_model",
     "fluctuation",
+    "marginal_weights",
     "mean",
     "mean_share",
     "one_way",

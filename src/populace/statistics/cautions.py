@@ -15,6 +15,8 @@ SKEWED = 0.145
 ENOUGH_FOR_RARE = 60
 """Values from which on an end that comes about in 5 % of runs is seen with near certainty."""
 NEAR_BOUND = 0.1
+UNSEEN = "may not have been seen"
+"""Words of the caution that an end may be missing."""
 
 
 def few(n: int) -> str:
@@ -53,7 +55,7 @@ def one_sided(*samples: Numbers) -> str:
             bound = 0 if values[0] <= NEAR_BOUND else 1
             return (
                 f"all {n} values of an arm lie near {bound}: an end far from it, with a probability below "
-                f"{100 * unseen(n):.0f} %, may not have been seen, and the interval leaves it out"
+                f"{100 * unseen(n):.0f} %, {UNSEEN}, and the interval leaves it out"
             )
     return ""
 

@@ -156,7 +156,7 @@ def difference(
     if is_share and cautions.binary(first, second):
         (low, high), p, how, warning = _proportions(first, second, paired, level)
     elif error == 0:
-        low, high = _bounded(first, second, level) if is_share else (math.nan, math.nan)
+        low, high = _bounded(first, second, paired, level) if is_share else (math.nan, math.nan)
         p, how = _exchange_p(gap, first, second, paired), "no variation"
         warning = "nothing varies, which says nothing about how far other runs would differ"
     else:
@@ -253,8 +253,15 @@ def _proportions(a: Numbers, b: Numbers, paired: bool, level: float) -> tuple[tu
     return interval, p, "paired proportions (mid-P, MOVER)", ""
 
 
-def _bounded(a: Numbers, b: Numbers, level: float) -> tuple[float, float]:
-    """The widest interval that shares with these means can have, as if each run were one trial."""
+def _bounded(a: Numbers, b: Numbers, paired: bool, level: float) -> tuple[float, float]:
+    """The interval of shares that do not vary.
+
+    Pairs that all have one gap may have missed another one, up to −1 or 1, that is too rare to be seen in so many.
+    Runs of arms count as trials, which gives the widest interval that shares with these means can have.
+    """
+    if paired:
+        gap, missed = float((a - b).mean()), cautions.unseen(len(a), 0.5 + level / 2)
+        return gap - missed * (1 + gap), gap + missed * (1 - gap)
     shares = float(a.mean()), float(b.mean())
     return proportions_gap(mid_p(shares[0], len(a), level), shares, mid_p(shares[1], len(b), level))
 

@@ -25,7 +25,7 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
         note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
         return
     pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
-    title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {pairing}"
+    title = f"Effects on {outcome}: each arm minus {reference}, 95 % intervals, {pairing}"
     first = effects.table.head(_MAX_ARMS)
     chart = Chart(title, forest(first, "effect", unit=outcome, zero=True), effects.table.drop("seeds"), "effects")
     _set_height(chart, first.height)
@@ -38,13 +38,16 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
             "arm": row["arm"],
             "mean": f"{row['mean']:.4g}",
             "effect": f"{row['effect']:+.4g}",
-            "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
+            "interval": "–" if row["low"] is None else f"[{row['low']:.4g}, {row['high']:.4g}]",
             "p adjusted": p_text(row["p_adjusted"]),
             "n": row["n"],
         }
         for row in effects.table.iter_rows(named=True)
     ]
     plain_table(rows, list(rows[0]), "effects-table")
+    for text in effects.table["warning"].unique(maintain_order=True):
+        if text:
+            note(f"Note: {text}.")
 
 
 def show_distribution(results: Results, outcome: str) -> None:
@@ -65,7 +68,7 @@ def show_distribution(results: Results, outcome: str) -> None:
         means = dots.group_by("arm", maintain_order=True).agg(mean=pl.col("value").mean())
         means = means.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
     first = means.head(_MAX_ARMS)
-    title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % t interval"
+    title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % interval"
     arm_dots = dots.filter(pl.col("arm").is_in(first["arm"].implode()))
     chart = Chart(title, forest(first, "mean", unit=outcome, dots=arm_dots), dots, "distribution")
     _set_height(chart, first.height)
@@ -85,7 +88,7 @@ def _show_shares(table: pl.DataFrame, outcome: str) -> None:
         for row in table.iter_rows(named=True)
     ]
     plain_table(rows, ["arm", outcome, "share", "n"], "ends-table")
-    note("In brackets: Wilson's 95 % interval.")
+    note("In brackets: the 95 % interval (mid-P).")
 
 
 def show_precision(results: Results, outcome: str, reference: str) -> None:
