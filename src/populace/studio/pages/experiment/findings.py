@@ -15,7 +15,13 @@ from populace.studio.widgets.charts import Chart, bar_chart, line_chart
 from populace.studio.widgets.elements import grid, note, plain_table
 
 _MAX_ARMS = 40
-_COLOURS = {"pass": "var(--good)", "fail": "var(--bad)", "inform": "var(--ink)", "not measured": "var(--ink-soft)"}
+_COLOURS = {
+    "pass": "var(--good)",
+    "fail": "var(--bad)",
+    "undecided": "var(--ink)",
+    "inform": "var(--ink)",
+    "not measured": "var(--ink-soft)",
+}
 
 
 def show_effects(results: Results, outcome: str, reference: str) -> None:
