@@ -11,7 +11,7 @@ import inspect
 import re
 import sys
 import typing
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -35,7 +35,9 @@ from populace.journal import OnFailure
 from populace.minds import Mind
 from populace.models import Embedder
 from populace.people import Id, People, Person
+from populace.people.columns import to_column
 from populace.prompting import Inquiry, Invalid, Rule, Situation
+from populace.prompting.memories import with_memories
 from populace.questions import Answers, Question
 from populace.runs.reader import RunReader
 
@@ -187,6 +189,11 @@ class Scenario:
         return self.start + self.tick * self.stage.step
 
     @property
+    def seconds(self) -> int:
+        """Simulated time in seconds since the beginning, the time of memories."""
+        return int((self.now - self.start).total_seconds())
+
+    @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Tables of the world; whatever is put here is recorded with the step that put it."""
         return self.stage.tables
@@ -203,6 +210,7 @@ class Scenario:
         temperature: float | None = None,
         purpose: str = "decision",
         profile: str | None = None,
+        about: str | Sequence[str] | pl.Series | None = "",
         **fields: Any,
     ) -> Answers:
         """Put a question to people.
@@ -220,8 +228,10 @@ class Scenario:
             temperature: Where it differs from the run's.
             purpose: What the calls are counted under.
             profile: Who they are, where the scenario's own profile does not say it, as in `setup`.
-            **fields: Values for fields: one for all, or one for each person. A `Recollection` shows each person their
-                memories, and these are recorded with the answers.
+            about: What comes to their minds, for people with a memory: what they think of, one text for all or one for
+                each. By default it is what they are told and asked; with None they recall nothing.
+            **fields: Values for fields: one for all, or one for each person. A `Recollection` shows each person
+                memories in the place of those that would come to mind. Memories are recorded with the answers.
 
         Returns:
             The answers, aligned with the people asked.
@@ -232,11 +242,12 @@ class Scenario:
         check_question(question, given)
         mind = self.mind if profile is None else Mind(profile)
         fields |= self.parameter_fields(mind, people, question, given, fields)
+        situation = Situation.from_fields(question, given, fields, people.ids)
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=people,
             mind=mind,
-            situation=Situation.from_fields(question, given, fields, people.ids),
+            situation=with_memories(situation, mind, people, about=about, now=self.seconds, purpose=purpose),
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -274,6 +285,44 @@ class Scenario:
             raise ScenarioError(f"each was given {name}, which is not asynchronous.", f"Write: async def {name}(…):")
         results: list[ResultT] = await PendingEach(bodies)
         return results
+
+    @_remember_until_awaited
+    async def remember(
+        self,
+        people: People | Person | Iterable[Person],
+        text: str | Sequence[str] | pl.Series,
+        *,
+        kind: str = "observation",
+        importance: float | None = None,
+    ) -> None:
+        """Let people remember something; in a scenario without a memory nothing happens.
+
+        Args:
+            people: Who remembers it.
+            text: What, in words to the person: one text for all, or one for each.
+            kind: What kind of memory it is, such as `deed`, `speech`, `hearing` or `observation`.
+            importance: From 1 to 10; rated in the memory's own way if left out.
+        """
+        memory = self.mind.memory
+        ids = people_asked(people, self.stage.people).ids
+        texts = to_column("text", text, ids, "the text to remember", ScenarioError)
+        lines: list[str] = texts.to_list() if isinstance(texts, pl.Series) else [texts] * ids.len()
+        if memory is None or not lines:
+            return
+        if importance is None:
+            await memory.remember(self, ids.to_list(), lines, kind=kind, now=self.seconds)
+        else:
+            memory.store(ids.to_list(), lines, kind=kind, now=self.seconds, importance=importance)
+
+    def reflecting(self) -> Sequence[Id]:
+        """The ids of the people who may reflect at the end of a step; everybody by default."""
+        return self.people.ids.to_list()
+
+    async def finish_minds(self) -> None:
+        """Let people reflect and forget at the end of a step, and record what they stored and recalled."""
+        mind = self._mind
+        if mind is not None and mind.memory is not None:
+            self.tables.update(await mind.finish_step(self, self.reflecting(), self.seconds))
 
     def parameter_fields(
         self, mind: Mind, people: People, question: Question, given: str, fields: Mapping[str, Any]
