@@ -5,14 +5,12 @@ through `ask`; everything random through `self.rng`; time is `self.now`. That is
 for a run to repeat.
 """
 
-import functools
 import hashlib
 import inspect
 import re
 import sys
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -29,7 +27,8 @@ from populace.base.templates import Template
 from populace.engine.ask_arguments import check_question, people_asked
 from populace.engine.metrics import MARK, metric
 from populace.engine.parameters import fields_from_parameters, parameter_model, read_parameters
-from populace.engine.scopes import AwaitableCall, PendingEach, PendingQuestion, Scope
+from populace.engine.report_table import ReportTable
+from populace.engine.scopes import PendingEach, PendingQuestion, Scope, must_be_awaited
 from populace.engine.stage import Event, Stage
 from populace.journal import OnFailure
 from populace.minds import Mind
@@ -45,35 +44,6 @@ __all__ = ["Field", "ReportTable", "Scenario", "metric"]
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
-
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Coroutine[Any, Any, Any]])
-
-
-def _remember_until_awaited(function: FunctionT) -> FunctionT:
-    """Let calls of a coroutine method be known to the stage until they are awaited, so that none is forgotten."""
-
-    @functools.wraps(function)
-    def call(self: "Scenario", *args: Any, **options: Any) -> AwaitableCall[Any]:
-        frame = sys._getframe(1)
-        place = frame.f_code.co_filename, frame.f_lineno
-        return AwaitableCall(function(self, *args, **options), function.__name__, self.stage.pending, place)
-
-    return typing.cast(FunctionT, call)
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table that a scenario shows at the end of a run, with a sentence about how to read it.
-
-    Example:
-        >>> ReportTable("Days in blue", pl.DataFrame({"person": [0], "days": [3]}), "Out of seven days.").title
-        'Days in blue'
-    """
-
-    title: str
-    table: pl.DataFrame
-    note: str = ""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
@@ -198,7 +168,7 @@ class Scenario:
         """Tables of the world; whatever is put here is recorded with the step that put it."""
         return self.stage.tables
 
-    @_remember_until_awaited
+    @must_be_awaited
     async def ask(
         self,
         people: People | Person | Iterable[Person],
@@ -243,11 +213,13 @@ class Scenario:
         mind = self.mind if profile is None else Mind(profile)
         fields |= self.parameter_fields(mind, people, question, given, fields)
         situation = Situation.from_fields(question, given, fields, people.ids)
+        if mind.memory is not None:
+            situation = with_memories(situation, mind, people, about=about, now=self.seconds, purpose=purpose)
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=people,
             mind=mind,
-            situation=with_memories(situation, mind, people, about=about, now=self.seconds, purpose=purpose),
+            situation=situation,
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -260,7 +232,7 @@ class Scenario:
         answers: Answers = await PendingQuestion(inquiry)
         return answers
 
-    @_remember_until_awaited
+    @must_be_awaited
     async def each(
         self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, ResultT]]
     ) -> list[ResultT]:
@@ -286,7 +258,7 @@ class Scenario:
         results: list[ResultT] = await PendingEach(bodies)
         return results
 
-    @_remember_until_awaited
+    @must_be_awaited
     async def remember(
         self,
         people: People | Person | Iterable[Person],

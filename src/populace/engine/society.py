@@ -98,8 +98,9 @@ class Society:
             check_question(question, given)
             parameters = simulation.scenario.parameter_fields(mind, some, question, given, fields)
             situation = Situation.from_fields(question, given, {**fields, **parameters}, some.ids)
-            now = simulation.scenario.seconds
-            situation = with_memories(situation, mind, some, about=about, now=now, purpose="interview", kinds=kinds)
+            if mind.memory is not None:
+                now = simulation.scenario.seconds
+                situation = with_memories(situation, mind, some, about=about, now=now, purpose="interview", kinds=kinds)
             inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
             return (await session.decide(inquiry)).answers
 

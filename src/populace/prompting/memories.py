@@ -25,7 +25,7 @@ def with_memories(
 ) -> Situation:
     """The situation with the memories that come to each person's mind.
 
-    It stays as it is for people without a memory, and where a field already shows memories.
+    It stays as it is where a field already shows memories.
 
     Args:
         situation: What people are told and asked.
@@ -37,7 +37,7 @@ def with_memories(
         purpose: The purpose of the question.
         kinds: The kinds of memories that may come to mind; all if left out.
     """
-    if mind.memory is None or about is None or situation.memories is not None:
+    if about is None or situation.memories is not None:
         return situation
     if isinstance(about, str) and not about:
         prompts = compose(mind.profile, people, situation)
