@@ -61,7 +61,7 @@ class Memory(MemoryPart):
         self.how = retrieval_preset(how) if isinstance(how, str) else how
         self.rater = rater
         self.forgetting = forgetting
-        self.stream = MemoryStream(embedder=embedder.name, dimension=embedder.dimension)
+        self.stream = MemoryStream(embedder=embedder.name, dimension=self.embedder.known_dimension)
         self._unreflected: npt.NDArray[np.float64] = np.zeros(0)
         self.unrated = 0
         self._owners: dict[Id, int] = {}
@@ -168,7 +168,7 @@ class Memory(MemoryPart):
             kinds: The kinds of memories to search; all if left out.
         """
         owners = np.array([self.owner(who) for who in ids], np.int64)
-        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, self.embedder.dimension))
+        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, 0))
         retrieved = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
         presented = self.stream.present(retrieved, self.how)
         at = presented["query"].to_numpy()
