@@ -26,6 +26,17 @@ SECONDS, BLOCKED_SECONDS = 5, 20
 """How long a command may compute, and how long it may wait; a busy machine makes it wait."""
 CANARY = "import pathlib\npathlib.Path({!r}).write_text('ran')\ndef f(*a): pathlib.Path({!r}).write_text('called')\n"
 
+QUESTIONNAIRE = """title: Coffee
+introduction: You take part in a survey about coffee.
+items:
+  - {id: drinks, type: single, text: Do you drink coffee?, options: ["yes", "no"], skip: {"no": why}}
+  - id: cups
+    type: number
+    text: How many cups a day?
+    low: 0
+    high: 20
+  - {id: why, type: text, text: Why?, words: 10}
+"""
 RUN_COMMANDS = [
     ("list",),
     ("show", "RUN"),
@@ -40,6 +51,7 @@ RUN_COMMANDS = [
     ("replay", "RUN", "--verify"),
     ("feedback", "RUN"),
 ]
+NORMS_COMMANDS = [*RUN_COMMANDS, ("ask-again", "RUN", "--step", "1", "--person", "0", "--temperature", "0.5")]
 FORUM_COMMANDS = [
     ("show", "RUN", "--thread", "1"),
     ("digest", "RUN", "--embedder", "hashing:16"),
@@ -53,6 +65,12 @@ FILE_COMMANDS = {
     "real.jsonl": [("discern", "FORUM", "--real", "FILE", "--report")],
     "comments.jsonl": [("discern", "FORUM", "--real", "SUBMISSIONS", "--comments", "FILE", "--report")],
     "submissions.jsonl": [("discern", "FORUM", "--real", "FILE", "--comments", "COMMENTS", "--report")],
+    "questionnaire.yaml": [("survey", "PEOPLE", "FILE", "--estimate", "--model", "scripted:cast")],
+    "people.csv": [("survey", "FILE", "QUESTIONNAIRE", "--estimate", "--model", "scripted:cast")],
+    "margins.yaml": [
+        ("survey", "PEOPLE", "QUESTIONNAIRE", "--margins", "FILE", "--estimate", "--model", "scripted:cast")
+    ],
+    "moves.json": [("run", "norms", "--intervention", "FILE", "--model", "scripted:none")],
     "real.csv": [("discern", "FORUM", "--real", "FILE", "--report")],
 }
 
@@ -111,6 +129,14 @@ class Received:
         (files / "real.csv").write_text(
             "community,thread,post,parent,author,text,title\nr/Hives,1,1,,a,Where?,Bees\nr/Hives,1,2,1,b,There.,\n"
         )
+        (files / "questionnaire.yaml").write_text(QUESTIONNAIRE)
+        (files / "people.csv").write_text("id,sex,age\n1,female,30\n2,male,41\n3,female,55\n")
+        (files / "margins.yaml").write_text("sex: {female: 0.51, male: 0.49}\n")
+        moves = [
+            {"kind": "announce", "at": 1, "text": "Wear green."},
+            {"kind": "swap", "at": 2, "model": "scripted:first"},
+        ]
+        (files / "moves.json").write_text(json.dumps(moves))
         self.files = files
         self.before = self.state()
 
@@ -127,9 +153,9 @@ class Received:
             for name, commands in FILE_COMMANDS.items()
         ]
         return [
-            (folders[self.run], RUN_COMMANDS, {"RUN": self.run, "OTHER": self.fork}),
-            (folders[self.run], RUN_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
-            (folders[self.fork], RUN_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
+            (folders[self.run], NORMS_COMMANDS, {"RUN": self.run, "OTHER": self.fork}),
+            (folders[self.run], NORMS_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
+            (folders[self.fork], NORMS_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
             (folders[self.forum], [*RUN_COMMANDS, *FORUM_COMMANDS], {"RUN": self.forum, "OTHER": self.run}),
             (experiment, EXPERIMENT_COMMANDS, {"EXPERIMENT": self.experiment}),
             *loose,
@@ -155,6 +181,7 @@ class Received:
     def words(self, command: tuple[str, ...], names: dict[str, str], out: Path) -> list[str]:
         known = {
             "OUT": str(out), "FORUM": self.forum, "REAL": str(self.files / "real.jsonl"),
+            "PEOPLE": str(self.files / "people.csv"), "QUESTIONNAIRE": str(self.files / "questionnaire.yaml"),
             "SUBMISSIONS": str(self.files / "submissions.jsonl"), "COMMENTS": str(self.files / "comments.jsonl"), **names,
         }  # fmt: skip
         return [*(known.get(word, word) for word in command), "--workspace", str(self.place)]
