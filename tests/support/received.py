@@ -29,13 +29,13 @@ CANARY = "import pathlib\npathlib.Path({!r}).write_text('ran')\ndef f(*a): pathl
 QUESTIONNAIRE = """title: Coffee
 introduction: You take part in a survey about coffee.
 items:
-  - {id: drinks, type: single, text: Do you drink coffee?, options: ["yes", "no"], skip: {"no": why}}
+  - {id: drinks, type: single, text: "Do you drink coffee?", options: ["yes", "no"], skip: {"no": why}}
   - id: cups
     type: number
     text: How many cups a day?
     low: 0
     high: 20
-  - {id: why, type: text, text: Why?, words: 10}
+  - {id: why, type: text, text: "Why?", words: 10}
 """
 RUN_COMMANDS = [
     ("list",),
