@@ -26,12 +26,16 @@ from fastapi import FastAPI
 from nicegui import Client, app
 
 from populace import simulate
+from populace.community.study import Study
+from populace.experiments import Experiment
+from populace.experiments.folder import experiment_names
 from populace.scenarios.forum import Forum
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from populace.studio.app import install
 from populace.studio.jobs import CommandError
 from populace.studio.shell.guard import Guard
+from support.studies import studied
 from support.studio import visit
 
 REQUESTS, TO_PAGES = 20_000, 4_000
@@ -79,6 +83,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     town = Party(residents=8, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
     simulate(town, model="scripted:uniform", seed=3, workspace=folder)
     simulate(Forum(expand=False), model="scripted:uniform", seed=1, workspace=folder)
+    results = Experiment(
+        name="shirts", question="?", scenario="norms", factors={"personas": ["none", "graded"]}, replicates=2,
+        parameters={"workers": 2, "days": 1}, model="scripted:uniform", outcomes=["share_blue"],
+    ).run(workers=1, workspace=folder)  # fmt: skip
+    place, material = studied(folder)
+    Study.make(place, "balcony", material)
+    (results.folder.path / f"{results.name}.html").write_text("<p>Report</p>")
     (folder.parent / "secret.txt").write_text("nobody-reads-this")
     return folder
 
@@ -86,9 +97,10 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Requests:
     """Hostile requests to the routes of an application."""
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: dict[str, list[str]]) -> None:
         self.random = random.Random(12)
         self.names = names
+        self._words = [name for kind in names.values() for name in kind]
 
     def draw(self, template: str, own: Sequence[str]) -> dict[str, Any]:
         """One request to a route as the scope of ASGI, with its body under `body`.
@@ -113,17 +125,28 @@ class Requests:
         for part in template.split("/"):
             if part.startswith("{"):
                 known = self.random.random() < (0.6 if part == "{name}" else 0.3)
-                part = self.random.choice(self.names) if known else self._encoded()
+                part = self.random.choice(self._known(part, template)) if known else self._encoded()
             parts.append(part)
         return "/".join(parts) if self.random.random() < 0.97 else "/".join(parts) + "/" + self._encoded()
 
+    def _known(self, part: str, template: str) -> Sequence[str]:
+        """What there is in the workspace that a part of an address may name."""
+        if part != "{name}":
+            return ("0", "1", "2")
+        return next((names for kind, names in self.names.items() if f"/{kind}" in template), self.names["run"])
+
     def _pair(self, own: Sequence[str]) -> str:
         names = own if own and self.random.random() < 0.7 else NAMES
-        value = self.random.choice(self.random.choice((NUMBERS, NUMBERS, TEXTS, TEXTS, self.names)))
-        return f"{self.random.choice(names)}={self.random.choice(ENCODINGS)(value)}"
+        value = self.random.choice(self.random.choice((NUMBERS, NUMBERS, TEXTS, TEXTS, self._words)))
+        return f"{self.random.choice(names)}={_encode(self.random.randrange(len(ENCODINGS)), value)}"
 
     def _encoded(self) -> str:
-        return self.random.choice(ENCODINGS)(self.random.choice((*TEXTS, *NUMBERS)))
+        return _encode(self.random.randrange(len(ENCODINGS)), self.random.choice((*TEXTS, *NUMBERS)))
+
+
+@functools.cache
+def _encode(encoding: int, text: str) -> str:
+    return ENCODINGS[encoding](text)
 
 
 async def send(server: Any, scope: dict[str, Any]) -> tuple[int, bytes]:
@@ -190,7 +213,9 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
             whole = FastAPI()
             install(visitor.studio, whole)
             whole.mount("/", app)
-            server, requests = Guard(whole), Requests(visitor.studio.library.names())
+            server = Guard(whole)
+            experiments, runs = experiment_names(visitor.studio.workspace), visitor.studio.library.names()
+            requests = Requests({"experiment": experiments, "discern": ["balcony"], "run": runs})
             own = {str(getattr(route, "path", "")): _query_names(route) for route in (*whole.routes, *app.routes)}
             api = sorted(path for path in own if path.startswith("/api/"))
             pages = sorted(path for path in own if path == "/" or path.startswith(PAGES))
@@ -223,4 +248,4 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
 
 PAGES = ("/new", "/run/", "/compare", "/experiment/", "/town/", "/forum/", "/discern", "/feedback")
 HEAVY = ("/", "/new", "/api/runs")
-UNREACHABLE = {"/api/{name}", "/{name}", "/api/openapi.json"}
+UNREACHABLE = {"/api/{name}", "/{name}", "/api/openapi.json", "/api/discern/{name}/results"}
