@@ -1,7 +1,7 @@
 """20,000 hostile requests to Studio: none fails inside, none writes, none hangs.
 
 The requests are given to the application in this process, as an ASGI server would give them, with no network between.
-Four of five go to addresses below `/api`, the rest to pages and to addresses that do not exist, which take some six
+Seven of eight go to addresses below `/api`, the rest to pages and to addresses that do not exist, which take some six
 times as long to answer. Every route and every page gets its share in turn. Names and numbers in addresses, the parts of
 the query, the method, the headers and the body are drawn from lists of what has broken web applications; the draws are
 seeded.
@@ -38,9 +38,9 @@ from populace.studio.shell.guard import Guard
 from support.studies import studied
 from support.studio import visit
 
-REQUESTS, TO_PAGES = 20_000, 4_000
-SHARE_OF_HEAVY = 0.3
-"""How often the pages that list every run or scenario are asked for, compared with others: they take ten times as long."""
+REQUESTS, TO_PAGES = 20_000, 2_500
+SHARE_OF_HEAVY = 0.2
+"""How often routes that read a whole experiment, or all runs or scenarios, are asked for, compared with others."""
 SLOW_S = 20.0
 NUMBERS = [
     "0", "1", "2", "-1", "9" * 20, "9" * 400, "9" * 5000, "1e3", "1.5", "NaN", "inf", "-inf", "0x10", "1_0", "٣", "²", "",
@@ -247,5 +247,5 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
 
 
 PAGES = ("/new", "/run/", "/compare", "/experiment/", "/town/", "/forum/", "/discern", "/feedback")
-HEAVY = ("/", "/new", "/api/runs")
+HEAVY = ("/", "/new", "/api/runs", "/experiment/{name}", "/api/experiments/{name}")
 UNREACHABLE = {"/api/{name}", "/{name}", "/api/openapi.json", "/api/discern/{name}/results"}
