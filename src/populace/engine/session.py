@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.base import trust
 from populace.broker import FREE, Broker, CallSettings, CallStore, MemoryCallStore, Usage
-from populace.deciders import InquiryResult, decide, rejected_prompts
+from populace.deciders import Desk, InquiryResult, decide, rejected_prompts
 from populace.engine.workspace import trusted_for
 from populace.journal import Record
 from populace.models import Embedder, Model, check_model, model_code, open_embedder, open_model
@@ -30,6 +30,7 @@ class Session:
         model: A model given as an object, used wherever its string is named.
         stand_in: A model that answers in the place of every other, as in a rehearsal.
         run: A recorded run, whose models are opened only if their code or server is trusted.
+        desk: Where somebody answers in the place of people; nobody does if left out.
 
     Example:
         >>> from populace.models import Scripted
@@ -45,8 +46,10 @@ class Session:
         model: str | Model | None = None,
         stand_in: Model | None = None,
         run: Record | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self._run = run
+        self.desk = desk
         if isinstance(model, str):
             check_model(model)
             trust.allow(model_code(model))
