@@ -13,7 +13,7 @@ def played_names(settings: RunSettings) -> tuple[str, ...]:
         >>> played_names(RunSettings(play="Ann, Bo"))
         ('Ann', 'Bo')
     """
-    return tuple(name.strip() for name in settings.play.split(",") if name.strip())
+    return tuple(name.strip() for name in (settings.play or "").split(",") if name.strip())
 
 
 def check_play(settings: RunSettings, people: People, interventions: Iterable[Intervention]) -> None:

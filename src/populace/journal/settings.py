@@ -36,8 +36,8 @@ class RunSettings(pydantic.BaseModel):
     decider: Decider = pydantic.Field(
         default="model", description="What decides for people, unless their column `decider` says otherwise."
     )
-    play: str = pydantic.Field(
-        default="",
+    play: str | None = pydantic.Field(
+        default=None,
         exclude_if=lambda play: not play,
         description="The name or id of the person whose decisions you make; several with commas.",
     )
