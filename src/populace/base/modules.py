@@ -70,8 +70,8 @@ def split_reference(text: str) -> tuple[str, str]:
     Example:
         >>> split_reference("town.py"), split_reference("towns.north:Town")
         (('town.py', ''), ('towns.north', 'Town'))
-        >>> split_reference("C:/work/town.py"), split_reference("C:/work/town.py:Town")
-        (('C:/work/town.py', ''), ('C:/work/town.py', 'Town'))
+        >>> split_reference("C:/models/town.py"), split_reference("C:/models/town.py:Town")
+        (('C:/models/town.py', ''), ('C:/models/town.py', 'Town'))
     """
     if "\0" in text:
         return "", ""

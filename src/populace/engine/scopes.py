@@ -9,6 +9,7 @@ between two questions never runs in an order that depends on how fast a model wa
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
@@ -258,3 +259,9 @@ def _close(task: _Task) -> None:
         _close(child)
     task.closed = True
     task.body.close()
+
+
+async def call_and_wait(function: Callable[[], Any]) -> Any:
+    """What a function returns, whether it is a coroutine or not."""
+    result = function()
+    return await result if inspect.isawaitable(result) else result

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import inspect
 import time
 from collections import Counter
 from collections.abc import Coroutine, Mapping
@@ -41,7 +40,7 @@ from populace.engine.scenario_code import (
     code_outside_step,
     error_in_scenario,
 )
-from populace.engine.scopes import Driver, Scope
+from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
 from populace.engine.stage import Stage
 from populace.journal import Intervention, Record, Regime, Stop, StopKind
@@ -51,7 +50,6 @@ from populace.questions import Answers
 
 _PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
-
 
 _MANY_REJECTED = 20
 """If a model rejects so many prompts at once and accepts none, the cause is not one long prompt."""
@@ -384,9 +382,8 @@ class Simulation:
 
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
-        now, before = self.broker.usage, self._last_usage
-        usage = Usage(**{name: getattr(now, name) - getattr(before, name) for name in Usage.__dataclass_fields__})
-        self._last_usage = Usage.from_json(now.to_json())
+        usage = self.broker.usage - self._last_usage
+        self._last_usage = Usage.from_json(self.broker.usage.to_json())
         seconds = time.monotonic() - self._current.start
         return {**usage.to_json(), "seconds": round(seconds, 4)}
 
@@ -399,9 +396,3 @@ class Simulation:
     def _set_status(self, **changes: Any) -> None:
         if not (self.record is self.source and self.replaying):
             self.record.set_status(**changes)
-
-
-async def call_and_wait(function: Any) -> Any:
-    """What a function returns, whether it is a coroutine or not."""
-    result = function()
-    return await result if inspect.isawaitable(result) else result
