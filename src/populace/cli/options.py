@@ -12,6 +12,7 @@ from populace.base.errors import ParameterError, PopulaceError, ReplayMismatchEr
 from populace.base.foreign import for_terminal
 from populace.broker import CallSettings
 from populace.cli import ARGUMENTS, COMMANDS
+from populace.cli.flags import context_flag
 from populace.cli.output import AS_JSON
 from populace.cli.trust import trust_option, trusting
 from populace.engine.discovery import find_scenario, known_scenarios
@@ -53,7 +54,7 @@ def command(
     shared = [
         *([trust_option()] if code else []),
         *([_workspace_option()] if workspace else []),
-        *([_json_option()] if json else []),
+        *([context_flag("--json", AS_JSON, "Report one JSON document on standard output.")] if json else []),
     ]
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -74,16 +75,6 @@ def _workspace_option() -> click.Option:
         expose_value=False,
         callback=lambda context, _option, folder: context.meta.update({_WORKSPACE: Workspace(folder)}),
         help="The folder with runs/ and the call store.  [default: POPULACE_WORKSPACE or the current folder]",
-    )
-
-
-def _json_option() -> click.Option:
-    return click.Option(
-        ["--json"],
-        is_flag=True,
-        expose_value=False,
-        callback=lambda context, _option, value: context.meta.update({AS_JSON: value}),
-        help="Report one JSON document on standard output.",
     )
 
 
