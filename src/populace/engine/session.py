@@ -7,9 +7,12 @@ models through a session, so each of them pays once, keeps replies and respects 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.base import trust
+from populace.base.errors import ScenarioError
+from populace.base.modules import file_in_loading
 from populace.broker import FREE, Broker, CallSettings, CallStore, MemoryCallStore, Usage
 from populace.deciders import InquiryResult, decide, rejected_prompts
 from populace.engine.workspace import trusted_for
@@ -46,6 +49,11 @@ class Session:
         stand_in: Model | None = None,
         run: Record | None = None,
     ) -> None:
+        if file := file_in_loading():
+            raise ScenarioError(
+                f"{Path(file).name} asks a model while Populace loads it for what it defines.",
+                'Put the lines that start something below: if __name__ == "__main__":',
+            )
         self._run = run
         if isinstance(model, str):
             check_model(model)
