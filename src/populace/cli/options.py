@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import click
 import pydantic
 
+from populace.base import trust
 from populace.base.errors import ParameterError, PopulaceError, ReplayMismatchError, RunNotFoundError, UsageError
 from populace.base.foreign import for_terminal
 from populace.broker import CallSettings
@@ -19,13 +20,14 @@ from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace, command_text, trusted_for
 from populace.journal import READ_ERRORS, damage
-from populace.journal.interventions import read_interventions
+from populace.journal.interventions import is_file_name, read_interventions
 from populace.models import MODEL_SUMMARY, model_code
 from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
 
 _WORKSPACE = "populace.workspace"
 _RUNS = "populace.runs"
+_FILE_CODE = "populace.code named by files"
 COUNT = click.IntRange(min=1)
 """The type of an option that is a number of things."""
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -194,15 +196,39 @@ def chart_option(command: CommandT) -> CommandT:
 
 
 def interventions_option(command: CommandT) -> CommandT:
-    """`--intervention`, which may be given several times."""
+    """`--intervention`, which may be given several times.
+
+    A model that JSON text on the command line names is named by the user. One that a file names needs trust.
+    """
+
+    @functools.wraps(command)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for file, codes in click.get_current_context().meta.get(_FILE_CODE, {}).items():
+            current_workspace().trusted.require(codes, file)
+        return command(*args, **kwargs)
+
     return option(
         "--intervention",
         "interventions",
         multiple=True,
         metavar="JSON|FILE",
-        callback=lambda _context, _option, sources: [each for source in sources for each in read_interventions(source)],
+        callback=_interventions,
         help="Interventions as JSON text or a JSON file.",
-    )(command)
+    )(checked)  # type: ignore[return-value]
+
+
+def _interventions(context: click.Context, _option: click.Parameter, sources: tuple[str, ...]) -> list[Any]:
+    """The interventions of all sources; the code that files name is noted, and is checked when the command runs."""
+    interventions: list[Any] = []
+    for source in sources:
+        several = read_interventions(source)
+        codes = [code for each in several for model in each.models() for code in model_code(model)]
+        if is_file_name(source):
+            context.meta.setdefault(_FILE_CODE, {})[source] = codes
+        else:
+            trust.allow(codes)
+        interventions += several
+    return interventions
 
 
 def settings_options(

@@ -35,7 +35,7 @@ from populace.runs.reader import RunReader
 from populace.tools.describe import parameters_of
 
 
-@command("run", cls=ScenarioCommand)
+@command("run", cls=ScenarioCommand, code="needed")
 @click.argument("scenario")
 @settings_options(RunSettings)
 @click.option("--recording", metavar="RUN", help="The recorded run that answers for people whose decider is replay.")

@@ -17,7 +17,7 @@ from populace.engine.contract import check_scenario
 from populace.engine.discovery import reference, source_code
 from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
-from populace.engine.session import Session
+from populace.engine.session import EMBEDDINGS, Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.simulation import Observer, Simulation
 from populace.engine.society import Society
@@ -33,7 +33,6 @@ from populace.journal import (
     RunSettings,
     Status,
     Stop,
-    SwapModel,
     environment,
     now,
     read_interventions,
@@ -90,15 +89,16 @@ class Run(RunReader):
             into: A folder to write the replayed journal to; by default it is kept in memory.
             observer: Receives the progress of the run.
         """
-        if isinstance(self.record, Journal):
-            verify_journal(self.record)
+        journal = self.record if isinstance(self.record, Journal) else None
+        if journal is not None:
+            verify_journal(journal)
         if not self.steps:
             raise JournalError(f"{self.name} has no committed step to replay.")
         manifest = self.manifest.model_copy(deep=True)
         record: Record = MemoryRecord(manifest)
         if into is not None:
             record = _new_folder(Path(into), manifest.model_copy(update={"run": Path(into).name, "parent": None}))
-        session = Session()
+        session = Session(embeddings=Workspace.of(journal).calls_file.with_name(EMBEDDINGS) if journal else None)
         scenario = build_scenario(self)
         simulation = Simulation(scenario, record, session, source=self.record, verify=verify, observer=observer)
         session.finish(_run_until_stopped(simulation, until=self.steps[-1]))
@@ -280,17 +280,20 @@ def _start(
     recording: Record | None = None,
 ) -> Run:
     """Start the models, write the manifest, and go."""
+    later_models = [model for each in manifest.interventions for model in each.models()]
 
     async def go() -> Run:
         if manifest.regime.decider == "model":
             model = await session.model(manifest.regime.model)
-            session.check_prices(each.model for each in manifest.interventions if isinstance(each, SwapModel))
+            session.check_prices(later_models)
             manifest.models = {model.spec: model.fingerprint}
         record: Record = MemoryRecord(manifest)
         if workspace is not None:
             record = workspace.create(manifest, _stem(type(scenario), manifest))
             if manifest.parent is None:
-                workspace.trusted.remember([*source_code(manifest.scenario), *model_code(manifest.regime.model)])
+                models = [manifest.regime.model, *later_models]
+                codes = [code for model in models for code in model_code(model)]
+                workspace.trusted.remember([*source_code(manifest.scenario), *codes])
         with _locked(record):
             source = record if manifest.parent is not None else None
             simulation = Simulation(scenario, record, session, source=source, recording=recording, observer=observer)

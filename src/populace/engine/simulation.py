@@ -218,6 +218,7 @@ class Simulation:
         self._stage.events, self._stage.rngs = [], {}
         self._intervene(number)
         check_step(self.scenario, await self._drive(self.scenario.step(), str(number)))
+        await self._drive(self.scenario.finish_minds(), f"{number}/mind")
         self.step = number
         self.planned = self._length()
         await self._commit()

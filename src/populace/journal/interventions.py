@@ -120,6 +120,10 @@ class Intervention(_Data):
         """
         raise NotImplementedError
 
+    def models(self) -> list[str]:
+        """The models that it lets decide, for everybody or for some."""
+        return []
+
     def end(self, target: Target, step: int) -> None:
         """Undo it, where it lasts for some steps only and this is the step after the last of them."""
 
@@ -210,6 +214,10 @@ class SetColumns(Intervention):
                 raise InterventionError(f"column {column!r} cannot be set to {value!r}: {error}.") from error
             people[column] = new
 
+    def models(self) -> list[str]:
+        """The model that it sets."""
+        return [str(self.values["model"])] if self.values.get("model") else []
+
     def describe(self, selected: int | None = None, total: int = 0) -> str:
         """Which columns are set to what, for whom."""
         values = ", ".join(f"{name} to {_value_text(value) or 'nothing'}" for name, value in self.values.items())
@@ -247,6 +255,10 @@ class AddPeople(Intervention):
             people.add(People(pl.DataFrame(rows, schema=schema)))
         except (pl.exceptions.PolarsError, TypeError, PopulaceError) as error:
             raise InterventionError(f"people could not join at step {self.at}: {error}") from error
+
+    def models(self) -> list[str]:
+        """The models of the people who join."""
+        return [str(row["model"]) for row in self.people if row.get("model")]
 
     def describe(self, selected: int | None = None, total: int = 0) -> str:
         """How many people join, and the first names."""
@@ -325,6 +337,10 @@ class SwapModel(Intervention):
         selected = _mask(self.to.of(people, rng), people)
         people["model"] = pl.select(pl.when(selected).then(pl.lit(self.model)).otherwise(old)).to_series()
 
+    def models(self) -> list[str]:
+        """The model that decides from then on."""
+        return [self.model]
+
     def check(self, target: Target, rng: np.random.Generator) -> str:
         """As for any intervention; the model string must be of a known form. Whether the model exists is not tried."""
         check_model(self.model)
@@ -346,6 +362,16 @@ _LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[A
 _EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
 
 
+def is_file_name(source: str) -> bool:
+    """Whether interventions are given as the name of a file, not as JSON text.
+
+    Example:
+        >>> is_file_name("announcements.json"), is_file_name('{"kind": "announce"}')
+        (True, False)
+    """
+    return not source.lstrip().startswith(("{", "["))
+
+
 def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any]]) -> list[AnyIntervention]:
     """Interventions from JSON text, a JSON file or plain data; a single one may stand without brackets.
 
@@ -356,7 +382,7 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
     data: Any = source
     if isinstance(source, (str, Path)):
         text = str(source)
-        is_file = not text.lstrip().startswith(("{", "["))
+        is_file = is_file_name(text)
         try:
             data = parse_json(read_text(Path(text)) if is_file else text)
         except OSError as error:

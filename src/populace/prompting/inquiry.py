@@ -36,7 +36,8 @@ class Situation:
         given: What is said before the question, with fields.
         constants: Values for fields, the same for everybody.
         columns: Values for fields, one for each person asked.
-        memories: The memories that one of the columns shows to each person, where one does.
+        memories: What comes to each person's mind, where anything does.
+        memories_first: Whether the memories stand before what is said; otherwise a field shows them.
     """
 
     question: Question
@@ -44,6 +45,7 @@ class Situation:
     constants: Mapping[str, Any]
     columns: Mapping[str, pl.Series]
     memories: Recollection | None = None
+    memories_first: bool = False
 
     @classmethod
     def from_fields(cls, question: Question, given: str, fields: Mapping[str, Any], ids: pl.Series) -> Situation:
