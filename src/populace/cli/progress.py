@@ -157,8 +157,7 @@ class RunDisplay(Observer):
 
     def _share_of_step(self, simulation: Simulation) -> float:
         """How far the step is, by the calls under way; a guess, for the bar only."""
-        usage, waiting = simulation.broker.usage, simulation.broker.under_way
-        done = usage.calls - simulation.calls_before
+        done, waiting = simulation.calls_in_step, simulation.broker.under_way
         return done / (done + waiting) if done + waiting else 0.0
 
     def _seconds_left(self, simulation: Simulation) -> float | None:

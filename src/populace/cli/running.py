@@ -60,7 +60,7 @@ def run_command(scenario: str, chart: bool, recording: str | None, desk: str, **
     show_finished_run(run, chart)
 
 
-@command("resume", code="needed")
+@command("resume", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @call_options
 @desk_option
@@ -81,7 +81,7 @@ def resume_command(run: Run, chart: bool, desk: str, **options: Any) -> None:
     show_finished_run(run, chart)
 
 
-@command("replay", code="needed")
+@command("replay", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
@@ -98,7 +98,7 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     warn(*notes)
 
 
-@command("fork", code="needed")
+@command("fork", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
@@ -149,7 +149,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
     return changes
 
 
-@command("pause")
+@command("pause", workspace="existing")
 @run_argument()
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
@@ -157,7 +157,7 @@ def pause_command(run: RunReader) -> None:
     out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
-@command("stop")
+@command("stop", workspace="existing")
 @run_argument()
 def stop_command(run: RunReader) -> None:
     stop(run.journal)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.base import trust
+from populace.base.errors import ScenarioError
+from populace.base.modules import file_in_loading
 from populace.broker import FREE, Broker, CallSettings, CallStore, MemoryCallStore, Usage
 from populace.deciders import Desk, InquiryResult, decide, rejected_prompts
 from populace.engine.workspace import trusted_for
@@ -65,6 +67,11 @@ class Session:
         embeddings: Path | None = None,
         desk: Desk | None = None,
     ) -> None:
+        if file := file_in_loading():
+            raise ScenarioError(
+                f"{Path(file).name} asks a model while Populace loads it for what it defines.",
+                'Put the lines that start something below: if __name__ == "__main__":',
+            )
         self._run = run
         self.desk = desk
         path = None if store is None else store.path

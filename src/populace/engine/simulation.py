@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import inspect
 import time
 from collections import Counter
 from collections.abc import Coroutine, Mapping
@@ -43,7 +42,7 @@ from populace.engine.scenario_code import (
     code_outside_step,
     error_in_scenario,
 )
-from populace.engine.scopes import Driver, Scope
+from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
 from populace.engine.stage import Stage
 from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
@@ -53,7 +52,6 @@ from populace.questions import Answers
 
 _PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
-
 
 _MANY_REJECTED = 20
 """If a model rejects so many prompts at once and accepts none, the cause is not one long prompt."""
@@ -141,11 +139,11 @@ class Simulation:
                 await self._advance()
         except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
-            self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop))
+            self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop), **self._abandoned_calls())
             add_resume_hint(stop, self.record)
             raise
         except PopulaceError as error:
-            self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
+            self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"), **self._abandoned_calls())
             if isinstance(error, UsageError):
                 # Calls may have been made: "bad input; nothing was started" would be wrong.
                 error.exit_code = PopulaceError.exit_code
@@ -164,9 +162,9 @@ class Simulation:
         self.broker.halt()
 
     @property
-    def calls_before(self) -> int:
-        """How many calls had been made when the step under way began."""
-        return self._last_usage.calls
+    def calls_in_step(self) -> int:
+        """How many calls were made so far in the step under way."""
+        return self.broker.usage.calls - self._last_usage.calls
 
     @property
     def step_under_way(self) -> int:
@@ -271,10 +269,8 @@ class Simulation:
         self._has_replies = self._has_replies or rejected < total
 
     def _replay(self, inquiry: Inquiry) -> InquiryResult:
-        if self.source is None:
-            raise ReplayMismatchError("there is nothing to replay.", step=self._current.number)
         step = self._recorded_step(self.source, self._current.number)
-        if step is None:
+        if self.source is None or step is None:
             raise ReplayMismatchError("the journal lacks this step.", step=self._current.number)
         return replay(inquiry, step, self.source.name, redraw=self.verify)
 
@@ -364,24 +360,19 @@ class Simulation:
 
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
-        now, before = self.broker.usage, self._last_usage
-        usage = Usage(**{name: getattr(now, name) - getattr(before, name) for name in Usage.__dataclass_fields__})
-        self._last_usage = Usage.from_json(now.to_json())
+        usage = self.broker.usage - self._last_usage
+        self._last_usage = Usage.from_json(self.broker.usage.to_json())
         seconds = time.monotonic() - self._current.start
         return {**usage.to_json(), "seconds": round(seconds, 4)}
 
+    def _abandoned_calls(self) -> dict[str, int]:
+        """The calls of abandoned steps, as a part of the status."""
+        return {"abandoned_calls": self.record.manifest.status.abandoned_calls + self.calls_in_step}
+
     def _notes(self) -> list[str]:
-        notes = list(self.record.manifest.status.notes)
-        for model in self.broker.models:
-            notes += [note for note in model.notes if note not in notes]
-        return notes
+        models = [note for model in self.broker.models for note in model.notes]
+        return list(dict.fromkeys([*self.record.manifest.status.notes, *models]))
 
     def _set_status(self, **changes: Any) -> None:
         if not (self.record is self.source and self.replaying):
             self.record.set_status(**changes)
-
-
-async def call_and_wait(function: Any) -> Any:
-    """What a function returns, whether it is a coroutine or not."""
-    result = function()
-    return await result if inspect.isawaitable(result) else result
