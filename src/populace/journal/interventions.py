@@ -15,7 +15,7 @@ import polars as pl
 import pydantic
 
 from populace.base.documents import DocumentError, parse_json, read_text
-from populace.base.errors import InterventionError, PopulaceError
+from populace.base.errors import InterventionError, PopulaceError, UnknownNameError, UsageError
 from populace.models import check_model
 from populace.people import HEARD, People
 
@@ -36,15 +36,41 @@ class Target(Protocol):
         """Let another model decide for people whom no column gives one."""
 
 
-class Selection(pydantic.BaseModel):
+class _Data(pydantic.BaseModel):
+    """Plain data that a user writes in Python or in a file; what does not fit is refused in words."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except pydantic.ValidationError as error:
+            raise _refusal(type(self), error) from error
+
+    # Without this mark pydantic would call __init__ for data in a file too, whose errors name the intervention.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+def _refusal(cls: type[pydantic.BaseModel], error: pydantic.ValidationError) -> UsageError:
+    """Why an object cannot be made of what was passed, and what to write."""
+    errors = error.errors()
+    # An argument with a wrong name leaves another one missing.
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return InterventionError(f"{cls.__name__} has no {name!r}.", f"Write: {cls.__name__}({name}=…, …)")
+    if first["type"] == "extra_forbidden" and name not in cls.model_fields:
+        return UnknownNameError(f"argument of {cls.__name__}", name, [n for n in cls.model_fields if n != "kind"])
+    return InterventionError(f"{cls.__name__}: {name} = {first['input']!r}: {first['msg'].lower()}.")
+
+
+class Selection(_Data):
     """Some of the people: by conditions on columns, by ids, or a share drawn at random; everybody by default.
 
     Example:
         >>> Selection(where={"age": {"ge": 30}}).describe(2, 3)
         '2 of 3 people (age ≥ 30)'
     """
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     where: dict[str, Any] = {}
     ids: list[int | str] | None = None
@@ -80,10 +106,8 @@ def _condition_text(column: str, condition: Any) -> str:
     return f"{column} is {condition}"
 
 
-class Intervention(pydantic.BaseModel):
+class Intervention(_Data):
     """Something that is done to a society from outside."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")
 
@@ -95,6 +119,10 @@ class Intervention(pydantic.BaseModel):
             rng: Draws the people where a share is selected at random.
         """
         raise NotImplementedError
+
+    def models(self) -> list[str]:
+        """The models that it lets decide, for everybody or for some."""
+        return []
 
     def end(self, target: Target, step: int) -> None:
         """Undo it, where it lasts for some steps only and this is the step after the last of them."""
@@ -186,6 +214,10 @@ class SetColumns(Intervention):
                 raise InterventionError(f"column {column!r} cannot be set to {value!r}: {error}.") from error
             people[column] = new
 
+    def models(self) -> list[str]:
+        """The model that it sets."""
+        return [str(self.values["model"])] if self.values.get("model") else []
+
     def describe(self, selected: int | None = None, total: int = 0) -> str:
         """Which columns are set to what, for whom."""
         values = ", ".join(f"{name} to {_value_text(value) or 'nothing'}" for name, value in self.values.items())
@@ -223,6 +255,10 @@ class AddPeople(Intervention):
             people.add(People(pl.DataFrame(rows, schema=schema)))
         except (pl.exceptions.PolarsError, TypeError, PopulaceError) as error:
             raise InterventionError(f"people could not join at step {self.at}: {error}") from error
+
+    def models(self) -> list[str]:
+        """The models of the people who join."""
+        return [str(row["model"]) for row in self.people if row.get("model")]
 
     def describe(self, selected: int | None = None, total: int = 0) -> str:
         """How many people join, and the first names."""
@@ -301,6 +337,10 @@ class SwapModel(Intervention):
         selected = _mask(self.to.of(people, rng), people)
         people["model"] = pl.select(pl.when(selected).then(pl.lit(self.model)).otherwise(old)).to_series()
 
+    def models(self) -> list[str]:
+        """The model that decides from then on."""
+        return [self.model]
+
     def check(self, target: Target, rng: np.random.Generator) -> str:
         """As for any intervention; the model string must be of a known form. Whether the model exists is not tried."""
         check_model(self.model)
@@ -322,6 +362,16 @@ _LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[A
 _EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
 
 
+def is_file_name(source: str) -> bool:
+    """Whether interventions are given as the name of a file, not as JSON text.
+
+    Example:
+        >>> is_file_name("announcements.json"), is_file_name('{"kind": "announce"}')
+        (True, False)
+    """
+    return not source.lstrip().startswith(("{", "["))
+
+
 def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any]]) -> list[AnyIntervention]:
     """Interventions from JSON text, a JSON file or plain data; a single one may stand without brackets.
 
@@ -332,7 +382,7 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
     data: Any = source
     if isinstance(source, (str, Path)):
         text = str(source)
-        is_file = not text.lstrip().startswith(("{", "["))
+        is_file = is_file_name(text)
         try:
             data = parse_json(read_text(Path(text)) if is_file else text)
         except OSError as error:
