@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -154,3 +155,24 @@ def test_an_intervention_that_does_not_fit_the_run_is_a_clear_error(
 ) -> None:
     with pytest.raises(error, match=says):
         run_with(intervention, keep="nothing")
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        (lambda: Announce(text="x"), r"Announce has no 'at'. Write: Announce\(at=…, …\)"),
+        (lambda: Announce(at=0, text="x"), "Announce: at = 0: input should be greater"),
+        (lambda: SwapModel(at=1), "SwapModel has no 'model'"),
+        (lambda: Selection(share=3), "Selection: share = 3"),
+    ],
+)
+def test_an_intervention_that_is_written_wrong_in_python_says_what_to_write(
+    write: Callable[[], object], says: str
+) -> None:
+    with pytest.raises(InterventionError, match=says):
+        write()
+
+
+def test_an_unknown_argument_of_an_intervention_gets_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'text'"):
+        Announce(at=1, txt="x")  # type: ignore[call-arg]

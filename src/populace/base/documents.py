@@ -120,7 +120,8 @@ def parse_yaml(text: str, *, words: bool = False) -> Any:
 
     Args:
         text: The text.
-        words: Whether `yes`, `no`, `on` and `off` stay words, because answers are written like that.
+        words: Whether `yes`, `no`, `on` and `off` stay words, because answers are written like that; by default they
+            are truth values.
 
     Raises:
         DocumentError: It is not YAML, or holds what no file of Populace holds.
@@ -128,6 +129,8 @@ def parse_yaml(text: str, *, words: bool = False) -> Any:
     Example:
         >>> parse_yaml("days: [1, 2]")
         {'days': [1, 2]}
+        >>> parse_yaml("[yes, true]"), parse_yaml("[yes, true]", words=True)
+        ([True, True], ['yes', True])
     """
     try:
         return yaml.load(text, _WordLoader if words else _BoundedLoader)
@@ -268,7 +271,7 @@ _BoundedLoader.add_constructor("tag:yaml.org,2002:int", _BoundedLoader.construct
 
 
 class _WordLoader(_BoundedLoader):
-    """A bounded loader for which `yes`, `no`, `on` and `off` are words."""
+    """A loader for which only `true` and `false` are truth values."""
 
 
 _WordLoader.yaml_implicit_resolvers = {

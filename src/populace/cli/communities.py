@@ -106,7 +106,7 @@ def show_changed_thread(run: RunReader, post: int) -> None:
         out.print_line((f" {mark} {row['post']:>4}  {row['name']}: {for_line(text)}", "" if new else "dim"))
 
 
-@command("whatif", code="needed")
+@command("whatif", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @reply_options
 @click.option("--seed", type=int, help="Another seed from there on; other threads then change as well.")
@@ -131,7 +131,7 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     out.print_line("  ", dim("the thread now:"), f"     {command_line('show', changed.name, '--thread', str(thread))}")
 
 
-@command("multiverse", code="needed")
+@command("multiverse", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @option("--n", "n", type=COUNT, default=5, help="How many runs.")
 @reply_options
@@ -156,7 +156,7 @@ def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None
     )
 
 
-@command("judge")
+@command("judge", workspace="existing")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @option("--model", "models", multiple=True, metavar="MODEL", help="The model that judges.")
 @click.option("--ask", "questions", multiple=True, metavar="QUESTION", help="Such as civil or rule_1; all by default.")
@@ -242,7 +242,7 @@ def _unread_warnings(judgements: Judgements) -> list[str]:
     return [f"{name}: {unread} of {plural(table.height, 'verdict')} could not be read."] if unread else []
 
 
-@command("digest")
+@command("digest", workspace="existing")
 @run_argument()
 @option("--embedder", "embedder_name", default="hashing", metavar="NAME", help="hashing or minilm.")
 @option("--most", type=COUNT, default=10, help="How many unusual posts to show.")

@@ -15,7 +15,7 @@ import polars as pl
 import pydantic
 
 from populace.base.documents import DocumentError, parse_json, read_text
-from populace.base.errors import InterventionError, PopulaceError
+from populace.base.errors import InterventionError, PopulaceError, UnknownNameError, UsageError
 from populace.models import check_model
 from populace.people import HEARD, People
 
@@ -36,15 +36,41 @@ class Target(Protocol):
         """Let another model decide for people whom no column gives one."""
 
 
-class Selection(pydantic.BaseModel):
+class _Data(pydantic.BaseModel):
+    """Plain data that a user writes in Python or in a file; what does not fit is refused in words."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except pydantic.ValidationError as error:
+            raise _refusal(type(self), error) from error
+
+    # Without this mark pydantic would call __init__ for data in a file too, whose errors name the intervention.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+def _refusal(cls: type[pydantic.BaseModel], error: pydantic.ValidationError) -> UsageError:
+    """Why an object cannot be made of what was passed, and what to write."""
+    errors = error.errors()
+    # An argument with a wrong name leaves another one missing.
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return InterventionError(f"{cls.__name__} has no {name!r}.", f"Write: {cls.__name__}({name}=…, …)")
+    if first["type"] == "extra_forbidden" and name not in cls.model_fields:
+        return UnknownNameError(f"argument of {cls.__name__}", name, [n for n in cls.model_fields if n != "kind"])
+    return InterventionError(f"{cls.__name__}: {name} = {first['input']!r}: {first['msg'].lower()}.")
+
+
+class Selection(_Data):
     """Some of the people: by conditions on columns, by ids, or a share drawn at random; everybody by default.
 
     Example:
         >>> Selection(where={"age": {"ge": 30}}).describe(2, 3)
         '2 of 3 people (age ≥ 30)'
     """
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     where: dict[str, Any] = {}
     ids: list[int | str] | None = None
@@ -80,10 +106,8 @@ def _condition_text(column: str, condition: Any) -> str:
     return f"{column} is {condition}"
 
 
-class Intervention(pydantic.BaseModel):
+class Intervention(_Data):
     """Something that is done to a society from outside."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")
 

@@ -111,6 +111,7 @@ class Memory(MemoryPart):
                 asker.people.take([people[row] for row in rows]),
                 importance_question(),
                 purpose="importance",
+                about=None,
                 memory=[texts[row] for row in rows],
             )
             rated[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -179,9 +180,18 @@ class Memory(MemoryPart):
         self._recalled.append(recalled.drop("query"))
         return recalled
 
-    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+    def recollect(
+        self,
+        ids: Sequence[Id],
+        queries: Sequence[str],
+        *,
+        now: int,
+        purpose: str,
+        top: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Recollection:
         """What comes to mind about each query, to be shown in a prompt; equal texts are shown once."""
-        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=top)
+        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=top, kinds=kinds)
         distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
         return Recollection.of(_memories_by_query(distinct, len(queries)))
 

@@ -218,18 +218,15 @@ def _read(path: Path) -> Any:
     """The content of a questionnaire file."""
     if not path.is_file():
         raise QuestionnaireError(f"there is no file {path}.", "Name a YAML or CSV file with the questionnaire.")
-    try:
-        text = read_text(path, most=MAX_YAML_BYTES)
-    except (OSError, DocumentError) as error:
-        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
-    if path.suffix.lower() == ".csv":
-        return {"title": path.stem, "items": _csv_items(text)}
-    if path.suffix.lower() not in (".yaml", ".yml", ".json"):
+    if path.suffix.lower() not in (".csv", ".yaml", ".yml", ".json"):
         raise QuestionnaireError(f"{path.name} is neither YAML nor CSV.", "Name it .yaml or .csv.")
     try:
+        text = read_text(path, most=MAX_YAML_BYTES)
+        if path.suffix.lower() == ".csv":
+            return {"title": path.stem, "items": _csv_items(text)}
         content = parse_yaml(text, words=True)
-    except DocumentError as error:
-        raise QuestionnaireError(f"{error}.") from error
+    except (OSError, DocumentError) as error:
+        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
     if not isinstance(content, Mapping):
         raise QuestionnaireError("it does not hold a questionnaire.", "Begin with `title:` and `items:`.")
     return content
