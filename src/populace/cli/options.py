@@ -195,6 +195,13 @@ def chart_option(command: CommandT) -> CommandT:
     return click.option("--chart/--no-chart", default=True, help=text)(command)
 
 
+def desk_option(command: CommandT) -> CommandT:
+    """`--desk`."""
+    text = "Where you answer for the people whom you play."
+    kind = click.Choice(["keyboard", "studio"])
+    return option("--desk", type=kind, default="keyboard", envvar="POPULACE_DESK", help=text)(command)
+
+
 def interventions_option(command: CommandT) -> CommandT:
     """`--intervention`, which may be given several times.
 

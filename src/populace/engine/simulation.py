@@ -28,9 +28,11 @@ from populace.base.errors import (
 from populace.base.foreign import for_shell
 from populace.base.randomness import stream
 from populace.broker import Usage
-from populace.deciders import InquiryResult, RecordedStep, decide, rejected_prompts, replay
+from populace.deciders import DeskReplies, InquiryResult, RecordedStep, decide, rejected_prompts, replay
 from populace.engine import step_tables
 from populace.engine.metrics import plain_metric
+from populace.engine.observer import Observer
+from populace.engine.play import check_play, played_names
 from populace.engine.run_control import add_resume_hint
 from populace.engine.scenario import Scenario
 from populace.engine.scenario_code import (
@@ -43,7 +45,7 @@ from populace.engine.scenario_code import (
 from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
 from populace.engine.stage import Stage
-from populace.journal import Intervention, Record, Regime, Stop, StopKind
+from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -53,38 +55,6 @@ _PAUSE_CHECK_S = 0.1
 
 _MANY_REJECTED = 20
 """If a model rejects so many prompts at once and accepts none, the cause is not one long prompt."""
-
-
-class Observer:
-    """Receives the progress of a run; every method may be left out.
-
-    Example:
-        >>> from populace import simulate
-        >>> from populace.scenarios.norms import Norms
-        >>> class StepCounter(Observer):
-        ...     steps = 0
-        ...     def on_step(self, simulation):
-        ...         self.steps += 1
-        >>> counter = StepCounter()
-        >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing", observer=counter)
-        >>> counter.steps
-        3
-    """
-
-    def on_start(self, simulation: Simulation) -> None:
-        """The run begins."""
-
-    def on_step(self, simulation: Simulation) -> None:
-        """A step was committed or replayed."""
-
-    def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
-        """A question is put, as the scenario words it; its people are as they are at this moment."""
-
-    def on_replies(self, simulation: Simulation) -> None:
-        """Replies arrived."""
-
-    def on_end(self, simulation: Simulation) -> None:
-        """The run is over, well or not."""
 
 
 @dataclass
@@ -142,6 +112,7 @@ class Simulation:
         first = self._regimes[0]
         self._stage = Stage(scenario, self._driver, first, session)
         self._variation = Variation.read(first.variation)
+        self._play = played_names(first)
         self._current = _Step(0)
         self._last_usage = Usage()
         self.broker.on_replies = lambda: self.observer.on_replies(self)
@@ -149,6 +120,8 @@ class Simulation:
         self._cached_step: tuple[Record, RecordedStep] | None = None
         self._metrics = scenario.metrics()
         self._has_replies = False
+        folder = record.folder if isinstance(record, Journal) else None
+        self._replies = DeskReplies(session.desk, folder, session.calls.play_timeout_s, lambda: self.stopping)
 
     async def run(self, until: int | None = None) -> str:
         """Go to the end, or only to a step; returns why the run ended."""
@@ -208,6 +181,7 @@ class Simulation:
         people = await self._drive(call_and_wait(self.scenario.setup), "0")
         # A copy, so that people who are used for several runs are the same at the beginning of each.
         self._stage.people = check_setup(self.scenario, people).copy()
+        check_play(self._stage.settings, self._stage.people, self.interventions)
         self.planned = self._length()
         await self._commit()
 
@@ -249,6 +223,8 @@ class Simulation:
         self.scenario.change(regime.parameters)
         self._stage.settings = regime
         self._variation = Variation.read(regime.variation)
+        self._play = played_names(regime)
+        check_play(self._stage.settings, self._stage.people, self.interventions)
 
     def _intervene(self, step: int) -> None:
         for intervention in self.interventions:
@@ -262,12 +238,15 @@ class Simulation:
         for inquiry in inquiries:
             self.observer.on_question(self, inquiry)
         inquiries = [self._variation.apply(inquiry) for inquiry in inquiries]
+        if self._play:
+            inquiries = [replace(inquiry, play=self._play) for inquiry in inquiries]
         if self.replaying:
             results = [self._replay(inquiry) for inquiry in inquiries]
         else:
             recorded_step = self._recorded_step(self.recording, self._current.number)
             outcomes = await asyncio.gather(
-                *(decide(inquiry, self.broker, recorded_step) for inquiry in inquiries), return_exceptions=True
+                *(decide(inquiry, self.broker, recorded_step, self._replies) for inquiry in inquiries),
+                return_exceptions=True,
             )
             results = []
             for outcome in outcomes:
