@@ -323,6 +323,14 @@ class Results:
         shared = ["replicate", *(name for name in self.experiment.factors if name != factor)]
         return runs.with_columns(block=pl.concat_str(pl.col(shared).cast(pl.String), separator="|")), "block"
 
+    def analyses(self, *, level: float = 0.95) -> dict[str, pl.DataFrame]:
+        """The analyses that the experiment asks for, by name: a row for each combination of the other factors."""
+        plan = self.experiment
+        return {
+            analysis.name: analysis.of(self.runs, plan.factors, seed=plan.seed, paired=plan.paired, level=level)
+            for analysis in plan.analyses
+        }
+
     def arm(self, key: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""
         if key is None:
