@@ -246,7 +246,8 @@ class _ForumPage:
             if first.title and not first.covered:
                 heading(first.title, classes="page-title")
             with ui.row().classes("items-center gap-2 small soft"):
-                ui.label(f"{facts['replies']} replies · {facts['people']} people")
+                replies = count_text(facts["replies"], "reply", "replies")
+                ui.label(f"{replies} · {count_text(facts['people'], 'person', 'people')}")
                 if any(act.power == "lock" for each in thread for act in each.marks):
                     tag("locked", "warn")
                 for name in ("removed", "flagged"):

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 from nicegui import ui
 
@@ -25,7 +24,7 @@ from populace.studio.shell.frame import (
     test_id,
 )
 from populace.studio.shell.loading import load
-from populace.studio.shell.text import display_text
+from populace.studio.shell.text import date_text, display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
 from populace.studio.widgets.elements import action, heading, note, outline, refill
@@ -156,7 +155,7 @@ class _RunRow:
                 fork = f" · fork of {facts.parent.run}" if facts.parent else ""
                 scenario = facts.scenario.rpartition("/")[2]
                 summary = f"{scenario} · {facts.decided_by} · seed {facts.regime.seed}{fork}"
-                note(f"{summary} · {facts.author}, {_date(facts.created)}", 300)
+                note(f"{summary} · {facts.author}, {date_text(facts.created)}", 300)
         with refill(self._trend):
             if card.trend:
                 sparkline_chart(card.trend)
@@ -200,14 +199,6 @@ class _RunRow:
             with ui.row().classes("w-full justify-end"):
                 action("Cancel", dialog.close, look="flat")
                 action("Save", save, "keep-tags", look="")
-
-
-def _date(iso: str) -> str:
-    try:
-        time = datetime.fromisoformat(iso).astimezone()
-    except ValueError:
-        return "at an unknown time"
-    return f"{time.day} {time:%b %Y, %H:%M}"
 
 
 def _show_numbers(facts: RunOverview) -> None:
