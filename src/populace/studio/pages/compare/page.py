@@ -13,18 +13,8 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.compare.differences import show_differences
-from populace.studio.shell.frame import (
-    Page,
-    after_load,
-    chip,
-    empty_state,
-    frame,
-    page_at,
-    parse_number,
-    run_link,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import parse_number
+from populace.studio.shell.frame import Page, after_load, chip, empty_state, frame, page_at, run_link, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

@@ -21,7 +21,8 @@ from populace.studio.pages.discern.data import (
     study_summaries,
 )
 from populace.studio.pages.forum.post import STYLE
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
+from populace.studio.shell.addresses import page_address
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

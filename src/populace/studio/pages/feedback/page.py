@@ -14,17 +14,8 @@ from populace.feedback.sources import read_sources
 from populace.studio.jobs import command
 from populace.studio.pages.feedback.rating import RatingPanel
 from populace.studio.pages.feedback.rating_session import RatingSession
-from populace.studio.shell.frame import (
-    Page,
-    empty_state,
-    frame,
-    notify_errors,
-    page_address,
-    page_at,
-    parse_number,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import page_address, parse_number
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, outline, plain_table

@@ -25,7 +25,8 @@ from populace.studio.pages.forum.panels import (
 from populace.studio.pages.forum.post import STYLE, PostContext, post_card, start_time, tag, votes
 from populace.studio.pages.whatif.data import continuation_counts, continuations, fork_manifests
 from populace.studio.pages.whatif.dialog import ContinuationDialog
-from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse_number, run_address, test_id
+from populace.studio.shell.addresses import parse_number, run_address
+from populace.studio.shell.frame import Page, empty_state, frame, page_at, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

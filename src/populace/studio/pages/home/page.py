@@ -10,15 +10,14 @@ from populace.engine.workspace import Workspace
 from populace.runs.overview import RunOverview
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.pages.home import example
+from populace.studio.shell.addresses import page_address, parse_number
 from populace.studio.shell.frame import (
     Page,
     chip,
     empty_state,
     frame,
     notify_errors,
-    page_address,
     page_at,
-    parse_number,
     run_link,
     section,
     test_id,

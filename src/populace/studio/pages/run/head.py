@@ -12,7 +12,8 @@ from populace.engine.run_control import pause, stop
 from populace.journal import Journal
 from populace.runs.overview import RunOverview
 from populace.studio.jobs import CommandError, CommandJob, command
-from populace.studio.shell.frame import chip, error_card, run_address, run_link, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import chip, error_card, run_link, test_id
 from populace.studio.shell.text import date_text, display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note

@@ -16,18 +16,8 @@ from populace.studio.pages.town.frames import positions
 from populace.studio.pages.town.heat import heat, heat_data
 from populace.studio.pages.town.panels import LINES, PersonPanel, PresencePanel, SpeechPanel
 from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, transcript
-from populace.studio.shell.frame import (
-    Page,
-    empty_state,
-    frame,
-    notify_errors,
-    page_address,
-    page_at,
-    parse_number,
-    run_address,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import page_address, parse_number, run_address
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

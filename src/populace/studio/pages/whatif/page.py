@@ -28,6 +28,7 @@ from populace.studio.pages.whatif.data import (
     thread_side,
 )
 from populace.studio.pages.whatif.dialog import EARLIER_FORKS, ContinuationDialog
+from populace.studio.shell.addresses import parse_number, run_address
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -36,8 +37,6 @@ from populace.studio.shell.frame import (
     error_card,
     frame,
     page_at,
-    parse_number,
-    run_address,
     run_link,
     section,
     test_id,
