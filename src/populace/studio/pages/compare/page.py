@@ -169,14 +169,14 @@ class _ComparePage:
         icon_button("close", f"Take {display_text(name, 60)} away", partial(_open, names), f"remove-{name}")
 
     def _add_field(self) -> None:
-        offered = [name for name in self.studio.library.names()[:_MAX_OFFERED] if name not in self.names]
+        offers = [name for name in self.studio.library.names()[:_MAX_OFFERED] if name not in self.names]
 
         def add(event: events.ValueChangeEventArguments[str | None]) -> None:
             if event.value:
                 _open([*self.names, event.value])
 
-        if offered:
-            select = ui.select(offered, label="Add a run", with_input=True, on_change=add)
+        if offers:
+            select = ui.select(offers, label="Add a run", with_input=True, on_change=add)
             outline(select, "add-run", "w-full max-w-md")
         elif not self.names:
             empty_state("There are no runs yet.", "New run", "/new")

@@ -85,8 +85,8 @@ class _Home:
         names = await load(library.matching, words)
         pages = max(1, -(-len(names) // PAGE_SIZE))
         self.number = min(self.number, pages)
-        shown = names[(self.number - 1) * PAGE_SIZE : self.number * PAGE_SIZE]
-        cards = await load(lambda: [library.card(name) for name in shown])
+        page_names = names[(self.number - 1) * PAGE_SIZE : self.number * PAGE_SIZE]
+        cards = await load(lambda: [library.card(name) for name in page_names])
         experiments = await load(library.experiments)
         self._show_nothing(words, bool(names))
         self._show_cards(cards)
