@@ -23,6 +23,8 @@ from populace.experiments import validity as validity
 from populace.journal import AddPeople as AddPeople
 from populace.journal import Announce as Announce
 from populace.journal import ChangeParameters as ChangeParameters
+from populace.journal import ChangeThing as ChangeThing
+from populace.journal import InnerVoice as InnerVoice
 from populace.journal import RemovePeople as RemovePeople
 from populace.journal import RunSettings as RunSettings
 from populace.journal import Selection as Selection

@@ -144,13 +144,14 @@ def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None
             judge_posts(Community(each), judged_by)
     comparison = runs.compare()
     calls = {each.name: each.usage().calls for each in runs}
-    report_json({"run": run.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison})
+    notes = [f"{each.name}: {note}" for each in runs for note in invalid_notes(each)]
+    report_json({"run": run.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison}, notes)
     if post is not None:
         for each in runs:
             show_changed_thread(each, post)
-            warn(*invalid_notes(each))
             out.print_line()
     table(comparison, f"{run.name} and what else could have happened")
+    warn(*notes)
     out.print_line(
         "  ", dim("calls of each:"), f"  {', '.join((f'{name} {count:,}' for name, count in calls.items()))}"
     )

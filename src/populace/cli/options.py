@@ -20,7 +20,7 @@ from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace, command_text, trusted_for
 from populace.journal import READ_ERRORS, damage
-from populace.journal.interventions import is_file_name, read_interventions
+from populace.journal.intervention_list import is_file_name, read_interventions
 from populace.models import MODEL_SUMMARY, model_code
 from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of

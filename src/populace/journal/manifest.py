@@ -31,7 +31,7 @@ from populace.base.errors import (
     RunVersionError,
     StoppedError,
 )
-from populace.journal.interventions import AnyIntervention
+from populace.journal.intervention_list import AnyIntervention
 from populace.journal.settings import Regime
 
 FORMAT = 1
