@@ -106,19 +106,19 @@ def news(town: TownRun) -> pl.DataFrame:
     texts = events.filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
     rows = []
     for who in spread.by_branch():
-        heard = spread.knows[who]
-        row, source = town.row[who], None if heard.source is None else town.row[heard.source]
+        arrival = spread.knows[who]
+        row, source = town.row[who], None if arrival.source is None else town.row[arrival.source]
         rows.append(
             {
                 "row": row,
                 "id": who,
                 "name": town.names[row],
-                "time": heard.time,
-                "step": town.step_at(heard.time),
+                "time": arrival.time,
+                "step": town.step_at(arrival.time),
                 "from_row": source,
                 "from": None if source is None else town.names[source],
                 "depth": len(spread.chain(who)) - 1,
-                "text": "" if heard.utterance is None else texts[heard.utterance],
+                "text": "" if arrival.utterance is None else texts[arrival.utterance],
             }
         )
     columns = ("row", "id", "name", "time", "step", "from_row", "from", "depth", "text")
