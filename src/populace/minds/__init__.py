@@ -1,6 +1,7 @@
 """What a person brings to a question: who they are, and what they remember, conclude, plan and say."""
 
-from populace.minds.action_kinds import ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Outcome, Wait
+from populace.base.outcomes import Outcome
+from populace.minds.action_kinds import ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Wait
 from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
 from populace.minds.dialogue import Dialogue, next_in_turn

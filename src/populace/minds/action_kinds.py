@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -61,21 +61,6 @@ class BaseAction(pydantic.BaseModel):
     def phrase(self) -> str:
         """The action in words, such as `give (to Ann, thing apple)`."""
         return action_phrase(type(self), self.model_dump())
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an action brought about.
-
-    Attributes:
-        text: What the person did, in words to them, such as “You gave Ann an apple.”; empty for nothing to remember.
-        kind: The kind of this memory.
-        others: What other people noticed of it: id, kind of memory, and words to them.
-    """
-
-    text: str = ""
-    kind: str = "deed"
-    others: Sequence[tuple[Id, str, str]] = ()
 
 
 class ActionWorld(Protocol):

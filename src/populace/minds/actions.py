@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from populace.base.errors import ActionRefusedError, ParameterError, WorldError
-from populace.minds.action_kinds import ActionWorld, Actor, Acts, BaseAction, Outcome, Wait, offered_arguments
+from populace.base.outcomes import Outcome
+from populace.minds.action_kinds import ActionWorld, Actor, Acts, BaseAction, Wait, offered_arguments
 from populace.minds.action_questions import ActionDraft, ActionQuestions
 from populace.people import Id, People
 from populace.questions import LABELS

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import ActionRefusedError, UnknownNameError, WorldError
-from populace.minds.action_kinds import Outcome
+from populace.base.outcomes import Outcome
 from populace.people import Id, People
 
 _MOST = 20
