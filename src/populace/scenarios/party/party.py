@@ -17,7 +17,6 @@ from populace.base.formatting import plural, time_of_day
 from populace.engine.scenario import Field, ReportTable, metric
 from populace.minds import Line, Memory, Talk
 from populace.people import HEARD, Id, People
-from populace.questions import Choice
 from populace.runs.reader import RunReader
 from populace.scenarios.party.attendance import attendance_report
 from populace.scenarios.party.diffusion import Diffusion, draw_diffusion
@@ -84,7 +83,7 @@ class Party(TownLife):
             self.news.tell(self.host, self.seconds)
             if self.mind.memory is not None:
                 self.mind.memory.store(
-                    [self.host], [PLAN.format(café=self.café)], kind="told", now=self.seconds, importance=9.0
+                    [self.host], [PLAN.format(café=self.café)], kind="plan", now=self.seconds, importance=9.0
                 )
         return people
 
@@ -143,8 +142,9 @@ class Party(TownLife):
             talks.append(Talk(pair, [Line(who, self.names[who], line) for who, line in zip(pair, texts, strict=True)]))
         return talks
 
-    def _record_talk(self, talk: Talk, now: int) -> None:
-        super()._record_talk(talk, now)
+    def record_talk(self, talk: Talk, now: int) -> None:
+        """Follow the news through what was said."""
+        super().record_talk(talk, now)
         for line in talk.lines:
             hearers = [who for who in talk.people if who != line.speaker]
             before = set(self.news.knows)
@@ -157,33 +157,6 @@ class Party(TownLife):
                     self.invitees.add(who)
             if len(self.news.claims) > claims:
                 self.event("claimed without evidence", line.speaker, text=line.text, at=now)
-
-    async def revise(self, talks: Sequence[Talk], now: int) -> None:
-        """Let people who heard of the party plan the rest of the day anew."""
-        if not self.plans or self.mind.memory is None:
-            return
-        utterances: dict[Id, str] = {}
-        for talk in talks:
-            for line in talk.lines:
-                for who in talk.people:
-                    if who != line.speaker and NEWS.search(line.text) and not self.asleep[self.row[who]]:
-                        utterances[who] = f"{line.name}: {line.text}"
-        if not utterances:
-            return
-        ids = list(utterances)
-        answers = await self.ask(
-            self.people.take(ids),
-            Choice("Do you change your plans for today because of it?", options=("no", "yes")),
-            given="It is {time} on {date}. {plan}\nYou just heard this.\n{heard}",
-            purpose="whether to plan anew",
-            time=time_of_day(now),
-            date=self.date,
-            plan=[self._plan_text(who) for who in ids],
-            heard=list(utterances.values()),
-        )
-        changing = [who for who, value in zip(ids, answers.values, strict=True) if value == "yes"]
-        if changing:
-            await self.plan(changing, now)
 
     def view(self) -> list[str]:
         """How many are awake and know of the party, the last utterances, and the map."""
