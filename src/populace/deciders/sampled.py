@@ -164,7 +164,7 @@ class _Sampling:
         }
         if any(row.lead for row in rows):
             columns["lead"] = [row.lead for row in rows]
-        table = prompt_table(opening, self.model, "sampled", "", columns)
+        table = prompt_table(opening, self.model.spec, "sampled", "", columns)
         ids = self.inquiry.people.ids
         return InquiryResult(
             Answers(question, ids, values, status_column(answer_codes(status)[opening.of_person]), opening.of_person),

@@ -162,8 +162,8 @@ Action(start=32400, end=43200, where='café', doing='working')]
         begin = time_of_day(now)
         return Form(
             f"Plan your day from now, {begin}, until you go to bed at {{bedtime}}. Give {few} to {many} things in "
-            f"order: the first begins at {begin}, and each lasts until the next begins. Say what you yourself would do, "
-            "and where. Places that you know: {places}.",
+            f"order: the first begins at {begin}, and each lasts until the next begins. Say what you yourself would "
+            "do, and where. Places that you know: {places}.",
             model=self._day,
             shape=f'{{"plan": [{{"at": "{begin}", "where": "<place>", {_ACTIVITY}}}, '
             f'{{"at": "<HH:MM>", "where": "<place>", {_ACTIVITY}}}, …]}}',
