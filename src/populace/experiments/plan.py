@@ -222,7 +222,7 @@ class ExperimentPlan(RunSettings):
                 raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
         _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
         for outcome in self.outcomes:
-            outcome.check(scenario)
+            outcome.check(scenario, self.parameters)
         columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:

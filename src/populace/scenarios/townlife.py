@@ -93,7 +93,8 @@ class TownLife(Scenario):
         public = [
             building for building in town.places.buildings.tolist() if town.places.kind[building] not in ("home", None)
         ]
-        self.public = {town.address(building): int(town.inside(building)[0]) for building in public}
+        # A building without rooms is one room.
+        self.public = {town.address(building): [*town.inside(building).tolist(), building][0] for building in public}
         self.mind = self.make_mind()
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.last_meeting: dict[tuple[Id, Id], int] = {}
