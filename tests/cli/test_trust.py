@@ -221,6 +221,39 @@ def test_a_received_experiment_folder_is_read_without_its_code(tmp_path: Path) -
     assert populace("robust", name, "--dry-run").returncode == 2
 
 
+@pytest.mark.parametrize(
+    "intervention",
+    [
+        {"kind": "swap", "at": 2, "model": "scripted:their_code:f"},
+        {"kind": "set", "at": 2, "values": {"model": "scripted:their_code:f"}},
+    ],
+    ids=["swap", "set"],
+)
+def test_a_model_that_a_file_of_interventions_names_needs_trust_and_one_in_the_command_does_not(
+    tmp_path: Path, intervention: dict[str, object]
+) -> None:
+    (tmp_path / "their_code.py").write_text(
+        f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\ndef f(request): return 'blue'\n"
+    )
+    swap = json.dumps(intervention)
+    (tmp_path / "swap.json").write_text(swap)
+    run = ("run", "norms", "--workers", "2", "--days", "2", "--model", "scripted:uniform", "--intervention")
+    refused = populace(*run, "swap.json")
+    assert refused.returncode == 2 and "swap.json names code that this workspace does not trust" in refused.stderr
+    assert "--intervention swap.json --trust" in refused.stderr
+    assert not (tmp_path / "ran").exists() and not (tmp_path / "runs").exists()
+    assert populace(*run, "swap.json", "--trust").returncode == 0
+    assert (tmp_path / "ran").exists()
+    (tmp_path / "ran").unlink()
+    forget()
+    assert populace(*run, "swap.json").returncode == 0, "it is remembered"
+    (tmp_path / "trust.json").unlink()
+    forget()
+    assert populace(*run, swap).returncode == 0, "the user wrote its name"
+    forget()
+    assert populace("fork", "last", "--at", "2").returncode == 0, "and that is remembered too"
+
+
 def test_a_user_at_a_terminal_is_asked_once(gift: Gift) -> None:
     assert ask_at_a_terminal(gift, "n\n").returncode == 2
     assert not gift.ran.exists()

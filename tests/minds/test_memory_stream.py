@@ -447,7 +447,9 @@ def test_people_of_whom_nothing_was_rated_are_safe(how: str) -> None:
 
 
 def test_only_the_kinds_asked_for_are_candidates() -> None:
-    stream = stream_of([{"kind": kind, "importance": rated} for kind, rated in zip(KINDS, range(2, 7), strict=True)])
+    stream = stream_of(
+        [{"kind": kind, "importance": rated} for kind, rated in zip(KINDS[:5], range(2, 7), strict=True)]
+    )
     found = asked(stream, kinds=["plan", "told"])
     assert sorted(found["memory"]) == [KINDS.index("plan"), KINDS.index("told")]
     assert sorted(found["importance"]) == [0.0, 1.0], "scaled over the candidates"

@@ -40,7 +40,16 @@ class LastThree(MemoryPart):
             self.kept[who] = [*self.kept[who][-2:], text]
         return np.arange(len(texts))
 
-    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+    def recollect(
+        self,
+        ids: Sequence[Id],
+        queries: Sequence[str],
+        *,
+        now: int,
+        purpose: str,
+        top: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Recollection:
         return Recollection.of([list(enumerate(self.kept[who])) for who in ids])
 
 

@@ -6,6 +6,9 @@ import http.server
 import json
 import logging
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -29,6 +32,7 @@ from populace.base.errors import (
     UnknownNameError,
     UsageError,
 )
+from populace.minds.memory import Memory
 from populace.models import CachedEmbedder, Embedder, HashingEmbedder, MiniLM, OpenAIEmbedder, open_embedder
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 from populace.models.bert import read_safetensors
@@ -387,6 +391,94 @@ def test_a_run_whose_embedding_server_fails_can_be_resumed(server, monkeypatch, 
     assert run.manifest.status.stop.kind == "service"
     server.status = 200
     assert run.resume().digest == undisturbed.digest
+
+
+def test_vectors_of_a_server_are_paid_for_once_in_a_workspace(server, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    run = simulate(Closeness(), model="scripted:uniform")
+    texts = [text for body in server.requests for text in body["input"]]
+    assert sorted(texts) == ["coffee", "tea 1", "tea 2"], "and none of them only to learn the dimension"
+    again = simulate(Closeness(), model="scripted:uniform", seed=2)
+    assert run.replay(verify=True).metrics.equals(run.metrics)
+    assert run.fork(2).metrics.equals(run.metrics)
+    assert len(server.requests) == 2
+    assert (run.usage().purposes["embedding"], again.usage().calls) == (2, 0)
+
+
+_KILLED = """
+import os, populace as pc
+from populace.models import openai_embedder
+from support.scenarios import Closeness
+
+attempt = openai_embedder.OpenAIEmbedder._attempt
+count = 0
+
+def killed_at_the_second(self, body):
+    global count
+    count += 1
+    if count == 2:
+        os.kill(os.getpid(), 9)
+    return attempt(self, body)
+
+openai_embedder.OpenAIEmbedder._attempt = killed_at_the_second
+pc.simulate(Closeness(), model="scripted:uniform")
+"""
+
+
+def test_a_run_that_was_killed_pays_for_no_vector_twice(server, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    assert subprocess.run([sys.executable, "-c", _KILLED], check=False).returncode == -9
+    assert [body["input"] for body in server.requests] == [["tea 1", "coffee"]]
+    run = open_run("last").resume()
+    assert [body["input"] for body in server.requests] == [["tea 1", "coffee"], ["tea 2"]]
+    assert run.digest == simulate(Closeness(), model="scripted:uniform", workspace=tmp_path / "other").digest
+
+
+def test_vectors_are_stored_in_the_batches_in_which_they_arrive(server, client, tmp_path) -> None:
+    cached = CachedEmbedder(client, tmp_path / "vectors", batch_size=2)
+    assert cached.known_dimension is None and server.requests == []
+    original, server.body = client._attempt, None
+
+    def fails_at_the_third(body: dict[str, Any]) -> Any:
+        return original(body) if len(server.requests) < 2 else ModelError("the server is down.")
+
+    client._attempt = fails_at_the_third
+    with pytest.raises(ModelError, match="down"):
+        cached.embed(["a", "b", "c", "d", "e"])
+    cached.close()
+    later = Counting(24)
+    later.name = "openai:small"
+    rest = CachedEmbedder(later, tmp_path / "vectors")
+    assert rest.embed(["a", "b", "c", "d", "e"]).shape == (5, 24)
+    assert later.requests == ["e"]
+    rest.close()
+
+
+def test_a_limit_that_a_batch_of_vectors_reaches_loses_none_of_them(server, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with pytest.raises(BudgetError, match="tokens"):
+        simulate(Closeness(), model="scripted:uniform", max_tokens=1)
+    assert [body["input"] for body in server.requests] == [["tea 1", "coffee"]]
+    open_run("last").resume()
+    assert [body["input"] for body in server.requests] == [["tea 1", "coffee"], ["tea 2"]]
+
+
+def test_a_stored_vector_of_another_size_than_the_servers_is_refused(server, client, tmp_path) -> None:
+    CachedEmbedder(OpenAIEmbedder("small", server.url, dimension=8), tmp_path / "vectors").close()
+    cached = CachedEmbedder(client, tmp_path / "vectors")
+    assert cached.known_dimension == 8
+    with pytest.raises(EmbeddingError, match="8 dimensions, not of openai:small with 24"):
+        cached.embed(["tea"])
+    cached.close()
+
+
+def test_a_memory_asks_a_server_for_no_vector_before_there_is_a_text(server, client) -> None:
+    memory = Memory(client)
+    assert memory.recall([], [], now=0, purpose="chat").is_empty()
+    memory.store(["ann"], ["It rains."], kind="observation", now=0, importance=3)
+    assert memory.recall(["ann"], ["rain"], now=60, purpose="chat")["text"].to_list() == ["It rains."]
+    assert [body["input"] for body in server.requests] == [["It rains."], ["rain"]]
 
 
 def test_a_budget_in_money_is_refused_where_an_embedder_has_no_price(server, monkeypatch, tmp_path) -> None:

@@ -84,7 +84,7 @@ class Closeness(Scenario):
         return 2
 
     async def step(self) -> None:
-        one, other = self.open_embedder("openai:small").embed([f"tea {self.now}", "coffee"])
+        one, other = self.open_embedder("openai:small").embed([f"tea {self.t}", "coffee"])
         self.closeness = float(one @ other)
 
     @metric

@@ -170,9 +170,12 @@ class Broker:
         )
 
     def count_embedding(self, tokens: int, *, estimated: bool = False, price: Price = FREE) -> None:
-        """Count one request to an embedding server, and stop where a limit is reached."""
+        """Count one request to an embedding server."""
         reply = Reply("", prompt_tokens=tokens, estimated=estimated)
         self.usage.add_calls([reply], price.of([reply]), "embedding")
+
+    def check_limits(self) -> None:
+        """Raise BudgetError where tokens, money or seconds have reached their limit."""
         self._check_budget(calls=False)
 
     async def _buy(self, purchase: _Purchase) -> dict[str, ReplyOrFailure]:

@@ -45,6 +45,8 @@ class CallStore:
         patience_s: How long to wait for another process that is writing.
     """
 
+    path: Path | None = None
+
     def __init__(self, path: Path, *, patience_s: float = 30.0) -> None:
         self.path = path
         self._db = SharedDatabase(

@@ -24,7 +24,7 @@ from populace.experiments.plan import Keep
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.basis import validity_basis
 from populace.experiments.validation.card import MARKS
-from populace.models import model_traits
+from populace.models import MODEL_SUMMARY, model_traits
 from populace.runs.caveats import basis_caveats
 from populace.statistics import p_text
 from populace.tools.estimate import estimate
@@ -37,6 +37,7 @@ _FEW_ARMS = 12
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @click.option("--runs", "runs_of", metavar="NAME", help="List the runs of an experiment of the workspace.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
+@option("--model", metavar="MODEL", help=f"{MODEL_SUMMARY}.  [default: the file's]")
 @option("--replicates", type=COUNT, help="Another number of replicates than the file's.")
 @option(
     "--keep",
@@ -51,6 +52,7 @@ def experiment_command(
     file: str | None,
     listing: bool,
     workers: int | None,
+    model: str | None,
     replicates: int | None,
     keep: Keep | None,
     retry: bool,
@@ -69,7 +71,10 @@ def experiment_command(
     if file is None:
         raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, --list or --runs NAME.")
     experiment = Experiment.read(file, workspace=place.folder)
-    changes = {name: value for name, value in (("replicates", replicates), ("keep", keep)) if value is not None}
+    if model is not None and "model" in experiment.factors:
+        raise UsageError("the model is a factor of this experiment.", "Change its levels in the file.")
+    options = {"model": model, "replicates": replicates, "keep": keep}
+    changes = {name: value for name, value in options.items() if value is not None}
     if changes:
         experiment = Experiment(**(experiment.data() | changes))
     arms = experiment.arms()
@@ -80,7 +85,7 @@ def experiment_command(
         report_json(design)
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
-    again = command_line("experiment", file)
+    again = command_line("experiment", file, *(["--model", model] if model else []))
     try:
         results = experiment.run(
             workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
@@ -176,6 +181,7 @@ def results_document(results: Results) -> dict[str, Any]:
         "runs": results.runs.height,
         "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
+        "analyses": results.analyses(),
         "validity": validity(results).table(),
     }
 
@@ -203,6 +209,10 @@ def show_results(results: Results, command: str) -> None:
     for outcome in results.experiment.outcomes:
         out.print_line()
         _show_outcome(results, outcome.name)
+    for analysis, found in zip(results.experiment.analyses, results.analyses().values(), strict=True):
+        out.print_line()
+        empty = [name for name in ("note", "p") if not found[name].count()]
+        table(found.drop(empty), f"{analysis.name}, 95 % intervals")
     card = validity(results)
     for text in result_caveats(results):
         if text not in card.warnings:

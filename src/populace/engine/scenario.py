@@ -5,14 +5,12 @@ through `ask`; everything random through `self.rng`; time is `self.now`. That is
 for a run to repeat.
 """
 
-import functools
 import hashlib
 import inspect
 import re
 import sys
 import typing
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -29,13 +27,16 @@ from populace.base.templates import Template
 from populace.engine.ask_arguments import check_question, people_asked
 from populace.engine.metrics import MARK, metric
 from populace.engine.parameters import fields_from_parameters, parameter_model, read_parameters
-from populace.engine.scopes import AwaitableCall, PendingEach, PendingQuestion, Scope
+from populace.engine.report_table import ReportTable
+from populace.engine.scopes import PendingEach, PendingQuestion, Scope, must_be_awaited
 from populace.engine.stage import Event, Stage
 from populace.journal import OnFailure
 from populace.minds import Mind
 from populace.models import Embedder
 from populace.people import Id, People, Person
+from populace.people.columns import to_column
 from populace.prompting import Inquiry, Invalid, Rule, Situation
+from populace.prompting.memories import with_memories
 from populace.questions import Answers, Question
 from populace.runs.reader import RunReader
 
@@ -43,35 +44,6 @@ __all__ = ["Field", "ReportTable", "Scenario", "metric"]
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
-
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Coroutine[Any, Any, Any]])
-
-
-def _remember_until_awaited(function: FunctionT) -> FunctionT:
-    """Let calls of a coroutine method be known to the stage until they are awaited, so that none is forgotten."""
-
-    @functools.wraps(function)
-    def call(self: "Scenario", *args: Any, **options: Any) -> AwaitableCall[Any]:
-        frame = sys._getframe(1)
-        place = frame.f_code.co_filename, frame.f_lineno
-        return AwaitableCall(function(self, *args, **options), function.__name__, self.stage.pending, place)
-
-    return typing.cast(FunctionT, call)
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table that a scenario shows at the end of a run, with a sentence about how to read it.
-
-    Example:
-        >>> ReportTable("Days in blue", pl.DataFrame({"person": [0], "days": [3]}), "Out of seven days.").title
-        'Days in blue'
-    """
-
-    title: str
-    table: pl.DataFrame
-    note: str = ""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
@@ -187,11 +159,16 @@ class Scenario:
         return self.start + self.tick * self.stage.step
 
     @property
+    def seconds(self) -> int:
+        """Simulated time in seconds since the beginning, the time of memories."""
+        return int((self.now - self.start).total_seconds())
+
+    @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Tables of the world; whatever is put here is recorded with the step that put it."""
         return self.stage.tables
 
-    @_remember_until_awaited
+    @must_be_awaited
     async def ask(
         self,
         people: People | Person | Iterable[Person],
@@ -203,6 +180,7 @@ class Scenario:
         temperature: float | None = None,
         purpose: str = "decision",
         profile: str | None = None,
+        about: str | Sequence[str] | pl.Series | None = "",
         **fields: Any,
     ) -> Answers:
         """Put a question to people.
@@ -220,8 +198,10 @@ class Scenario:
             temperature: Where it differs from the run's.
             purpose: What the calls are counted under.
             profile: Who they are, where the scenario's own profile does not say it, as in `setup`.
-            **fields: Values for fields: one for all, or one for each person. A `Recollection` shows each person their
-                memories, and these are recorded with the answers.
+            about: What comes to their minds, for people with a memory: what they think of, one text for all or one for
+                each. By default it is what they are told and asked; with None they recall nothing.
+            **fields: Values for fields: one for all, or one for each person. A `Recollection` shows each person
+                memories in the place of those that would come to mind. Memories are recorded with the answers.
 
         Returns:
             The answers, aligned with the people asked.
@@ -232,11 +212,14 @@ class Scenario:
         check_question(question, given)
         mind = self.mind if profile is None else Mind(profile)
         fields |= self.parameter_fields(mind, people, question, given, fields)
+        situation = Situation.from_fields(question, given, fields, people.ids)
+        if mind.memory is not None:
+            situation = with_memories(situation, mind, people, about=about, now=self.seconds, purpose=purpose)
         inquiry = Inquiry(
             path=stage.driver.here().next(),
             people=people,
             mind=mind,
-            situation=Situation.from_fields(question, given, fields, people.ids),
+            situation=situation,
             seed=settings.seed,
             temperature=settings.temperature if temperature is None else temperature,
             model=settings.model,
@@ -249,7 +232,7 @@ class Scenario:
         answers: Answers = await PendingQuestion(inquiry)
         return answers
 
-    @_remember_until_awaited
+    @must_be_awaited
     async def each(
         self, items: Iterable[ItemT], body: Callable[[ItemT], Coroutine[Any, Any, ResultT]]
     ) -> list[ResultT]:
@@ -274,6 +257,44 @@ class Scenario:
             raise ScenarioError(f"each was given {name}, which is not asynchronous.", f"Write: async def {name}(…):")
         results: list[ResultT] = await PendingEach(bodies)
         return results
+
+    @must_be_awaited
+    async def remember(
+        self,
+        people: People | Person | Iterable[Person],
+        text: str | Sequence[str] | pl.Series,
+        *,
+        kind: str = "observation",
+        importance: float | None = None,
+    ) -> None:
+        """Let people remember something; in a scenario without a memory nothing happens.
+
+        Args:
+            people: Who remembers it.
+            text: What, in words to the person: one text for all, or one for each.
+            kind: What kind of memory it is, such as `deed`, `speech`, `hearing` or `observation`.
+            importance: From 1 to 10; rated in the memory's own way if left out.
+        """
+        memory = self.mind.memory
+        ids = people_asked(people, self.stage.people).ids
+        texts = to_column("text", text, ids, "the text to remember", ScenarioError)
+        lines: list[str] = texts.to_list() if isinstance(texts, pl.Series) else [texts] * ids.len()
+        if memory is None or not lines:
+            return
+        if importance is None:
+            await memory.remember(self, ids.to_list(), lines, kind=kind, now=self.seconds)
+        else:
+            memory.store(ids.to_list(), lines, kind=kind, now=self.seconds, importance=importance)
+
+    def reflecting(self) -> Sequence[Id]:
+        """The ids of the people who may reflect at the end of a step; everybody by default."""
+        return self.people.ids.to_list()
+
+    async def finish_minds(self) -> None:
+        """Let people reflect and forget at the end of a step, and record what they stored and recalled."""
+        mind = self._mind
+        if mind is not None and mind.memory is not None:
+            self.tables.update(await mind.finish_step(self, self.reflecting(), self.seconds))
 
     def parameter_fields(
         self, mind: Mind, people: People, question: Question, given: str, fields: Mapping[str, Any]

@@ -9,17 +9,21 @@ between two questions never runs in an order that depends on how fast a model wa
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from populace.base.errors import ScenarioError, ScopeError
 
 AskT = TypeVar("AskT")
 ResultT = TypeVar("ResultT")
 Body = Coroutine[Any, Any, Any]
+MethodT = TypeVar("MethodT", bound=Callable[..., Coroutine[Any, Any, Any]])
 
 
 class Scope:
@@ -258,3 +262,21 @@ def _close(task: _Task) -> None:
         _close(child)
     task.closed = True
     task.body.close()
+
+
+async def call_and_wait(function: Callable[[], Any]) -> Any:
+    """What a function returns, whether it is a coroutine or not."""
+    result = function()
+    return await result if inspect.isawaitable(result) else result
+
+
+def must_be_awaited(method: MethodT) -> MethodT:
+    """Let calls of a coroutine method of a scenario be known to its stage until they are awaited."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> AwaitableCall[Any]:
+        frame = sys._getframe(1)
+        place = frame.f_code.co_filename, frame.f_lineno
+        return AwaitableCall(method(self, *args, **options), method.__name__, self.stage.pending, place)
+
+    return cast(MethodT, call)

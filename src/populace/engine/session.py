@@ -7,15 +7,32 @@ models through a session, so each of them pays once, keeps replies and respects 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.base import trust
+from populace.base.errors import ScenarioError
+from populace.base.modules import file_in_loading
 from populace.broker import FREE, Broker, CallSettings, CallStore, MemoryCallStore, Usage
-from populace.deciders import InquiryResult, decide, rejected_prompts
+from populace.deciders import Desk, InquiryResult, decide, rejected_prompts
 from populace.engine.workspace import trusted_for
 from populace.journal import Record
-from populace.models import Embedder, Model, check_model, model_code, open_embedder, open_model
+from populace.models import (
+    PROVIDERS,
+    CachedEmbedder,
+    Embedder,
+    Model,
+    OpenAIEmbedder,
+    check_model,
+    model_code,
+    open_embedder,
+    open_model,
+)
+from populace.models.openai_embedder import BATCH_SIZE
 from populace.prompting import Inquiry
+
+EMBEDDINGS = "embeddings"
+"""The folder beside the call store in which vectors of embedding servers are kept."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -30,6 +47,8 @@ class Session:
         model: A model given as an object, used wherever its string is named.
         stand_in: A model that answers in the place of every other, as in a rehearsal.
         run: A recorded run, whose models are opened only if their code or server is trusted.
+        embeddings: The folder in which vectors of embedding servers are kept; beside the call store by default.
+        desk: Where somebody answers in the place of people; nobody does if left out.
 
     Example:
         >>> from populace.models import Scripted
@@ -45,8 +64,18 @@ class Session:
         model: str | Model | None = None,
         stand_in: Model | None = None,
         run: Record | None = None,
+        embeddings: Path | None = None,
+        desk: Desk | None = None,
     ) -> None:
+        if file := file_in_loading():
+            raise ScenarioError(
+                f"{Path(file).name} asks a model while Populace loads it for what it defines.",
+                'Put the lines that start something below: if __name__ == "__main__":',
+            )
         self._run = run
+        self.desk = desk
+        path = None if store is None else store.path
+        self._embeddings = embeddings or (path and path.with_name(EMBEDDINGS))
         if isinstance(model, str):
             check_model(model)
             trust.allow(model_code(model))
@@ -72,18 +101,31 @@ class Session:
             self.broker.price(spec)
 
     def embedder(self, spec: str) -> Embedder:
-        """The embedder that a string names; calls to a server are counted with the purpose `embedding`."""
+        """The embedder that a string names.
+
+        Calls to a server are counted with the purpose `embedding`, and its vectors are stored before they are used.
+        """
         if spec not in self._embedders:
-            price = self.broker.price(spec) if spec.startswith("openai:") else FREE
-            self._embedders[spec] = open_embedder(
-                spec,
-                timeout_s=self.calls.timeout_s,
-                retries=self.calls.retries,
-                on_tokens=lambda tokens, estimated: self.broker.count_embedding(
-                    tokens, estimated=estimated, price=price
-                ),
-            )
+            self._embedders[spec] = self._open_embedder(spec)
         return self._embedders[spec]
+
+    def _open_embedder(self, spec: str) -> Embedder:
+        provider = PROVIDERS.get(spec.partition(":")[0])
+        price = self.broker.price(spec) if provider and not provider.local else FREE
+        embedder = open_embedder(
+            spec,
+            timeout_s=self.calls.timeout_s,
+            retries=self.calls.retries,
+            on_tokens=lambda tokens, estimated: self.broker.count_embedding(tokens, estimated=estimated, price=price),
+        )
+        if not isinstance(embedder, OpenAIEmbedder):
+            return embedder
+        return CachedEmbedder(
+            embedder,
+            self._embeddings and self._embeddings / embedder.cache_name,
+            batch_size=BATCH_SIZE,
+            on_stored=self.broker.check_limits,
+        )
 
     async def decide(self, inquiry: Inquiry) -> InquiryResult:
         """The answers to an inquiry outside a run; ServiceError if a service fails or rejects every prompt."""

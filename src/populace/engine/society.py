@@ -20,6 +20,7 @@ from populace.journal.segments import writing
 from populace.models import Model
 from populace.people import Id, People
 from populace.prompting import Inquiry, Situation
+from populace.prompting.memories import with_memories
 from populace.questions import Answers, Question
 
 if TYPE_CHECKING:
@@ -58,9 +59,13 @@ class Society:
         given: str = "",
         model: str | Model | None = None,
         calls: CallSettings | None = None,
+        about: str | Sequence[str] | None = "",
+        kinds: Sequence[str] | None = None,
         **fields: Any,
     ) -> Answers:
         """Ask people a question that is not part of the run. The interview is kept beside the run, marked as such.
+
+        People with a memory answer from what they remember, as in the run.
 
         Args:
             question: What to ask.
@@ -68,6 +73,9 @@ class Society:
             given: What they are told before it.
             model: Who answers; the model of the run by default.
             calls: How models are called, and what may be spent.
+            about: What they think of before they answer; by default what they are told and asked. With None they
+                recall nothing.
+            kinds: The kinds of memories that may come to mind, such as `["deed", "hearing"]`; all if left out.
             **fields: Values for fields.
 
         Example:
@@ -90,6 +98,9 @@ class Society:
             check_question(question, given)
             parameters = simulation.scenario.parameter_fields(mind, some, question, given, fields)
             situation = Situation.from_fields(question, given, {**fields, **parameters}, some.ids)
+            if mind.memory is not None:
+                now = simulation.scenario.seconds
+                situation = with_memories(situation, mind, some, about=about, now=now, purpose="interview", kinds=kinds)
             inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
             return (await session.decide(inquiry)).answers
 

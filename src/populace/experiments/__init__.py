@@ -1,5 +1,6 @@
 """Experiments: designs, arms and seeds; effects with intervals; validity cards and reports."""
 
+from populace.experiments.analyses import Analysis
 from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate
 from populace.experiments.designs import Design
@@ -7,6 +8,7 @@ from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.outcomes import Outcome
 from populace.experiments.plan import ExperimentPlan, StoppingRule
+from populace.experiments.plan_file import shipped_experiments
 from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
@@ -15,6 +17,7 @@ from populace.experiments.structure_design import StructureDesign, StructureSett
 from populace.experiments.validation import Check, ValidityCard, validity
 
 __all__ = [
+    "Analysis",
     "Arm",
     "Calibration",
     "Check",
@@ -35,6 +38,7 @@ __all__ = [
     "check_robustness",
     "design_structure",
     "report",
+    "shipped_experiments",
     "structure_or_data",
     "validity",
 ]

@@ -13,12 +13,13 @@ from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
+from populace.experiments.analyses import Analysis
 from populace.experiments.arms import SETTINGS, Arm, seed_of
 from populace.experiments.code import plan_code, require_trust
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
-from populace.experiments.plan_file import add_line, read_plan_file
+from populace.experiments.plan_file import add_line, find_plan_file, read_plan_file
 from populace.journal import DECIDERS, RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
@@ -61,6 +62,13 @@ def _read_outcomes(outcomes: Any) -> Any:
     return [Outcome.read(each) if isinstance(each, str) else each for each in items]
 
 
+def _read_analyses(analyses: Any) -> Any:
+    items = [analyses] if isinstance(analyses, (str, Mapping, Analysis)) else analyses
+    if not isinstance(items, list | tuple):
+        raise ValueError("analyses are a list, such as ['path_dependence(share_blue, initial_share)']")
+    return [Analysis.read(each) if isinstance(each, str) else each for each in items]
+
+
 def _read_factors(factors: Any) -> Any:
     if not isinstance(factors, Mapping):
         raise ValueError("factors are a mapping from names to levels, such as {initial_share: [0.3, 0.7]}")
@@ -96,6 +104,8 @@ class ExperimentPlan(RunSettings):
         replicates: Runs of each arm, each with a seed of its own.
         seed: The seed from which those of the replicates are derived.
         outcomes: What is measured of every run.
+        analyses: What is asked of all runs together: `path_dependence(OUTCOME, FACTOR)` or
+            `fluctuation(OUTCOME, FACTOR)`. Like the number of replicates, they change no run.
         pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
             arms that differ in these factors only.
         fork_at: Arms differ only from this step on, and share their history before it.
@@ -115,6 +125,7 @@ class ExperimentPlan(RunSettings):
     design: Annotated[Design, BeforeValidator(_read_design)] = Design()
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
     outcomes: Annotated[list[Outcome], BeforeValidator(_read_outcomes)] = pydantic.Field(min_length=1)
+    analyses: Annotated[list[Analysis], BeforeValidator(_read_analyses)] = pydantic.Field(default=[])
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
     stop: StoppingRule = StoppingRule()
@@ -133,14 +144,14 @@ class ExperimentPlan(RunSettings):
         """An experiment from a YAML file.
 
         Args:
-            path: The file.
+            path: The file, or the name of an experiment that ships.
             workspace: The folder that remembers which code is trusted; the current one by default.
             trust: Whether to trust the code that the file names; read the code before.
 
         Raises:
             UntrustedCodeError: The file names code that is not trusted; nothing was imported.
         """
-        path = Path(path)
+        path = find_plan_file(path)
         data, text = read_plan_file(path)
         data = {"name": path.stem} | data
         scenario = data.get("scenario")
@@ -203,10 +214,11 @@ class ExperimentPlan(RunSettings):
     def label(self) -> str:
         """The name, with four digits of a hash of everything that affects its runs.
 
-        The number of replicates and the stop rule are not in the hash: a longer experiment continues a shorter one.
+        The number of replicates, the stop rule and the analyses are not in the hash: a longer experiment continues a
+        shorter one.
         """
         substance = self.data()
-        for name in ("question", "replicates", "stop", "keep"):
+        for name in ("question", "replicates", "stop", "keep", "analyses"):
             del substance[name]
         substance["source"] = find_scenario(self.scenario).source_hash()
         digest = hashlib.blake2b(json.dumps(substance, sort_keys=True).encode(), digest_size=2)
@@ -223,6 +235,8 @@ class ExperimentPlan(RunSettings):
         _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
         for outcome in self.outcomes:
             outcome.check(scenario, self.parameters)
+        for analysis in self.analyses:
+            analysis.check([outcome.name for outcome in self.outcomes], self.factors)
         columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
@@ -265,6 +279,7 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     parts: dict[Any, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
+    parts["analyses"] = Analysis
     part = parts.get(first["loc"][0]) if first["type"] == "extra_forbidden" else None
     if part is not None:
         return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)

@@ -1,6 +1,7 @@
 """The file of an experiment: reading it, and finding the line of a mistake in it."""
 
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,30 @@ import yaml
 
 from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
 from populace.base.errors import UnknownNameError, UsageError
+
+
+def shipped_experiments() -> dict[str, Path]:
+    """The files of the experiments that ship with scenarios, by name.
+
+    Example:
+        >>> list(shipped_experiments())
+        ['norms-sensitivity', 'norms-starts']
+    """
+    folder = Path(str(resources.files("populace.scenarios")))
+    return {file.stem: file for file in sorted(folder.glob("*/experiments/*.yaml"), key=lambda file: file.stem)}
+
+
+def find_plan_file(name: str | Path) -> Path:
+    """The file of an experiment: a path, or the name of one that ships where no such file exists."""
+    path = Path(name)
+    if path.exists():
+        return path
+    shipped = shipped_experiments()
+    if str(name) in shipped:
+        return shipped[str(name)]
+    if path.suffix or path.parent != Path():
+        return path
+    raise UnknownNameError("experiment file", str(name), shipped, "A file of your own is named as FILE.yaml.")
 
 
 def read_plan_file(path: Path) -> tuple[dict[str, Any], str]:

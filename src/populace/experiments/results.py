@@ -272,6 +272,14 @@ class Results:
         name = self._outcome(outcome)
         return path_dependence(self.runs, self._factor(start), name, seed=self.experiment.seed, level=level)
 
+    def analyses(self, *, level: float = 0.95) -> dict[str, pl.DataFrame]:
+        """The analyses that the experiment asks for, by name: a row for each combination of the other factors."""
+        plan = self.experiment
+        return {
+            analysis.name: analysis.of(self.runs, plan.factors, seed=plan.seed, level=level)
+            for analysis in plan.analyses
+        }
+
     def arm(self, key: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""
         if key is None:

@@ -61,7 +61,7 @@ class Memory(MemoryPart):
         self.how = retrieval_preset(how) if isinstance(how, str) else how
         self.rater = rater
         self.forgetting = forgetting
-        self.stream = MemoryStream(embedder=embedder.name, dimension=embedder.dimension)
+        self.stream = MemoryStream(embedder=embedder.name, dimension=self.embedder.known_dimension)
         self._unreflected: npt.NDArray[np.float64] = np.zeros(0)
         self.unrated = 0
         self._owners: dict[Id, int] = {}
@@ -111,6 +111,7 @@ class Memory(MemoryPart):
                 asker.people.take([people[row] for row in rows]),
                 importance_question(),
                 purpose="importance",
+                about=None,
                 memory=[texts[row] for row in rows],
             )
             rated[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -167,7 +168,7 @@ class Memory(MemoryPart):
             kinds: The kinds of memories to search; all if left out.
         """
         owners = np.array([self.owner(who) for who in ids], np.int64)
-        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, self.embedder.dimension))
+        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, 0))
         retrieved = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
         presented = self.stream.present(retrieved, self.how)
         at = presented["query"].to_numpy()
@@ -179,9 +180,18 @@ class Memory(MemoryPart):
         self._recalled.append(recalled.drop("query"))
         return recalled
 
-    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
+    def recollect(
+        self,
+        ids: Sequence[Id],
+        queries: Sequence[str],
+        *,
+        now: int,
+        purpose: str,
+        top: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Recollection:
         """What comes to mind about each query, to be shown in a prompt; equal texts are shown once."""
-        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=top)
+        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=top, kinds=kinds)
         distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
         return Recollection.of(_memories_by_query(distinct, len(queries)))
 

@@ -11,8 +11,23 @@ from populace.base.errors import MemoryStreamError
 from populace.minds.growable_arrays import Extents, GrowableArray, Ints, RaggedArray
 from populace.minds.similarity import Bytes, quantize
 
-KINDS = ("observation", "dialogue", "plan", "reflection", "told")
-"""The kinds of memories."""
+KINDS = (
+    "observation",
+    "dialogue",
+    "plan",
+    "reflection",
+    "told",
+    "deed",
+    "speech",
+    "hearing",
+    "thought",
+    "announcement",
+)
+"""The kinds of memories: what one saw, planned, concluded, did, said, heard from others, thought, and heard announced.
+
+`dialogue` and `told` are those of scenarios that do not tell speech and hearing apart. Streams store the place of a
+kind in this list, so new kinds go to its end.
+"""
 
 _PART = 16_384
 _COLUMNS: dict[str, npt.DTypeLike] = {

@@ -36,7 +36,7 @@ class MemoryStream:
 
     Args:
         embedder: The name of the embedder of all its vectors.
-        dimension: The size of a vector.
+        dimension: The size of a vector; without one, that of the first vectors.
 
     Example:
         >>> stream = MemoryStream(embedder="by hand", dimension=2)
@@ -49,12 +49,12 @@ class MemoryStream:
         ['Tea with Al.']
     """
 
-    def __init__(self, *, embedder: str, dimension: int) -> None:
-        if dimension < 1:
+    def __init__(self, *, embedder: str, dimension: int | None) -> None:
+        if dimension is not None and dimension < 1:
             raise MemoryStreamError(f"a vector cannot have {dimension} dimensions.", "Give the embedder's dimension.")
         self.embedder = embedder
         self.dimension = dimension
-        self._store = MemoryColumns(dimension)
+        self._store = MemoryColumns(dimension or 1)
 
     def __len__(self) -> int:
         return self._store.size
@@ -103,9 +103,8 @@ class MemoryStream:
             "importance": _each(importance, count, np.float64, "importances"),
         }
         self._check(columns["time"], columns["importance"])
-        return self._store.put(
-            columns, series, self._vectors(embeddings, count, embedder), self._basis(evidence, count)
-        )
+        vectors = self._vectors(embeddings, count, embedder)  # The first vectors make the store.
+        return self._store.put(columns, series, vectors, self._basis(evidence, count))
 
     def retrieve(
         self,
@@ -271,7 +270,10 @@ class MemoryStream:
             )
         array = np.asarray(vectors, np.float32)
         if not count and not array.size:
-            return np.zeros((0, self.dimension), np.float32)
+            return np.zeros((0, self.dimension or 1), np.float32)
+        if self.dimension is None and array.ndim == 2 and array.shape[1]:
+            self.dimension = array.shape[1]
+            self._store = MemoryColumns(self.dimension)
         if array.shape != (count, self.dimension):
             raise EmbeddingError(
                 f"vectors of the shape {array.shape} were given; the memory stream ({self.embedder}) takes "

@@ -7,6 +7,7 @@ import polars as pl
 from populace.base.errors import ParameterError
 from populace.base.templates import Template
 from populace.minds.parts import Asker, DialoguePart, MemoryPart, PlanningPart, ReflectionPart
+from populace.minds.recollection import Recollection
 from populace.people import Id
 
 
@@ -21,6 +22,8 @@ class Mind:
         reflection: What they conclude from it.
         planning: How they plan their time.
         dialogue: How they talk.
+        recalled: How many memories come to mind before a question.
+        heading: The line above these memories in a prompt.
 
     Example:
         >>> from populace.minds import Memory, Reflection
@@ -38,17 +41,41 @@ class Mind:
         reflection: ReflectionPart | None = None,
         planning: PlanningPart | None = None,
         dialogue: DialoguePart | None = None,
+        recalled: int = 5,
+        heading: str = "What comes to your mind:",
     ) -> None:
         if reflection is not None and memory is None:
             raise ParameterError(
                 "a mind with reflection but without memory has nothing to reflect on.",
                 "Give it a memory, or leave reflection out.",
             )
+        if recalled < 0:
+            raise ParameterError(f"{recalled} memories cannot come to mind.", "Give 0 or more.")
         self.profile = Template(profile) if isinstance(profile, str) else profile
         self.memory = memory
         self.reflection = reflection
         self.planning = planning
         self.dialogue = dialogue
+        self.recalled = recalled
+        self.heading = heading
+
+    def recollect(
+        self, ids: Sequence[Id], about: Sequence[str], *, now: int, purpose: str, kinds: Sequence[str] | None = None
+    ) -> Recollection | None:
+        """What comes to people's minds before a question, under its heading; None without a memory.
+
+        Args:
+            ids: Who is asked.
+            about: What each thinks of.
+            now: The simulated time in seconds.
+            purpose: The purpose of the question.
+            kinds: The kinds of memories that may come to mind; all if left out.
+        """
+        if self.memory is None or not self.recalled or not len(ids):
+            return None
+        only = {} if kinds is None else {"kinds": kinds}
+        recollection = self.memory.recollect(ids, about, now=now, purpose=purpose, top=self.recalled, **only)
+        return recollection.under(self.heading)
 
     async def finish_step(self, asker: Asker, ids: Sequence[Id], now: int) -> dict[str, pl.DataFrame]:
         """Let people reflect and forget at the end of a step.

@@ -27,9 +27,16 @@ class Asker(Protocol):
         """The population as it is now."""
 
     async def ask(
-        self, people: Any, question: Question, *, given: str = "", purpose: str = "", **fields: Any
+        self,
+        people: Any,
+        question: Question,
+        *,
+        given: str = "",
+        purpose: str = "",
+        about: str | Sequence[str] | None = "",
+        **fields: Any,
     ) -> Answers:
-        """Put a question to people."""
+        """Put a question to people; with `about=None` no memories come to their minds."""
 
 
 class MemoryPart(Protocol):
@@ -49,8 +56,26 @@ class MemoryPart(Protocol):
         """Store a text for each person; returns the ids of the memories."""
 
     @abstractmethod
-    def recollect(self, ids: Sequence[Id], queries: Sequence[str], *, now: int, purpose: str, top: int) -> Recollection:
-        """The memories that come to mind about each query, to be shown in a prompt."""
+    def recollect(
+        self,
+        ids: Sequence[Id],
+        queries: Sequence[str],
+        *,
+        now: int,
+        purpose: str,
+        top: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Recollection:
+        """The memories that come to mind about each query, to be shown in a prompt.
+
+        Args:
+            ids: Who recalls.
+            queries: What each thinks of.
+            now: The simulated time in seconds.
+            purpose: The purpose of the question.
+            top: How many at most for each.
+            kinds: The kinds of memories to search; all if left out.
+        """
 
     async def remember(
         self,

@@ -54,6 +54,12 @@ class Recollection:
     def __len__(self) -> int:
         return self.texts.len()
 
+    def under(self, heading: str) -> Recollection:
+        """The same memories with a heading above them; the text of a person who recalls nothing is empty."""
+        nothing = self.ids.list.len() == 0
+        texts = pl.select(pl.when(nothing).then(pl.lit("")).otherwise(f"{heading}\n" + self.texts)).to_series()
+        return Recollection(texts.alias("text"), self.ids)
+
     def rows(self, rows: npt.NDArray[np.int64]) -> Recollection:
         """The recollection of some of the people."""
         return Recollection(self.texts[rows], self.ids[rows])

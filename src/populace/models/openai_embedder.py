@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +27,8 @@ from populace.models.server_access import (
 if TYPE_CHECKING:
     import openai
 
-_BATCH = 256
+BATCH_SIZE = 256
+"""How many texts one request holds."""
 
 
 class OpenAIEmbedder:
@@ -65,11 +68,23 @@ class OpenAIEmbedder:
         self._client: openai.OpenAI | None = None
 
     @property
+    def known_dimension(self) -> int | None:
+        """The size of a vector; None while no reply told it."""
+        return self._dimension
+
+    @property
     def dimension(self) -> int:
         """The size of a vector; the server is asked if nothing was embedded yet."""
         if self._dimension is None:
             self.embed(["dimension"])
         return self._dimension or 0
+
+    @property
+    def cache_name(self) -> str:
+        """The name of a file for its vectors: another model, address or dimension has another one."""
+        identity = f"{self.name}\n{self.base_url}\n{self._requested_dimension or ''}"
+        readable = re.sub(r"[^A-Za-z0-9.-]+", "-", self.name)[:60]
+        return f"{readable}-{hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()}.sqlite"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A unit vector for each text."""
@@ -77,7 +92,7 @@ class OpenAIEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         inputs = [text or " " for text in distinct]  # Servers refuse an empty text.
-        parts = [self._request(inputs[at : at + _BATCH]) for at in range(0, len(inputs), _BATCH)]
+        parts = [self._request(inputs[at : at + BATCH_SIZE]) for at in range(0, len(inputs), BATCH_SIZE)]
         return unit_vectors(np.concatenate(parts))[[distinct[text] for text in texts]]
 
     def close(self) -> None:

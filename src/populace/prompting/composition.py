@@ -1,4 +1,4 @@
-"""The text of a prompt: the profile of the person, announcements, the situation and the question.
+"""The text of a prompt: the profile of the person, announcements, memories, the situation and the question.
 
 Composition works on columns: the distinct combinations of the fields that a prompt really uses
 are computed first, and text is rendered once for each of them. People share a prompt only when every
@@ -19,6 +19,7 @@ from populace.people import HEARD, People
 from populace.prompting.inquiry import Situation
 
 _VARIANT = "variant of the prompt"
+_MEMORIES = "what comes to mind"
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def compose(
     heard = HEARD in people and people[HEARD].null_count() < len(people)
     if heard:
         columns[HEARD] = people[HEARD].fill_null("")
+    if situation.memories is not None and situation.memories_first:
+        columns[_MEMORIES] = situation.memories.texts
     if variant is not None:
         columns[_VARIANT] = pl.Series(variant)
     of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
@@ -81,8 +84,9 @@ def compose(
     values = {name: column[first] for name, column in columns.items()}
     count = len(rows)
     situations = situation.given.render(situation.constants, values, count)
-    if heard:
-        situations = concat_texts([values[HEARD], "\n", situations], count).str.strip_chars("\n")
+    for name in (_MEMORIES, HEARD):
+        if name in values:
+            situations = concat_texts([values[name], "\n", situations], count).str.strip_chars("\n")
     return Prompts(
         of_person,
         profile.render(situation.constants, values, count),

@@ -147,10 +147,11 @@ class TownLife(Scenario):
         await self._begin_actions(now)
         pairs = await self._notice(now)
         await self._meet(pairs, now)
-        awake = [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
-        tables = await self.mind.finish_step(self, awake, now)
         self._record(now)
-        self.tables.update(tables)
+
+    def reflecting(self) -> list[Id]:
+        """The people who are awake."""
+        return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     async def _rise(self, now: int) -> None:
         of_day = now % DAY

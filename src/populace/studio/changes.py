@@ -13,6 +13,7 @@ from typing import Any
 from nicegui import Client, background_tasks, context
 from watchfiles import awatch
 
+from populace.base.documents import name_problem
 from populace.experiments.folder import ExperimentFolder
 from populace.journal import Journal, Manifest
 from populace.studio.library import Library
@@ -47,6 +48,9 @@ class ChangeNotifier:
             name: The run; `experiments/NAME` for an experiment; empty for any change in the workspace.
             callback: What to call.
         """
+        if name and name_problem(name.removeprefix("experiments/")):
+            # Such a run cannot come into being, and no folder outside of the workspace is watched.
+            return
         client = context.client
         entry = (client, callback)
         # The page may have read an older state since it was begun: without a known state the next check notifies it.

@@ -149,7 +149,7 @@ class SurveyScenario(Scenario):
         """The shares of all answers, and what was invalid."""
         results = SurveyResults(run)
         invalid = results.statuses.filter(pl.col("invalid") > 0)
-        tables = [ReportTable("Answers", results.marginals(), MARGINALS_NOTE)]
+        tables = [ReportTable("Answers", results.marginals_text(), MARGINALS_NOTE)]
         return tables + ([ReportTable("Invalid answers by item", invalid)] if invalid.height else [])
 
     @metric

@@ -43,7 +43,7 @@ def experiment_report(results: Results, card: ValidityCard) -> Report:
     first, *others = _findings(results)
     summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
-    body = [*_design(results), *_outcomes(results), *_over_time(results)]
+    body = [*_design(results), *_outcomes(results), *_analyses(results), *_over_time(results)]
     body += [Heading("Validity card"), Prose([_CARD_EXPLANATION], kind="soft"), Card(card)]
     body += [*_failures(results), *_repeat(results), *_manifest(results)]
     return Report(results.name, tuple(lead), tuple(summary), tuple(body), card)
@@ -150,6 +150,19 @@ def _outcomes(results: Results) -> Iterator[Block]:
             yield Prose([f"Nothing can be told of {outcome.name}: {error.what}"])
 
 
+def _analyses(results: Results) -> Iterator[Block]:
+    """What was asked of all runs together, in sentences and as a table."""
+    for analysis, table in zip(results.experiment.analyses, results.analyses().values(), strict=True):
+        others = [name for name in results.experiment.factors if name != analysis.factor]
+        yield Heading(f"Analysis: {analysis.name}")
+        sentences = []
+        for row in table.iter_rows(named=True):
+            levels = ", ".join(f"{name}={cell(row[name])}" for name in others)
+            sentences.append(f"{levels}: {analysis.sentence(row)}" if levels else analysis.sentence(row))
+        yield Prose(sentences, bullets=len(sentences) > 1)
+        yield Table(table.drop("note"), f"{analysis.name}, 95 % intervals from drawing runs anew")
+
+
 def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
     name = outcome.name
     if results.runs[name].dtype == pl.String:
@@ -254,6 +267,8 @@ def experiment_yaml(experiment: ExperimentPlan) -> str:
         if name in changed:
             changed[name] = {key: value for key, value in changed[name].items() if value is not None}
     changed["outcomes"] = [_shortest_outcome(outcome) for outcome in experiment.outcomes]
+    if experiment.analyses:
+        changed["analyses"] = [analysis.name for analysis in experiment.analyses]
     order = ("name", "question", "scenario", "factors")
     ordered = {name: changed.pop(name) for name in order if name in changed} | changed
     return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, width=100)

@@ -5,13 +5,14 @@ In script mode the scenario says who speaks. In agent mode an utterance wakes th
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
-from populace.minds import Memory, Mind, Recollection
+from populace.minds import Memory, Mind
 from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
 from populace.runs.reader import RunReader
@@ -24,7 +25,7 @@ SAY = Form(
     "What do you say to the group now?",
     questions={"say": Text("Your words.", max_words=35), "stance": Choice("Your stance.", options=("for", "against"))},
 )
-SITUATION = 'You are in a discussion of {group} people. The topic: "{topic}"\nWhat comes to your mind:\n{memories}\n'
+SITUATION = 'You are in a discussion of {group} people. The topic: "{topic}"\n'
 LATELY = "What was said lately:\n{said}"
 
 
@@ -45,6 +46,7 @@ class Discussion(Scenario):
     remembers: bool = Field(True, description="Whether people recall what was said before.")
     embedder: str = Field("minilm", description="The embedder with which relevance is computed.")
 
+    tick: ClassVar[timedelta] = timedelta(minutes=10)
     chart: ClassVar[tuple[str, ...]] = ("mean_position", "spread")
 
     def setup(self) -> People:
@@ -53,6 +55,7 @@ class Discussion(Scenario):
         self.mind = Mind(
             profile="You are {name}, {leaning}, taking part in a discussion among neighbours.",
             memory=Memory(self.open_embedder(self.embedder)) if self.remembers else None,
+            recalled=6,
         )
         self.spoke: dict[Id, int] = dict.fromkeys(people.ids.to_list(), 0)
         self.lines: list[tuple[str, str]] = []
@@ -76,7 +79,6 @@ class Discussion(Scenario):
         await (self._speak_in_waves() if self.mode == "agent" else self._speak_in_turn())
         if self.t == self.rounds:
             await self._ask_positions()
-        self.tables.update(await self.mind.finish_step(self, self.people.ids.to_list(), self._seconds))
 
     async def _ask_positions(self) -> None:
         """Ask everybody for their position; an invalid answer leaves it as it was."""
@@ -85,19 +87,9 @@ class Discussion(Scenario):
             Rating("How far do you agree, from 1, not at all, to 7, fully?", low=1, high=7),
             given=SITUATION,
             purpose="position",
-            **self._discussion_fields(self.people.ids.to_list(), "position"),
+            about=self.topic,
+            group=self.members,
         )
-
-    def _discussion_fields(self, ids: list[Id], purpose: str) -> dict[str, Any]:
-        memories = Recollection.nothing(len(ids))
-        if self.mind.memory is not None:
-            about = [self.topic] * len(ids)
-            memories = self.mind.memory.recollect(ids, about, now=self._seconds, purpose=purpose, top=6)
-        return {"group": self.members, "topic": self.topic, "memories": memories}
-
-    @property
-    def _seconds(self) -> int:
-        return self.t * 600
 
     async def _speak_in_turn(self) -> None:
         """Script mode: everybody speaks in turn, or the person who most wants to."""
@@ -112,7 +104,8 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="urge",
                 said=self._lately(),
-                **self._discussion_fields(self.people.ids.to_list(), "urge"),
+                about=self.topic,
+                group=self.members,
             )
             wants = urge.values.cast(pl.Float64).fill_null(0).to_numpy()
             eager = np.flatnonzero(wants == wants.max())
@@ -134,7 +127,8 @@ class Discussion(Scenario):
                 given=SITUATION + LATELY,
                 purpose="whether to reply",
                 said="\n".join(f'"{message.text}"' for message in messages),
-                **self._discussion_fields([who], "whether to reply"),
+                about=self.topic,
+                group=self.members,
             )
             if answers.one == "reply":
                 reply = await self._speak(who)
@@ -152,7 +146,8 @@ class Discussion(Scenario):
             given=SITUATION + LATELY,
             purpose="utterance",
             said=self._lately(),
-            **self._discussion_fields([who], "utterance"),
+            about=self.topic,
+            group=self.members,
         )
         if answers.one is None:
             return None
@@ -160,10 +155,9 @@ class Discussion(Scenario):
         self.spoke[who] += 1
         self.lines.append((str(person.name), utterance["say"]))
         self.event("said", person, text=utterance["say"], stance=utterance["stance"])
-        if self.mind.memory is not None:
-            hearers = [other for other in self.people.ids.to_list() if other != who]
-            text = f'{person.name} said: "{utterance["say"]}"'
-            await self.mind.memory.remember(self, hearers, [text] * len(hearers), kind="dialogue", now=self._seconds)
+        others = self.people.take([other for other in self.people.ids.to_list() if other != who])
+        await self.remember(others, f'{person.name} said: "{utterance["say"]}"', kind="hearing")
+        await self.remember(person, f'You said: "{utterance["say"]}"', kind="speech")
         return str(utterance["say"])
 
     def _lately(self) -> str:

@@ -280,7 +280,9 @@ def after_load(work: Callable[[], Awaitable[None]]) -> None:
 
     async def run() -> None:
         await client.connected()
-        with client:
-            await notify_errors(work)()
+        if client.is_deleted:
+            return
+        with client, error_notification():
+            await work()
 
     background_tasks.create(run(), name="after the page is sent")

@@ -88,8 +88,7 @@ class _ComparePage:
         self.show_all()
         redraw = Redrawer(self.follow)
         for name in self.names:
-            if not set(name) & set("/\\\0"):
-                self.studio.changes.listen(name, redraw)
+            self.studio.changes.listen(name, redraw)
         if len(self.side.runs) > 1:
             with self.differences, section("First difference"):
                 ui.spinner()

@@ -31,6 +31,7 @@ from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, count_text, heading, note, outline, set_spoken_value
 from populace.studio.widgets.redraw import ChangingParts, Redrawer
+from populace.studio.widgets.run_content import RunContent
 
 _SORTINGS = {"new": "New", "top": "Top", "hot": "Hot"}
 _THREADS = 30
@@ -97,14 +98,16 @@ class _ForumPage:
         self.refresh = Redrawer(self._redraw)
         await self._read()
         self.context.continue_post = ContinuationDialog(self.studio, self.name, lambda: self.view).open
-        show_masthead(self.view)
-        self._show_controls()
-        with ui.element("div").classes("forum"):
-            self.main = ui.column().classes("w-full gap-4")
-            with ui.column().classes("w-full gap-4"):
-                self.facts = ui.column().classes("w-full gap-4")
-                self.judges = JudgePanel(self.studio, self.view, self.refresh)
-                self.people = ui.column().classes("w-full gap-4")
+        self.content = RunContent(self.studio.library, self.name)
+        with self.content.element:
+            show_masthead(self.view)
+            self._show_controls()
+            with ui.element("div").classes("forum"):
+                self.main = ui.column().classes("w-full gap-4")
+                with ui.column().classes("w-full gap-4"):
+                    self.facts = ui.column().classes("w-full gap-4")
+                    self.judges = JudgePanel(self.studio, self.view, self.refresh)
+                    self.people = ui.column().classes("w-full gap-4")
         self.studio.changes.listen(self.name, self.refresh)
         await self.refresh.first()
 
@@ -260,6 +263,9 @@ class _ForumPage:
         self.draw()
 
     async def _redraw(self) -> None:
+        await self.content.draw(self._follow)
+
+    async def _follow(self) -> None:
         """Read and draw again, as when the run went on."""
         await self._read()
         if self.refresh.gone:

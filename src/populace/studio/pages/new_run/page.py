@@ -15,7 +15,7 @@ from populace.studio.catalogue import Catalogue, ScenarioOffer
 from populace.studio.jobs import command
 from populace.studio.pages.new_run.data import FIELDS, LIMITS, SETTINGS, RunForm, estimate_rows
 from populace.studio.shell.frame import Page, error_card, frame, page_at, section, test_id
-from populace.studio.shell.loading import load
+from populace.studio.shell.loading import load, wait_for
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, disable_during, note, refill
@@ -79,11 +79,14 @@ async def _description(catalogue: Catalogue, name: str) -> dict[str, Any]:
     with ui.row().classes("items-center gap-2") as waiting:
         ui.spinner(size="sm")
         ui.label(f"Loading {display_text(name, 120)}…").classes("soft")
-    await context.client.connected()
+    await wait_for(context.client.connected())
     try:
-        return await catalogue.description(name)
-    finally:
+        description = await wait_for(catalogue.description(name))
+    except PopulaceError:
         waiting.delete()
+        raise
+    waiting.delete()
+    return description
 
 
 def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:

@@ -33,6 +33,7 @@ from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import note, outline
 from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.run_content import RunContent
 from populace.worlds.town.places import DAY
 
 _LAYERS = {"people": "People", "heat": "Presence", "news": "News"}
@@ -49,11 +50,23 @@ def register(studio: Studio) -> None:
         with frame(f"Town of {name}", command=command("show", name), crumbs=[(name, run_address(name))]) as page:
             run = studio.library.run(name)
             if len(run.steps) < 2:
-                empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
-                studio.changes.listen(name, lambda: ui.navigate.reload() if len(run.steps) > 1 else None)
+                _wait_for_steps(studio, name)
                 return
             town = await load(town_of, run)
             await _TownPage(studio, town, page, _Selection(town, time, speed, follow, layer)).build()
+
+
+def _wait_for_steps(studio: Studio, name: str) -> None:
+    """What stands here until the run has a step, and then loads the page again."""
+    content = RunContent(studio.library, name)
+    with content.element:
+        empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
+
+    async def look() -> None:
+        if len(studio.library.run(name).steps) > 1:
+            ui.navigate.reload()
+
+    studio.changes.listen(name, Redrawer(lambda: content.draw(look)))
 
 
 class _Selection:
@@ -84,21 +97,23 @@ class _TownPage:
 
     async def build(self) -> None:
         ui.add_head_html('<link rel="stylesheet" href="/studio-static/town/town.css">')
-        self._show_controls()
-        with ui.element("div").classes("town-beside"):
-            api = page_address("api", "runs", self.name, "town")
-            self.map = test_id(TownMap(api, **vars(self.selection), live=self._live()), "town")
-            with ui.element("div").classes("town-side"):
-                self.person = PersonPanel(self.town, lambda: self.follow(-1))
-                self._show_news_panel()
-                self._show_presence_panel()
-                self.speech = SpeechPanel(self.town)
+        self.content = RunContent(self.studio.library, self.name)
+        with self.content.element:
+            self._show_controls()
+            with ui.element("div").classes("town-beside"):
+                api = page_address("api", "runs", self.name, "town")
+                self.map = test_id(TownMap(api, **vars(self.selection), live=self._live()), "town")
+                with ui.element("div").classes("town-side"):
+                    self.person = PersonPanel(self.town, lambda: self.follow(-1))
+                    self._show_news_panel()
+                    self._show_presence_panel()
+                    self.speech = SpeechPanel(self.town)
         self._show_layer_panels()
         self._update_panels = Redrawer(self._draw_panels)
         self.map.on("time", notify_errors(self._on_time), args=[["time", "playing", "speed"]])
         self.map.on("follow", lambda event: self.follow(int(event.args["row"])))
         self.map.on("ready", notify_errors(self._on_ready))
-        self.studio.changes.listen(self.name, notify_errors(self._on_change))
+        self.studio.changes.listen(self.name, Redrawer(self._on_change))
         await self._update_panels.first()
         await self._update_layer()
 
@@ -230,6 +245,12 @@ class _TownPage:
         return self.town.step_at(midnight), self.town.step_at(midnight + DAY - 1)
 
     async def _on_change(self) -> None:
+        await self.content.draw(self._follow_run)
+        if self.content.gone:
+            # The map would go on asking for what is not there any more.
+            self.map.run_method("stop")
+
+    async def _follow_run(self) -> None:
         self.town = await load(town_of, self.studio.library.run(self.name))
         last = self.town.steps[-1]
         self.map.set_live(self._live())

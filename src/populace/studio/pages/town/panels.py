@@ -46,7 +46,8 @@ class PersonPanel:
         words = display_text(person.utterance, 400)
         self._name.set_text(display_text(person.name, 80))
         self._about.set_text(display_text(person.about, 200))
-        self._now.set_text(f"{display_text(person.doing, 300)}, {place}")
+        now = f"{display_text(person.doing, 300)}, {place}" if person.present else "Not in the town at this time."
+        self._now.set_text(now)
         self._utterance.set_text(f"Said last, {words}" if words else "Has said nothing yet.")
         self._plan.set_text(display_text("\n".join(person.plan), 1500) or "No plan yet today.")
 

@@ -58,11 +58,13 @@ class Resident:
     Attributes:
         about: Age and occupation, where the run has them.
         plan: The lines of the last plan; empty before the first.
+        present: Whether the person is in the town.
         utterance: The last utterance with its time; empty where there is none yet.
     """
 
     id: Id
     name: str
+    present: bool
     about: str
     place: str
     doing: str
@@ -73,7 +75,8 @@ class Resident:
 def resident(town: TownRun, row: int, time: float) -> Resident:
     """One person at a time: place, activity, last plan and last utterance."""
     step = town.step_at(time)
-    person = dict(town.run.people(step).person(town.ids[row]))
+    people = town.run.people(step)
+    person = dict(people.person(town.ids[row])) if town.ids[row] in people.ids else {}
     events = town.events(0, step).filter(pl.col("person") == town.ids[row])
 
     def last(kind: str, field: str) -> tuple[int, str]:
@@ -85,6 +88,7 @@ def resident(town: TownRun, row: int, time: float) -> Resident:
     return Resident(
         town.ids[row],
         town.names[row],
+        bool(person),
         ", ".join(about),
         str(person.get("place") or "unknown"),
         str(person.get("doing") or "unknown"),
