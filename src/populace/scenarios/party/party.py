@@ -131,7 +131,7 @@ class Party(TownLife):
             self.diffusions[occasion.name].tell(occasion.host, self.seconds)
             if self.mind.memory is not None:
                 self.mind.memory.store(
-                    [occasion.host], [occasion.message()], kind="told", now=self.seconds, importance=9.0
+                    [occasion.host], [occasion.message()], kind="thought", now=self.seconds, importance=9.0
                 )
         return people
 
@@ -174,8 +174,6 @@ class Party(TownLife):
                 if not text or not news.tell(who, self.seconds, text):
                     continue
                 self.event("told", who, event=occasion.name, text=text, at=self.seconds)
-                if self.mind.memory is not None:
-                    self.mind.memory.store([who], [text], kind="told", now=self.seconds, importance=9.0)
 
     def _count_guests(self, occasion: Occasion) -> None:
         inside = np.isin(self.presence.at(self.seconds).place, occasion.places(self.town))
