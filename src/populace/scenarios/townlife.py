@@ -94,7 +94,8 @@ class TownLife(Scenario):
             building for building in town.places.buildings.tolist() if town.places.kind[building] not in ("home", None)
         ]
         # A building without rooms is one room.
-        self.public = {town.address(building): [*town.inside(building).tolist(), building][0] for building in public}
+        rooms = {building: [*town.inside(building).tolist(), building] for building in public}
+        self.public = {town.address(building): int(inside[0]) for building, inside in rooms.items()}
         self.mind = self.make_mind()
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.last_meeting: dict[tuple[Id, Id], int] = {}

@@ -8,7 +8,7 @@ seeds, give the effect of the news on attendance with an interval.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,9 @@ import polars as pl
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
 from populace.base.formatting import plural
 from populace.base.randomness import stream
+from populace.engine.run import simulate
 from populace.engine.workspace import Workspace
-from populace.journal import Journal, Regime
+from populace.journal import Journal, Regime, RunSettings
 from populace.people import Id
 from populace.runs.reader import RunReader
 from populace.scenarios.party.occasion import Occasion, find_occasions
@@ -138,7 +139,8 @@ def attendance_effect(
     if len(pairs) < 2:
         raise UsageError(
             f"an effect on attendance with an interval needs two pairs of runs or more; there {_are(len(pairs))}.",
-            "Run the town with other seeds, each with the host told and with --no-told.",
+            "Run the town with other seeds, each with the host told and with --no-told; "
+            "`populace attendance RUN --seeds 10` does so.",
         )
     names: dict[Id, str] = {}
     there: list[tuple[frozenset[Id], frozenset[Id]]] = []
@@ -206,8 +208,15 @@ def attendance_pairs(run: RunReader) -> list[tuple[RunReader, RunReader]]:
 
     Of several runs of one kind the newest is taken; runs that did not come to their end are left out.
     """
+    runs = _runs_alike(run)
+    seeds = sorted({seed for seed, _ in runs})
+    return [(runs[seed, True], runs[seed, False]) for seed in seeds if (seed, True) in runs and (seed, False) in runs]
+
+
+def _runs_alike(run: RunReader) -> dict[tuple[int, bool], RunReader]:
+    """The complete runs in the workspace of a run that differ from it in seed and in who was told alone."""
     if not isinstance(run.record, Journal):
-        return []
+        return {}
     workspace, mine = Workspace.of(run.record), _likeness(run)
     folders = sorted((workspace.runs / name for name in workspace.names()), key=lambda folder: -folder.stat().st_mtime)
     runs: dict[tuple[int, bool], RunReader] = {}
@@ -220,8 +229,34 @@ def attendance_pairs(run: RunReader) -> list[tuple[RunReader, RunReader]]:
             # A run that cannot be read is reported where runs are listed.
             continue
         runs.setdefault((other.manifest.regimes[0].seed, _was_told(other)), other)
-    seeds = sorted({seed for seed, _ in runs})
-    return [(runs[seed, True], runs[seed, False]) for seed in seeds if (seed, True) in runs and (seed, False) in runs]
+    return runs
+
+
+def missing_runs(run: RunReader, seeds: int) -> list[tuple[int, bool]]:
+    """The runs that are missing for pairs of so many seeds, from the seed of a run on: the seed, and who is told."""
+    first = run.manifest.regimes[0].seed
+    found = _runs_alike(run)
+    return [(seed, told) for seed in range(first, first + seeds) for told in (True, False) if (seed, told) not in found]
+
+
+def run_missing(run: RunReader, scenario: "type[Party]", seed: int, told: bool, **options: Any) -> RunReader:
+    """Run a town like that of a run, with another seed or with nobody told.
+
+    Args:
+        run: The run; the new one lies beside it.
+        scenario: Its scenario.
+        seed: The seed.
+        told: Whether hosts are told of their events.
+        **options: Passed on to `simulate`.
+    """
+    if not isinstance(run.record, Journal):
+        raise UsageError(f"{run.name} has no folder, so there is no place for other runs beside it.")
+    first = run.manifest.regimes[0]
+    party = recorded_party(run, scenario)
+    party.change({"told": told})
+    settings = {name: getattr(first, name) for name in RunSettings.model_fields} | {"seed": seed}
+    interventions = list(run.manifest.interventions)
+    return simulate(party, interventions=interventions, workspace=Workspace.of(run.record), **settings, **options)
 
 
 def _was_told(run: RunReader) -> bool:
